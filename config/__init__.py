@@ -1,0 +1,1 @@
+"""How the product is configured and served: environment, settings, URLs, WSGI and gunicorn."""

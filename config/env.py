@@ -1,0 +1,326 @@
+"""The environment, read here and nowhere else: typed accessors that collect every fault before anything starts."""
+
+import fcntl
+import ipaddress
+import os
+import secrets
+import tempfile
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+MINIMUM_SECRET_LENGTH = 32
+TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
+FALSE_WORDS = frozenset({"0", "false", "no", "off"})
+
+
+class Environment:
+    """Read variables by type, and remember each fault instead of stopping at the first.
+
+    A faulty value yields the default, so that reading goes on; `refuse_if_faulty()` then names everything at once.
+    """
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        self.variables = variables
+        self.faults: list[str] = []
+
+    def fault(self, sentence: str) -> None:
+        """Remember a reason not to start."""
+        self.faults.append(sentence)
+
+    def refuse_if_faulty(self) -> None:
+        """Raise ImproperlyConfigured with every remembered fault on a line of its own."""
+        if self.faults:
+            lines = "".join(f"\n  - {fault}" for fault in self.faults)
+            raise ImproperlyConfigured(f"Larder does not start with this environment:{lines}")
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the variable without surrounding blanks; an empty one counts as not set."""
+        return self.variables.get(name, "").strip() or default
+
+    def words(self, name: str) -> list[str]:
+        """Return the comma-separated parts of a variable."""
+        return [part.strip() for part in self.text(name).split(",") if part.strip()]
+
+    def switch(self, name: str, *, default: bool) -> bool:
+        """Return a boolean written as on/off, true/false, yes/no or 1/0."""
+        value = self.text(name).lower()
+        if not value:
+            return default
+        if value not in TRUE_WORDS | FALSE_WORDS:
+            self.fault(f"{name} must be on or off.")
+            return default
+        return value in TRUE_WORDS
+
+    def integer(self, name: str, default: int, *, minimum: int = 1, maximum: int = 2**31 - 1) -> int:
+        """Return a whole number between minimum and maximum."""
+        value = self.text(name)
+        if not value:
+            return default
+        # The length comes first: int() refuses thousands of digits with an error of its own.
+        if not (value.isascii() and value.isdigit() and len(value) <= 18 and minimum <= int(value) <= maximum):
+            self.fault(f"{name} must be a whole number from {minimum} to {maximum}.")
+            return default
+        return int(value)
+
+    def choice(self, name: str, allowed: tuple[str, ...], default: str) -> str:
+        """Return one of the allowed words, in lower case."""
+        value = self.text(name, default).lower()
+        if value not in allowed:
+            self.fault(f"{name} must be one of {', '.join(allowed)}.")
+            return default
+        return value
+
+    def networks(self, name: str) -> list[Network]:
+        """Return addresses and networks, as in `10.0.0.5, 192.168.0.0/24`."""
+        found: list[Network] = []
+        for part in self.words(name):
+            try:
+                found.append(ipaddress.ip_network(part, strict=False))
+            except ValueError:
+                self.fault(f"{name} holds {part!r}, which is no address or network.")
+        return found
+
+    def base_url(self, default: str) -> SplitResult:
+        """Return BASE_URL, which is a scheme and a host only: links are built by joining paths to it."""
+        split = self._split("BASE_URL", self.text("BASE_URL", default).rstrip("/"))
+        if split is None:
+            return urlsplit(default)
+        if split.scheme not in {"http", "https"} or not split.hostname or split.path or split.query or split.fragment:
+            self.fault("BASE_URL must look like https://larder.example.com, without a path.")
+            return urlsplit(default)
+        return split
+
+    def database(self, default_file: Path, *, pool_size: int, prepared_statements: bool) -> dict[str, Any]:
+        """Return Django's settings for DATABASE_URL: SQLite in `default_file` unless a URL names something else."""
+        url = self.text("DATABASE_URL")
+        try:
+            parsed: dict[str, Any] = dict(dj_database_url.parse(url)) if url else {}
+        except (ValueError, dj_database_url.UnknownSchemeError):
+            self.fault("DATABASE_URL is no URL of a database: postgresql://user:password@host:5432/name, for example.")
+            parsed = {}
+        if not parsed:
+            parsed = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default_file)}
+        if parsed["ENGINE"] == "django.db.backends.sqlite3":
+            return parsed | {"OPTIONS": parsed.get("OPTIONS", {}) | SQLITE_OPTIONS, "TEST": {"NAME": test_file()}}
+        if parsed["ENGINE"] != "django.db.backends.postgresql":
+            self.fault("DATABASE_URL must name SQLite or PostgreSQL.")
+        options = {
+            "connect_timeout": 5,
+            # Bound and prepared by the server, a repeated query costs a third of a client-side bound one. A pooler in
+            # transaction mode hands each transaction another connection, where a prepared statement is unknown.
+            "server_side_binding": True,
+            "prepare_threshold": 5 if prepared_statements else None,
+            # The maximum only needs to exceed the threads of one process; a pool grows no further than they ask for.
+            "pool": {"min_size": 1, "max_size": pool_size, "timeout": 5},
+        }
+        # The pool keeps connections open, therefore Django must not.
+        return parsed | {
+            "CONN_MAX_AGE": 0,
+            "DISABLE_SERVER_SIDE_CURSORS": not prepared_statements,
+            "OPTIONS": options | parsed.get("OPTIONS", {}),
+        }
+
+    def cache(self) -> dict[str, Any]:
+        """Return Django's settings for CACHE_URL: Redis, or the memory of each process."""
+        url = self.text("CACHE_URL")
+        if not url:
+            # Django's default of 300 entries would drop rate-limit counters at the first busy minute.
+            return {
+                "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+                "OPTIONS": {"MAX_ENTRIES": 100_000},
+            }
+        if not url.startswith(("redis://", "rediss://", "unix://")):
+            self.fault("CACHE_URL must look like redis://host:6379/0.")
+        self._require("CACHE_URL", "redis", "redis")
+        return {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": url, "KEY_PREFIX": "larder"}
+
+    def storage(self, default_folder: Path) -> dict[str, Any]:
+        """Return Django's settings for STORAGE_URL: a local folder, or a bucket as `s3://bucket/prefix?region=…`.
+
+        Credentials of a bucket may be part of the URL; without them boto3 reads its own AWS_… variables.
+        """
+        url = self.text("STORAGE_URL", default_folder.as_uri())
+        split = self._split("STORAGE_URL", url)
+        if split is None or split.scheme not in {"file", "s3"}:
+            self.fault("STORAGE_URL must look like file:///srv/larder/files or s3://bucket/prefix?region=eu-central-1.")
+            split = urlsplit(default_folder.as_uri())
+        if split.scheme == "file":
+            return {
+                "BACKEND": "django.core.files.storage.FileSystemStorage",
+                "OPTIONS": {
+                    "location": unquote(split.path),
+                    "base_url": None,
+                    "file_permissions_mode": 0o600,
+                    "directory_permissions_mode": 0o700,
+                },
+            }
+        self._require("STORAGE_URL", "storages", "s3")
+        if not split.hostname:
+            self.fault("STORAGE_URL names no bucket.")
+        query = {name: values[-1] for name, values in parse_qs(split.query).items()}
+        options = {
+            "bucket_name": split.hostname,
+            "location": unquote(split.path).strip("/"),
+            "access_key": unquote(split.username) if split.username else None,
+            "secret_key": unquote(split.password) if split.password else None,
+            "region_name": query.pop("region", None),
+            "endpoint_url": query.pop("endpoint_url", None),
+            "file_overwrite": False,
+            "default_acl": None,
+        }
+        for name in query:
+            self.fault(f"STORAGE_URL has the unknown part {name!r}; known are region and endpoint_url.")
+        return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+
+    def email(self, default_folder: Path) -> dict[str, Any]:
+        """Return Django's EMAIL_… settings for EMAIL_URL; without one, mails become files in `default_folder`."""
+        url = self.text("EMAIL_URL")
+        backends = "django.core.mail.backends"
+        if not url:
+            return {"EMAIL_BACKEND": f"{backends}.filebased.EmailBackend", "EMAIL_FILE_PATH": str(default_folder)}
+        split = self._split("EMAIL_URL", url)
+        port = _port(split)
+        match split.scheme if split else "":
+            case "console":
+                return {"EMAIL_BACKEND": f"{backends}.console.EmailBackend"}
+            case "file" if split:
+                return {"EMAIL_BACKEND": f"{backends}.filebased.EmailBackend", "EMAIL_FILE_PATH": unquote(split.path)}
+            case ("smtp" | "smtps" | "smtp+tls") as scheme if split and split.hostname and port is not None:
+                return {
+                    "EMAIL_BACKEND": f"{backends}.smtp.EmailBackend",
+                    "EMAIL_HOST": split.hostname,
+                    "EMAIL_PORT": port or {"smtp": 25, "smtps": 465, "smtp+tls": 587}[scheme],
+                    "EMAIL_HOST_USER": unquote(split.username or ""),
+                    "EMAIL_HOST_PASSWORD": unquote(split.password or ""),
+                    "EMAIL_USE_SSL": scheme == "smtps",
+                    "EMAIL_USE_TLS": scheme == "smtp+tls",
+                    "EMAIL_TIMEOUT": 10,
+                }
+        self.fault("EMAIL_URL must look like smtp+tls://user:password@host:587, smtps://…, smtp://…, file:///… or console://.")
+        return {"EMAIL_BACKEND": f"{backends}.filebased.EmailBackend", "EMAIL_FILE_PATH": str(default_folder)}
+
+    def secret(self, name: str, kept_in: Path | None) -> str:
+        """Return a secret from the environment, or the one made on the first run and kept in the file `kept_in`.
+
+        Without a file to keep one in (production), a missing or short secret is a fault.
+        """
+        value = self.text(name)
+        if value:
+            if kept_in is None and any(len(part.strip()) < MINIMUM_SECRET_LENGTH for part in value.split(",")):
+                self.fault(f"{name} is shorter than {MINIMUM_SECRET_LENGTH} characters.")
+            return value
+        if kept_in is None:
+            self.fault(f"{name} is missing.")
+            return ""
+        try:
+            return kept_secret(kept_in)
+        except (OSError, ValueError) as problem:
+            self.fault(f"{name} is missing, and the kept one cannot be made or read: {problem}.")
+            return ""
+
+    def _split(self, name: str, url: str) -> SplitResult | None:
+        try:
+            split = urlsplit(url)
+        except ValueError:
+            return None
+        if _port(split) is None:
+            self.fault(f"{name} has a port that is no port.")
+            return None
+        return split
+
+    def _require(self, name: str, module: str, extra: str) -> None:
+        try:
+            __import__(module)
+        except ImportError:
+            self.fault(f"{name} needs the packages of the extra {extra!r} in pyproject.toml.")
+
+
+SQLITE_OPTIONS = {
+    # A transaction that starts by reading and then writes would fail at once when another one wrote in between.
+    "transaction_mode": "IMMEDIATE",
+    "timeout": 20,
+    # Records are evidence: a commit that was answered must survive a power cut, which WAL promises only with FULL.
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
+}
+
+
+def test_file() -> str:
+    """Return a file for the test database: threads cannot share one in memory under IMMEDIATE transactions.
+
+    The process id keeps two test runs on one machine apart.
+    """
+    return str(Path(tempfile.gettempdir()) / f"larder-test-{os.getpid()}.sqlite3")
+
+
+def kept_secret(path: Path) -> str:
+    """Return the secret kept in `path`, making it first when there is none; safe when several processes start at once.
+
+    Raise OSError when the folder cannot be written and ValueError when the file is empty or cut short.
+    """
+    if not path.exists():
+        make_private_folder(path.parent)
+        descriptor = os.open(path.parent / ".secrets.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if not path.exists():
+                _write_private(path, secrets.token_urlsafe(48))
+        finally:
+            os.close(descriptor)
+    value = path.read_text(encoding="ascii").strip()
+    if len(value) < MINIMUM_SECRET_LENGTH:
+        raise ValueError(f"{path.name} holds no secret")
+    return value
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder, with its parents, that only the owner may enter; one that exists stays as it is."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _write_private(path: Path, value: str) -> None:
+    # Renamed into place when complete and on the disk, so that no reader ever sees half a secret.
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
+        file.write(value + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+
+
+def _port(split: SplitResult | None) -> int | None:
+    """Return the port of a URL, 0 when it names none, or None when it is out of range."""
+    try:
+        return (split.port or 0) if split else None
+    except ValueError:
+        return None
+
+
+def read_file(path: Path) -> dict[str, str]:
+    """Return the NAME=value lines of a file as in .env.example, or nothing when there is no such file."""
+    if not path.is_file():
+        return {}
+    found = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        name, separator, value = line.strip().removeprefix("export ").partition("=")
+        if separator and not name.startswith("#"):
+            found[name.strip()] = _without_quotes(value.strip())
+    return found
+
+
+def _without_quotes(value: str) -> str:
+    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted else value
+
+
+def load(base_dir: Path) -> Environment:
+    """Return the process's environment, completed by the file `.env` (or ENV_FILE); the process wins."""
+    variables = dict(os.environ)
+    return Environment(read_file(base_dir / variables.get("ENV_FILE", ".env")) | variables)
+

@@ -1,0 +1,46 @@
+"""How gunicorn serves the product: `gunicorn config.wsgi -c config/gunicorn.py`."""
+
+from pathlib import Path
+
+from config import env
+
+_environment = env.load(Path(__file__).resolve().parent.parent)
+
+bind = _environment.text("BIND", f"127.0.0.1:{_environment.integer('PORT', 8000, maximum=65535)}")
+workers = _environment.integer("WEB_WORKERS", 2, maximum=128)
+# Threads rather than sync workers: connections are kept alive between requests, and a client that sends 25 MiB slowly
+# holds a thread, not one of two workers.
+worker_class = "gthread"
+threads = _environment.integer("WEB_THREADS", 4, maximum=64)
+_environment.refuse_if_faulty()
+
+timeout = 60
+graceful_timeout = 30
+keepalive = 30
+# Workers are replaced now and then, not all at once, so that no slow leak lives for months.
+max_requests = 100_000
+max_requests_jitter = 10_000
+
+# List addresses may carry many ids; SCIM filters are long.
+limit_request_line = 8190
+limit_request_fields = 100
+limit_request_field_size = 16_380
+
+# The heartbeat file must not wait for a busy disk.
+worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
+# The control socket would live in the user's home, which a service may not have.
+control_socket_disable = True
+# Who may speak for others is decided in config/proxies.py alone.
+forwarded_allow_ips = ""
+
+# RequestMiddleware writes the access log; gunicorn's own words join it in the same format.
+accesslog = None
+errorlog = "-"
+logconfig_dict = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"json": {"()": "records.operations.logs.JsonFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "loggers": {"gunicorn.error": {"handlers": ["stderr"], "level": "INFO", "propagate": False}},
+}

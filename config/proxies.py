@@ -1,0 +1,66 @@
+"""Whom a request comes from: the peer, or whoever a trusted proxy reports."""
+
+import ipaddress
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
+from django.http import HttpRequest, HttpResponse
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class TrustedProxyMiddleware:
+    """Set REMOTE_ADDR and the scheme from X-Forwarded-… where TRUSTED_PROXIES holds the peer.
+
+    From then on everybody reads REMOTE_ADDR, and a header written by the caller moves no limit and no lock.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        if not settings.TRUSTED_PROXIES:
+            raise MiddlewareNotUsed
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request after naming its real sender."""
+        meta = request.META
+        if _is_trusted(_address(meta.get("REMOTE_ADDR", ""))):
+            meta["REMOTE_ADDR"] = reported_sender(meta["REMOTE_ADDR"], meta.get("HTTP_X_FORWARDED_FOR", ""))
+            if meta.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() == "https":
+                meta["wsgi.url_scheme"] = "https"
+        return self.get_response(request)
+
+
+def reported_sender(peer: str, forwarded_for: str) -> str:
+    """Return the address nearest to us in X-Forwarded-For that is not a trusted proxy's.
+
+    Each proxy appends the peer it saw, so only the right end is written by those we trust; what stands left of an
+    untrusted or unreadable entry may be invented by the caller.
+    """
+    sender = peer
+    for entry in reversed(forwarded_for.split(",")):
+        address = _address(entry.strip())
+        if address is None:
+            return sender
+        sender = str(address)
+        if not _is_trusted(address):
+            return sender
+    return sender
+
+
+def _is_trusted(address: Address | None) -> bool:
+    return address is not None and any(address in network for network in settings.TRUSTED_PROXIES)
+
+
+def _address(text: str) -> Address | None:
+    """Return the address in `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1` or `[2001:db8::1]:4711`."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    # A dual-stack socket shows IPv4 peers as ::ffff:203.0.113.7.
+    return getattr(address, "ipv4_mapped", None) or address

@@ -1,0 +1,62 @@
+"""How a log line is written: one JSON object, with nothing in it that is secret or personal."""
+
+import json
+import logging
+import traceback
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+# What `extra={…}` may add to a line. Anything else is left out, so that no body, key or name slips into a log.
+EXTRA_FIELDS = ("request_id", "caller", "site", "method", "operation", "status", "duration_ms", "task")
+
+
+class JsonFormatter(logging.Formatter):
+    """Write a record as one line: time, level, logger, message, the extra fields, and an exception's type and places."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the JSON object for a record, without a line break."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        for name in EXTRA_FIELDS:
+            value = getattr(record, name, None)
+            if value is not None:
+                line[name] = value
+        if record.exc_info and record.exc_info[1] is not None:
+            line["exception"] = describe_exception(record.exc_info[1], record.exc_info[2])
+        try:
+            return orjson.dumps(line, default=str).decode()
+        except orjson.JSONEncodeError:
+            # A lone surrogate, for example: the standard library escapes what orjson refuses.
+            return json.dumps(line, default=str)
+
+
+def describe_exception(error: BaseException, trace: TracebackType | None) -> list[dict[str, Any]]:
+    """Return the type and the places of an exception and of what caused it, outermost first.
+
+    Messages stay out: those of the database quote the values of the row, which may be a person's.
+    """
+    found = []
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        frames = traceback.extract_tb(trace if current is error else current.__traceback__)
+        entry: dict[str, Any] = {
+            "type": f"{type(current).__module__}.{type(current).__qualname__}",
+            "at": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
+        }
+        # PostgreSQL's own code and the constraint's name tell what is wrong without quoting a value.
+        if code := getattr(current, "sqlstate", None):
+            entry["sqlstate"] = code
+        if constraint := getattr(getattr(current, "diag", None), "constraint_name", None):
+            entry["constraint"] = constraint
+        found.append(entry)
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    return found
