@@ -5,7 +5,6 @@ import ipaddress
 import os
 import secrets
 import tempfile
-
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
@@ -203,7 +202,9 @@ class Environment:
                     "EMAIL_USE_TLS": scheme == "smtp+tls",
                     "EMAIL_TIMEOUT": 10,
                 }
-        self.fault("EMAIL_URL must look like smtp+tls://user:password@host:587, smtps://…, smtp://…, file:///… or console://.")
+        self.fault(
+            "EMAIL_URL must look like smtp+tls://user:password@host:587, smtps://…, smtp://…, file:///… or console://."
+        )
         return {"EMAIL_BACKEND": f"{backends}.filebased.EmailBackend", "EMAIL_FILE_PATH": str(default_folder)}
 
     def secret(self, name: str, kept_in: Path | None) -> str:
@@ -323,4 +324,3 @@ def load(base_dir: Path) -> Environment:
     """Return the process's environment, completed by the file `.env` (or ENV_FILE); the process wins."""
     variables = dict(os.environ)
     return Environment(read_file(base_dir / variables.get("ENV_FILE", ".env")) | variables)
-

@@ -49,13 +49,8 @@ STORAGES = {
 SECRET_KEY = environment.secret("SECRET_KEY", None if PRODUCTION else DATA_DIR / "secret_key")
 SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
 # Peppers under which digests of keys and tokens are stored, newest first; older ones still verify.
-CREDENTIAL_PEPPERS = [
-    pepper.strip()
-    for pepper in environment.secret("CREDENTIAL_PEPPERS", None if PRODUCTION else DATA_DIR / "credential_peppers").split(
-        ","
-    )
-    if pepper.strip()
-]
+_peppers = environment.secret("CREDENTIAL_PEPPERS", None if PRODUCTION else DATA_DIR / "credential_peppers")
+CREDENTIAL_PEPPERS = [pepper.strip() for pepper in _peppers.split(",") if pepper.strip()]
 
 # --- The address ----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL from a wheel: `python -m tests.postgres [--durable] COMMAND…` runs COMMAND with its DATABASE_URL."""
+"""A throw-away PostgreSQL: `python -m tests.postgres [--durable] COMMAND…` runs COMMAND with its DATABASE_URL."""
 
 import argparse
 import importlib.metadata
@@ -100,7 +100,10 @@ def unprivileged(folder: Path) -> list[str]:
     if os.geteuid() != 0:
         return []
     in_namespace = ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}"]
-    if shutil.which("unshare") and subprocess.run([*in_namespace, "true"], check=False, capture_output=True).returncode == 0:
+    if (
+        shutil.which("unshare")
+        and not subprocess.run([*in_namespace, "true"], check=False, capture_output=True).returncode
+    ):
         return in_namespace
     os.chown(folder, NOBODY, NOBODY)
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
@@ -108,12 +111,13 @@ def unprivileged(folder: Path) -> list[str]:
 
 def initialise(binaries: Path, folder: Path, user: list[str]) -> None:
     """Make the server's data folder; letters of every language have their upper and lower case."""
-    command = [*user, binaries / "initdb", "-D", folder / "data", "-U", "larder", "-A", "trust", "-E", "UTF8", "--no-sync"]
     if major_version(binaries) >= 17:
-        locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        locale = "--locale=C --locale-provider=builtin --builtin-locale=C.UTF-8"
     else:
-        locale = ["--locale=C.UTF-8"]
-    done = subprocess.run([*command, *locale], check=False, capture_output=True, text=True)
+        locale = "--locale=C.UTF-8"
+    options = f"--username=larder --auth=trust --encoding=UTF8 --no-sync {locale}".split()
+    command = [*user, binaries / "initdb", "-D", folder / "data", *options]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"tests.postgres: initdb failed.\n{done.stdout}{done.stderr}")
 

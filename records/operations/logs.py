@@ -14,12 +14,12 @@ EXTRA_FIELDS = ("request_id", "caller", "site", "method", "operation", "status",
 
 
 class JsonFormatter(logging.Formatter):
-    """Write a record as one line: time, level, logger, message, the extra fields, and an exception's type and places."""
+    """Write a record as one line: time, level, logger, message, extra fields, and an exception's type and places."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the JSON object for a record, without a line break."""
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S}.{int(record.msecs):03d}Z",
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),

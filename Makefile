@@ -1,0 +1,136 @@
+# Larder's commands. `make` alone prints them.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+PORT ?= 8000
+export PORT
+
+VENV := .venv
+PY := $(VENV)/bin/python
+# The locks are complete and name wheels only, so nothing is resolved or built; bytecode is written when first needed.
+INSTALL := $(PY) -m pip install -qq --no-input --disable-pip-version-check --no-compile --no-deps --only-binary :all: --require-hashes
+
+# What reads no .env and no data of this installation: builds, checks and tests.
+APART := env ENV_FILE= ENVIRONMENT= DATABASE_URL= CACHE_URL= STORAGE_URL= EMAIL_URL= BASE_URL= DATA_DIR=build/data
+PYTEST := $(PY) -m pytest
+# Processes of the test runner; more tests at once than cores gain nothing.
+PYTEST_WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+ARGS ?= -n $(PYTEST_WORKERS)
+
+.PHONY: help
+help: ## Print the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- Installing -----------------------------------------------------------------------------------------------------
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Larder needs Python 3.11 or newer; name one with PYTHON=…")'
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.runtime: $(VENV)/.made requirements.lock
+	$(INSTALL) -r requirements.lock
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made requirements-dev.lock
+	$(INSTALL) -r requirements-dev.lock
+	@touch $(VENV)/.runtime $@
+
+STATIC_SOURCES := $(shell find static records documents materials scim -path '*static/*' -type f 2>/dev/null)
+staticfiles/staticfiles.json: $(VENV)/.runtime $(STATIC_SOURCES)
+	@$(APART) $(PY) manage.py collectstatic --no-input -v 0
+	@touch $@
+
+.PHONY: setup
+setup: staticfiles/staticfiles.json ## Make .venv from the hashed lock and collect the static files
+
+.PHONY: dev
+dev: $(VENV)/.dev ## Make .venv with the development tools as well
+
+# --- Running --------------------------------------------------------------------------------------------------------
+
+# The server and the worker of the background tasks start and end together, however the end comes.
+.PHONY: run
+run: setup ## Migrate, fill the demo, print how to call it, and serve on 127.0.0.1:$(PORT)
+	@$(PY) manage.py migrate --no-input -v 0
+	@$(PY) manage.py demo || echo 'The demo was not filled; serving what is there.' >&2
+	@$(PY) -m gunicorn config.wsgi -c config/gunicorn.py & server=$$!; \
+	$(PY) manage.py db_worker --interval 2 & worker=$$!; \
+	trap 'kill $$server $$worker 2>/dev/null' HUP INT TERM; \
+	wait $$server; code=$$?; \
+	while kill -0 $$server 2>/dev/null; do wait $$server; code=$$?; done; \
+	kill $$worker 2>/dev/null; wait $$worker; exit $$code
+
+# --- Testing and checking -------------------------------------------------------------------------------------------
+
+.PHONY: test test-sqlite test-postgresql
+test: test-sqlite test-postgresql ## Run the whole suite on SQLite, then on PostgreSQL
+
+test-sqlite: dev ## Run the suite on SQLite only
+	$(APART) EXPECTED_DATABASE_VENDOR=sqlite $(PYTEST) $(ARGS)
+
+test-postgresql: dev ## Run the suite on a throw-away PostgreSQL only
+	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) $(ARGS)
+
+.PHONY: lint
+lint: dev ## Check style and formatting
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+.PHONY: format
+format: dev ## Repair what the linter can repair, and format
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+.PHONY: types
+types: dev ## Check the types
+	$(APART) $(PY) -m mypy
+
+.PHONY: imports
+imports: dev ## Check which room imports which
+	$(VENV)/bin/lint-imports
+
+OPENAPI := $(APART) $(PY) manage.py spectacular --validate --fail-on-warn --file
+
+.PHONY: schema
+schema: dev ## Write docs/openapi.yaml from the operation tables
+	$(OPENAPI) docs/openapi.yaml
+
+.PHONY: schema-check
+schema-check: dev ## Compare docs/openapi.yaml with the operation tables
+	@mkdir -p build
+	$(OPENAPI) build/openapi.yaml
+	@diff -u docs/openapi.yaml build/openapi.yaml || { echo 'docs/openapi.yaml is out of date: run make schema.' >&2; exit 1; }
+
+.PHONY: migrations-check
+migrations-check: dev ## Check that no migration is missing
+	$(APART) $(PY) manage.py makemigrations --check --dry-run
+
+.PHONY: locks-check
+locks-check: ## Check that the locks name no address to install from
+	@! grep -nEi '://|^ *(-i|-f|--(index|extra-index|find-links|trusted-host)[^ ]*) | @ file' requirements.lock requirements-dev.lock
+
+.PHONY: check
+check: lint types imports schema-check migrations-check locks-check ## Everything but the tests: lint, types, imports, schema, migrations, locks
+
+.PHONY: bench
+bench: dev ## Measure reads and writes against a bare server (minutes; see bench/)
+	@for file in bench/read.py bench/write.py; do \
+		test -f $$file || continue; \
+		$(APART) $(PY) -m tests.postgres --durable $(PY) -m bench.$$(basename $$file .py) || exit 1; \
+	done
+
+# --- Locking --------------------------------------------------------------------------------------------------------
+
+# The resolver lives in a folder of its own: it is no part of the product.
+UV := build/uv/bin/uv
+COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header -q $(UPGRADE)
+
+.PHONY: lock
+lock: ## Compile both locks after a change of pyproject.toml (UPGRADE=--upgrade for newer versions)
+	@test -x $(UV) || { $(PYTHON) -m venv build/uv && build/uv/bin/python -m pip install -q uv; }
+	$(COMPILE) -o requirements.lock >/dev/null
+	$(COMPILE) --all-extras --group dev -c requirements.lock -o requirements-dev.lock >/dev/null
