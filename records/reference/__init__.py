@@ -1,0 +1,1 @@
+"""The lists that records point into, and their seed."""

@@ -1,0 +1,47 @@
+"""The registry of reference lists: wire name to model, and whose entries a site sees."""
+
+import uuid
+
+from django.db import models
+
+from records.reference import models as entries
+from records.reference.models import ReferenceEntry, SiteEntry, SystemEntry
+from records.sites.text import fold
+
+
+def _concrete(base: type[ReferenceEntry]) -> dict[str, type[ReferenceEntry]]:
+    """Return the lists of one base by name, in the order in which models.py declares them."""
+    return {
+        name: model
+        for name, model in vars(entries).items()
+        if isinstance(model, type) and issubclass(model, base) and not model._meta.abstract
+    }
+
+
+SYSTEM_LISTS = _concrete(SystemEntry)
+"""The lists that all sites share, by the name that `GET /category/Get<List>List` gives them."""
+
+SITE_LISTS = _concrete(SiteEntry)
+"""The lists that each site keeps for itself."""
+
+LISTS = {**SYSTEM_LISTS, **SITE_LISTS}
+"""Every list of DECISIONS 4."""
+
+
+def entries_at(model: type[ReferenceEntry], site_id: uuid.UUID) -> "models.QuerySet[ReferenceEntry]":
+    """Return the entries of a list that exist for a site, archived ones included."""
+    rows = model._default_manager.all()
+    return rows.filter(site_id=site_id) if issubclass(model, SiteEntry) else rows
+
+
+def starting_with(rows: "models.QuerySet[ReferenceEntry]", text: str) -> "models.QuerySet[ReferenceEntry]":
+    """Narrow active entries to those whose name or code begins with the text in any case, by name.
+
+    Both beginnings are read from the list's indexes, so the answer costs what it shows, however long the list is.
+    """
+    rows, key = rows.filter(is_archived=False), fold(text)
+    if not key:
+        return rows
+    # The index over codes leaves empty ones out; saying so lets the database see that it may use it.
+    code = models.Q(code_key__startswith=key) & ~models.Q(code_key="")
+    return rows.filter(models.Q(name_key__startswith=key) | code).order_by("name_key", "code_key", "id")

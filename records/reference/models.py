@@ -1,0 +1,241 @@
+"""The lists that records point into (DECISIONS 4): two lines per list over SystemEntry or SiteEntry."""
+
+import uuid
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from records.history.trail import now
+from records.reference.folding import FoldedField
+from records.sites.models import ChildRow, Site
+from records.sites.text import FreeTextField, LineField
+
+
+class ReferenceEntry(models.Model):
+    """One line of a list: what staff choose and integrators point at by Id."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = LineField(blank=False)
+    code = LineField()
+    name_key = FoldedField("name")
+    code_key = FoldedField("code")
+    idx = models.IntegerField("position", default=0)
+    is_archived = models.BooleanField("archived", default=False)
+    created = models.DateTimeField(default=now, editable=False)
+    last_modified = models.DateTimeField(default=now, editable=False)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "name_key", "code_key", "created", "last_modified")
+
+    class Meta:
+        abstract = True
+        ordering = ("idx", "name", "id")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        """Raise ValidationError when the name is only white space."""
+        if not self.name.strip():
+            raise ValidationError({"name": ValidationError("The name must not be blank.", code="RequiredField")})
+
+
+def _once(*scope: str) -> tuple[models.UniqueConstraint, ...]:
+    """Return the constraints of a list: an active code once, and an active name once for the same code.
+
+    Two products may share a name when their codes tell them apart. The operator classes (PostgreSQL only) let the
+    same indexes answer `startswith`, so that choosing among 100,000 products reads no more than it shows.
+    """
+    scope_ops, text_ops = ["uuid_ops"] * len(scope), "varchar_pattern_ops"
+    return (
+        models.UniqueConstraint(
+            fields=(*scope, "name_key", "code_key"),
+            condition=models.Q(is_archived=False),
+            opclasses=[*scope_ops, text_ops, text_ops],
+            name="%(class)s_name_once",
+            violation_error_code="Duplicate",
+            violation_error_message="The list already has an active entry with this name and code.",
+        ),
+        models.UniqueConstraint(
+            fields=(*scope, "code_key"),
+            condition=models.Q(is_archived=False) & ~models.Q(code_key=""),
+            opclasses=[*scope_ops, text_ops],
+            name="%(class)s_code_once",
+            violation_error_code="Duplicate",
+            violation_error_message="The list already has an active entry with this code.",
+        ),
+    )
+
+
+class SystemEntry(ReferenceEntry):
+    """An entry that all sites share; the seed gives it a fixed Id."""
+
+    class Meta(ReferenceEntry.Meta):
+        abstract = True
+        constraints = _once()
+
+
+class SiteEntry(ReferenceEntry):
+    """An entry of one site's own list."""
+
+    # The list's own indexes start with the site, so the foreign key needs none.
+    site = models.ForeignKey(Site, models.PROTECT, related_name="+", db_index=False)
+
+    class Meta(ReferenceEntry.Meta):
+        abstract = True
+        constraints = _once("site")
+        indexes = (models.Index(fields=("site", "idx", "name", "id"), name="%(class)s_order"),)
+
+
+class Title(SystemEntry):
+    """A form of address, such as Dr."""
+
+
+class NatureOfEmployment(SystemEntry):
+    """How somebody is employed: by the organisation itself (Employee) or through an agency."""
+
+    class Meta(SystemEntry.Meta):
+        verbose_name = "nature of employment"
+        verbose_name_plural = "natures of employment"
+
+
+class Nationality(SystemEntry):
+    """A country that somebody can be a national of (ISO 3166)."""
+
+    class Meta(SystemEntry.Meta):
+        verbose_name_plural = "nationalities"
+
+
+class Country(SystemEntry):
+    """A country, its code being the two letters of ISO 3166."""
+
+    class Meta(SystemEntry.Meta):
+        verbose_name_plural = "countries"
+
+
+class Language(SystemEntry):
+    """A language, its code being the two letters of ISO 639."""
+
+
+class LanguageProficiency(SystemEntry):
+    """How well somebody speaks a language."""
+
+    class Meta(SystemEntry.Meta):
+        verbose_name_plural = "language proficiencies"
+
+
+class EducationResult(SystemEntry):
+    """How a course or training ended."""
+
+
+class Product(SiteEntry):
+    """What the site makes and sells, and what a complaint is about."""
+
+
+class Brand(SiteEntry):
+    """A name that products are sold under."""
+
+
+class ProductionUnit(SiteEntry):
+    """A line, room or shift that makes products."""
+
+
+class Nonconformance(SiteEntry):
+    """A kind of failure to meet a requirement, such as a foreign body."""
+
+
+class Cause(SiteEntry):
+    """Why a nonconformance came about."""
+
+
+class ComplaintSource(SiteEntry):
+    """Who complains: a consumer, a retailer, an authority."""
+
+
+class ComplaintMethod(SiteEntry):
+    """How a complaint reached the site: telephone, e-mail, letter."""
+
+
+class Department(SiteEntry):
+    """A part of the site's organisation, such as packing."""
+
+
+class MaterialCategory(SiteEntry):
+    """A kind of material, such as ingredients or packaging."""
+
+    class Meta(SiteEntry.Meta):
+        verbose_name_plural = "material categories"
+
+
+class Checklist(SiteEntry):
+    """A list of questions that an audit works through."""
+
+
+class UnitOfMeasure(SiteEntry):
+    """A unit that quantities are counted in, such as kg."""
+
+    class Meta(SiteEntry.Meta):
+        verbose_name = "unit of measure"
+        verbose_name_plural = "units of measure"
+
+
+class Rating(SiteEntry):
+    """A scale for audits: the responses that a finding can have, and the score bands that sum them up."""
+
+    HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("responses", "bands")
+
+
+class RatingResponse(ChildRow):
+    """One answer that an audit finding can have, with its score; without a score it counts for nothing.
+
+    A response that findings or programs use is archived when it leaves the rating: it stays valid there, is refused
+    on new ones, and is no longer listed.
+    """
+
+    rating = models.ForeignKey(Rating, models.PROTECT, related_name="responses")
+    name = LineField(blank=False)
+    description = FreeTextField()
+    score = models.DecimalField(
+        max_digits=9, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
+    )
+    is_archived = models.BooleanField("archived", default=False, editable=False)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("rating",)
+
+    class Meta(ChildRow.Meta):
+        verbose_name = "response"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _percentage(label: str) -> Any:
+    return models.DecimalField(
+        label, max_digits=5, decimal_places=2, validators=[MinValueValidator(0), MaxValueValidator(100)]
+    )
+
+
+class ScoreBand(ChildRow):
+    """What an audit's score from one percentage to another is called, and whether that is a pass."""
+
+    scale = models.ForeignKey(Rating, models.PROTECT, related_name="bands", verbose_name="rating scale")
+    from_score = _percentage("from")
+    to_score = _percentage("to")
+    rating = LineField(blank=False)
+    result = LineField()
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("scale",)
+
+    class Meta(ChildRow.Meta):
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(from_score__lte=models.F("to_score")),
+                name="band_from_not_above_to",
+                violation_error_code="InvalidValue",
+                violation_error_message="From must not be above To.",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.from_score} to {self.to_score}: {self.rating}"
