@@ -26,22 +26,17 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {"default": environment.cache()}
 
-# `make setup` collects the static files under names with a digest; without them (tests, runserver) they are found where
-# they lie. A file added since is served under its plain name instead of breaking its page.
+# `make setup` collects the static files into STATIC_ROOT, and each process reads that list once. Without it (tests,
+# runserver) they are looked up where they lie.
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static",) if folder.is_dir()]
-STATIC_COLLECTED = (STATIC_ROOT / "staticfiles.json").is_file()
-WHITENOISE_USE_FINDERS = not STATIC_COLLECTED
-WHITENOISE_MANIFEST_STRICT = False
+STATIC_COLLECTED = environment.switch("STATIC_COLLECTED", default=(STATIC_ROOT / "staticfiles.json").is_file())
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = not STATIC_COLLECTED
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 STORAGES = {
     "default": environment.storage(DATA_DIR / "files"),
-    "staticfiles": {
-        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
-        if STATIC_COLLECTED
-        else "django.contrib.staticfiles.storage.StaticFilesStorage"
-    },
+    "staticfiles": {"BACKEND": "config.static.LarderStaticFilesStorage"},
 }
 
 # --- Secrets: given by the environment in production, made and kept in DATA_DIR elsewhere ---------------------------
