@@ -89,9 +89,7 @@ class Environment:
     def base_url(self, default: str) -> SplitResult:
         """Return BASE_URL, which is a scheme and a host only: links are built by joining paths to it."""
         split = self._split("BASE_URL", self.text("BASE_URL", default).rstrip("/"))
-        if split is None:
-            return urlsplit(default)
-        if split.scheme not in {"http", "https"} or not split.hostname or split.path or split.query or split.fragment:
+        if split is None or split.scheme not in {"http", "https"} or not split.hostname or "".join(split[2:]):
             self.fault("BASE_URL must look like https://larder.example.com, without a path.")
             return urlsplit(default)
         return split
@@ -138,7 +136,13 @@ class Environment:
         if not url.startswith(("redis://", "rediss://", "unix://")):
             self.fault("CACHE_URL must look like redis://host:6379/0.")
         self._require("CACHE_URL", "redis", "redis")
-        return {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": url, "KEY_PREFIX": "larder"}
+        return {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": url,
+            "KEY_PREFIX": "larder",
+            # A cache that does not answer must not hold up the requests that ask it.
+            "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+        }
 
     def storage(self, default_folder: Path) -> dict[str, Any]:
         """Return Django's settings for STORAGE_URL: a local folder, or a bucket as `s3://bucket/prefix?region=…`.
@@ -185,17 +189,16 @@ class Environment:
         if not url:
             return {"EMAIL_BACKEND": f"{backends}.filebased.EmailBackend", "EMAIL_FILE_PATH": str(default_folder)}
         split = self._split("EMAIL_URL", url)
-        port = _port(split)
         match split.scheme if split else "":
             case "console":
                 return {"EMAIL_BACKEND": f"{backends}.console.EmailBackend"}
             case "file" if split:
                 return {"EMAIL_BACKEND": f"{backends}.filebased.EmailBackend", "EMAIL_FILE_PATH": unquote(split.path)}
-            case ("smtp" | "smtps" | "smtp+tls") as scheme if split and split.hostname and port is not None:
+            case ("smtp" | "smtps" | "smtp+tls") as scheme if split and split.hostname:
                 return {
                     "EMAIL_BACKEND": f"{backends}.smtp.EmailBackend",
                     "EMAIL_HOST": split.hostname,
-                    "EMAIL_PORT": port or {"smtp": 25, "smtps": 465, "smtp+tls": 587}[scheme],
+                    "EMAIL_PORT": split.port or {"smtp": 25, "smtps": 465, "smtp+tls": 587}[scheme],
                     "EMAIL_HOST_USER": unquote(split.username or ""),
                     "EMAIL_HOST_PASSWORD": unquote(split.password or ""),
                     "EMAIL_USE_SSL": scheme == "smtps",
@@ -227,12 +230,12 @@ class Environment:
             return ""
 
     def _split(self, name: str, url: str) -> SplitResult | None:
+        """Return the parts of a URL, or None with a fault when its host or port cannot be read."""
         try:
             split = urlsplit(url)
+            _ = split.port
         except ValueError:
-            return None
-        if _port(split) is None:
-            self.fault(f"{name} has a port that is no port.")
+            self.fault(f"{name} has a host or port that cannot be read.")
             return None
         return split
 
@@ -293,14 +296,6 @@ def _write_private(path: Path, value: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.rename(path)
-
-
-def _port(split: SplitResult | None) -> int | None:
-    """Return the port of a URL, 0 when it names none, or None when it is out of range."""
-    try:
-        return (split.port or 0) if split else None
-    except ValueError:
-        return None
 
 
 def read_file(path: Path) -> dict[str, str]:

@@ -54,11 +54,12 @@ _base_url = environment.base_url(f"http://127.0.0.1:{PORT}")
 # What every link is built from; never the Host header of a request.
 BASE_URL = _base_url.geturl()
 HTTPS = _base_url.scheme == "https"
+_host = _base_url.hostname or ""
 ALLOWED_HOSTS = list(
     dict.fromkeys(
         [
             *environment.words("ALLOWED_HOSTS"),
-            _base_url.hostname or "",
+            f"[{_host}]" if ":" in _host else _host,
             *([] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"]),
         ]
     )
@@ -118,6 +119,8 @@ INSTALLED_APPS = [
     *[room for room in _LATER_ROOMS if (BASE_DIR / room.replace(".", "/") / "apps.py").is_file()],
 ]
 AUTH_USER_MODEL = "accounts.User"
+# Unique is the folded name, accounts.User.user_name_key, by which our sign-in looks accounts up.
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]
 
 MIDDLEWARE = [
     "config.proxies.TrustedProxyMiddleware",
@@ -160,7 +163,7 @@ TIME_ZONE = "UTC"
 
 # --- Signing in -----------------------------------------------------------------------------------------------------
 
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "records.accounts.sign_in.AccountBackend"]
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -219,7 +222,7 @@ EMAIL_HOST_PASSWORD: str = _email.get("EMAIL_HOST_PASSWORD", "")
 EMAIL_USE_SSL: bool = _email.get("EMAIL_USE_SSL", False)
 EMAIL_USE_TLS: bool = _email.get("EMAIL_USE_TLS", False)
 EMAIL_TIMEOUT = 10
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = environment.text("EMAIL_FROM", f"Larder <larder@{_base_url.hostname}>")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = environment.text("EMAIL_FROM", f"Larder <larder@{_host}>")
 
 # Tasks are rows of the database, queued in the transaction that wants them and run by `manage.py db_worker`.
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
@@ -232,7 +235,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "records.operations.schema.OperationSchema",
     "EXCEPTION_HANDLER": "records.operations.errors.handle_exception",
 }
 SPECTACULAR_SETTINGS = {

@@ -1,12 +1,21 @@
 """Where each endpoint starts: one include per endpoint."""
 
 from django.contrib import admin
-from django.urls import path
-from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView, SpectacularYAMLAPIView
+from django.urls import include, path
+
+from records.operations import document, health, outside
 
 urlpatterns = [
-    path("openapi.yaml", SpectacularYAMLAPIView.as_view(), name="openapi-yaml"),
-    path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi-json"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="openapi-yaml"), name="docs"),
+    path("employee/", include("records.employees.urls")),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("openapi.yaml", document.YamlView.as_view(), name="openapi-yaml"),
+    path("openapi.json", document.JsonView.as_view(), name="openapi-json"),
+    path("docs/", document.DocsView.as_view(url_name="openapi-yaml"), name="docs"),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = outside.bad_request
+handler403 = outside.permission_denied
+handler404 = outside.not_found
+handler500 = outside.server_error

@@ -116,7 +116,7 @@ def initialise(binaries: Path, folder: Path, user: list[str]) -> None:
     else:
         locale = "--locale=C.UTF-8"
     options = f"--username=larder --auth=trust --encoding=UTF8 --no-sync {locale}".split()
-    command = [*user, binaries / "initdb", "-D", folder / "data", *options]
+    command: list[str | Path] = [*user, binaries / "initdb", "-D", folder / "data", *options]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"tests.postgres: initdb failed.\n{done.stdout}{done.stderr}")
