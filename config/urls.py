@@ -7,6 +7,13 @@ from records.operations import document, health, outside
 
 urlpatterns = [
     path("employee/", include("records.employees.urls")),
+    path("complaint/", include("records.complaints.urls")),
+    path("document/", include("documents.urls")),
+    path("item/", include("records.items.urls")),
+    path("customer/", include("records.customers.urls")),
+    path("audit/", include("records.audits.urls")),
+    path("materials", include("materials.urls")),
+    path("category/", include("records.category.urls")),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("openapi.yaml", document.YamlView.as_view(), name="openapi-yaml"),

@@ -232,10 +232,13 @@ class ScoreBand(ChildRow):
             models.CheckConstraint(
                 condition=models.Q(from_score__lte=models.F("to_score")),
                 name="band_from_not_above_to",
-                violation_error_code="InvalidValue",
-                violation_error_message="From must not be above To.",
             ),
         )
 
     def __str__(self) -> str:
         return f"{self.from_score} to {self.to_score}: {self.rating}"
+
+    def clean(self) -> None:
+        """Raise ValidationError when the band ends before it begins."""
+        if self.from_score is not None and self.to_score is not None and self.from_score > self.to_score:
+            raise ValidationError({"to_score": ValidationError("To must not be below From.", code="InvalidValue")})

@@ -110,9 +110,9 @@ def test_an_entry_of_a_site_list_needs_its_site_and_known_fields(site):
 
 def test_a_rating_is_added_with_its_responses_and_bands_in_one_change(rating):
     assert [(row.idx, row.name, row.score) for row in rating.responses.all()] == [
-        (1, "Yes", Decimal(2)),
-        (2, "Partly", Decimal(1)),
-        (3, "Not applicable", None),
+        (0, "Yes", Decimal(2)),
+        (1, "Partly", Decimal(1)),
+        (2, "Not applicable", None),
     ]
     assert [band.rating for band in rating.bands.all()] == ["C", "A"]
     change = Change.objects.get()

@@ -1,0 +1,1 @@
+"""Controlled documents and their versions."""

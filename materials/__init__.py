@@ -1,0 +1,1 @@
+"""Materials that ERP systems keep in step."""

@@ -1,0 +1,11 @@
+"""The materials room."""
+
+from django.apps import AppConfig
+
+
+class MaterialsConfig(AppConfig):
+    """Registers materials."""
+
+    name = "materials"
+    label = "materials"
+    verbose_name = "Materials"

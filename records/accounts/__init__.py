@@ -1,0 +1,1 @@
+"""Who calls: users, roles, directories and credentials."""

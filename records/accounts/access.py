@@ -1,0 +1,143 @@
+"""Who may do what at which site: the one place where JSON, SCIM and the back-office ask (DECISIONS 2.5).
+
+A role's permissions are kept per process under the role's id and revision; which roles a user holds, and at which
+revision, is asked anew each time, so that a change counts at once in every process.
+"""
+
+import uuid
+from collections import defaultdict
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from records.accounts.models import Role, User
+from records.sites.models import Site
+
+Permissions = frozenset[str]
+
+EVERYTHING: Permissions = frozenset({"*"})
+
+_HELD = """
+WITH RECURSIVE held(id) AS (
+    SELECT m.role_id FROM accounts_rolemembership m JOIN accounts_role r ON r.id = m.role_id
+     WHERE m.user_id = %s AND NOT r.is_archived
+    UNION
+    SELECT m.role_id FROM accounts_rolemembership m JOIN held ON m.member_role_id = held.id
+      JOIN accounts_role r ON r.id = m.role_id WHERE NOT r.is_archived
+)
+"""
+
+_kept: dict[uuid.UUID, tuple[int, Permissions]] = {}
+
+
+def parameter(key: uuid.UUID) -> Any:
+    """Return the id in the form in which the database's driver takes it."""
+    return key if connection.vendor == "postgresql" else key.hex
+
+
+def identifier(value: Any) -> uuid.UUID:
+    """Return an id that a raw query gave back."""
+    return value if isinstance(value, uuid.UUID) else uuid.UUID(value)
+
+
+def permissions_of_roles(roles: list[tuple[uuid.UUID, int]]) -> Permissions:
+    """Return what the roles (id and revision) permit together; a query only for roles not yet known at that revision."""
+    missing = [(role, revision) for role, revision in roles if _kept.get(role, (None,))[0] != revision]
+    if missing:
+        found: dict[uuid.UUID, set[str]] = defaultdict(set)
+        through = Role.permissions.through
+        for role, app, codename in through.objects.filter(role_id__in=[role for role, _ in missing]).values_list(
+            "role_id", "permission__content_type__app_label", "permission__codename"
+        ):
+            found[role].add(f"{app}.{codename}")
+        for role, revision in missing:
+            _kept[role] = (revision, frozenset(found[role]))
+    sets = [_kept[role][1] for role, _ in roles]
+    return sets[0] if len(sets) == 1 else frozenset().union(*sets)
+
+
+def roles_held(user_id: uuid.UUID) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]]]:
+    """Return the roles that the user holds, directly or through other roles, by site; one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _HELD + "SELECT r.site_id, r.id, r.revision FROM held JOIN accounts_role r ON r.id = held.id "
+            "JOIN sites_site s ON s.id = r.site_id WHERE NOT s.is_archived ORDER BY r.id",
+            (parameter(user_id),),
+        )
+        rows = cursor.fetchall()
+    held: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
+    for site_id, role_id, revision in rows:
+        held[identifier(site_id)].append((identifier(role_id), revision))
+    return held
+
+
+def permissions_by_site(user: User) -> dict[uuid.UUID, Permissions]:
+    """Return what the user may do at each site; kept on the user object, which lives for one request."""
+    kept = user.__dict__.get("_permissions_by_site")
+    if kept is None:
+        if not user.is_active:
+            kept = {}
+        elif user.is_superuser:
+            kept = dict.fromkeys(Site.objects.filter(is_archived=False).values_list("pk", flat=True), EVERYTHING)
+        else:
+            kept = {site: permissions_of_roles(roles) for site, roles in roles_held(user.pk).items()}
+        user.__dict__["_permissions_by_site"] = kept
+    return kept
+
+
+def granted(permissions: Permissions, permission: str) -> bool:
+    """Return whether the set holds the permission."""
+    return permission in permissions or permissions is EVERYTHING or "*" in permissions
+
+
+def may(user: User, site: Site | uuid.UUID | None, permission: str) -> bool:
+    """Return whether the user may do this at this site."""
+    site_id = site.pk if isinstance(site, Site) else site
+    if site_id is None:
+        return bool(user.is_active and user.is_superuser)
+    return granted(permissions_by_site(user).get(site_id, frozenset()), permission)
+
+
+def may_anywhere(user: User, permission: str) -> bool:
+    """Return whether the user may do this at one site at least."""
+    return (user.is_active and user.is_superuser) or any(
+        granted(held, permission) for held in permissions_by_site(user).values()
+    )
+
+
+def may_see_app(user: User, app_label: str) -> bool:
+    """Return whether the user holds any permission of the app at one site at least."""
+    if user.is_active and user.is_superuser:
+        return True
+    start = f"{app_label}."
+    return any(p.startswith(start) for held in permissions_by_site(user).values() for p in held)
+
+
+def sites_where(user: User, permission: str | None = None) -> list[uuid.UUID]:
+    """Return the sites at which the user may do this, or holds any role when no permission is named."""
+    return [site for site, held in permissions_by_site(user).items() if permission is None or granted(held, permission)]
+
+
+def accounts_at(site_id: uuid.UUID) -> QuerySet[User]:
+    """Return the active accounts that hold a role at the site, directly or through other roles, ordered by name."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            WITH RECURSIVE giving(id) AS (
+                SELECT id FROM accounts_role WHERE site_id = %s AND NOT is_archived
+                UNION
+                SELECT m.member_role_id FROM accounts_rolemembership m JOIN giving ON m.role_id = giving.id
+                  JOIN accounts_role r ON r.id = m.member_role_id
+                 WHERE m.member_role_id IS NOT NULL AND NOT r.is_archived
+            ) SELECT id FROM giving
+            """,
+            (parameter(site_id),),
+        )
+        roles = [identifier(row[0]) for row in cursor.fetchall()]
+    return User.objects.filter(is_active=True, memberships__role__in=roles).distinct()
+
+
+def holds_role_at(user_id: uuid.UUID, site_id: uuid.UUID) -> bool:
+    """Return whether the active account holds any role at the site, so that it is valid there (DECISIONS 2.6)."""
+    return User.objects.filter(pk=user_id, is_active=True).exists() and site_id in roles_held(user_id)

@@ -1,0 +1,194 @@
+"""Writes to sites, accounts and roles, each one transaction with its history."""
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from django.contrib.auth.models import Permission
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from records.accounts import default_roles
+from records.accounts.models import Role, RoleMembership, SubscriptionKey, User
+from records.history.snapshots import differences, snapshot
+from records.history.trail import Author, now, recording
+from records.sites.models import Site
+from records.sites.text import fold
+
+M = TypeVar("M", bound=models.Model)
+
+
+@contextmanager
+def editing(
+    record: M, *, author: Author, operation: str, reason: str = "", site_id: uuid.UUID | None = None
+) -> Iterator[M]:
+    """Lock a stored row that is no site record (a site, account or role), let the block change it, check and record.
+
+    Yields the locked row, fresh from the database. A block that changes nothing leaves no trace.
+    """
+    with recording() as trail:
+        locked = type(record)._default_manager.select_for_update(of=("self",)).get(pk=record.pk)
+        before = snapshot(locked)
+        yield locked
+        if isinstance(locked, User | Role):
+            _fold_names(locked)
+        locked.full_clean(exclude=["password"])
+        changed = differences(locked, before, snapshot(locked))
+        if not changed:
+            return
+        if hasattr(locked, "last_modified"):
+            locked.last_modified = now()
+        if hasattr(locked, "revision"):
+            locked.revision += 1
+        locked.save(force_update=True)
+        trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=site_id)
+
+
+def create(record: M, *, author: Author, operation: str, reason: str = "", site_id: uuid.UUID | None = None) -> M:
+    """Check and store a new row that is no site record, and record it; raises ValidationError."""
+    with recording() as trail:
+        if isinstance(record, User | Role):
+            _fold_names(record)
+        record.full_clean(exclude=["password"])
+        record.save(force_insert=True)
+        changed = differences(record, {}, snapshot(record))
+        trail.add(record, changed, author=author, operation=operation, reason=reason, site_id=site_id)
+    return record
+
+
+def _fold_names(record: User | Role) -> None:
+    if isinstance(record, User):
+        record.user_name_key = None if record.removed else fold(record.user_name)
+    else:
+        record.name_key = fold(record.name)
+
+
+def add_site(site: Site, *, author: Author) -> Site:
+    """Store a site with its default roles; raises ValidationError."""
+    with recording():
+        create(site, author=author, operation="AddSite", site_id=site.pk)
+        default_roles.bring_up_to_date([site])
+    return site
+
+
+def add_user(user: User, *, author: Author, password: str | None = None, operation: str = "AddUser") -> User:
+    """Store an account, without a usable password unless one is given; raises ValidationError on a name in use."""
+    user.set_password(password)
+    return create(user, author=author, operation=operation, site_id=user.home_site_id)
+
+
+def end_access(user: User, *, author: Author, operation: str = "EndAccess", reason: str = "") -> None:
+    """Make the account inactive and end its sessions, keys and tokens at once, in this transaction (DECISIONS 7.9)."""
+    with recording():
+        with editing(user, author=author, operation=operation, reason=reason, site_id=user.home_site_id) as locked:
+            locked.is_active = False
+        user.is_active = False
+        end_credentials(user, author=author, reason=reason)
+
+
+def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
+    """Revoke every live key of the account and end its back-office sessions; call inside the writing transaction."""
+    with recording() as trail:
+        for key in SubscriptionKey.objects.select_for_update(of=("self",)).filter(user=user, revoked__isnull=True):
+            before = snapshot(key)
+            key.revoked = now()
+            key.save(update_fields=["revoked"])
+            trail.add(
+                key,
+                differences(key, before, snapshot(key)),
+                author=author,
+                operation="RevokeKey",
+                reason=reason,
+                site_id=key.site_id,
+            )
+        end_sessions(user)
+
+
+def end_sessions(user: User) -> None:
+    """End the account's back-office sessions: each carries a hash over the epoch that moves on here."""
+    User.objects.filter(pk=user.pk).update(session_epoch=models.F("session_epoch") + 1)
+    user.refresh_from_db(fields=["session_epoch"])
+
+
+def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Author, reason: str = "") -> Role:
+    """Store a role of a site with its permissions; raises ValidationError on a name in use."""
+    with recording():
+        create(role, author=author, operation="AddRole", reason=reason, site_id=role.site_id)
+        chosen = list(permissions)
+        if chosen:
+            with editing(role, author=author, operation="SetPermissions", site_id=role.site_id) as locked:
+                locked.permissions.set(chosen)
+    return role
+
+
+def set_members(
+    role: Role,
+    *,
+    add: Sequence[User | Role] = (),
+    remove: Sequence[User | Role] = (),
+    author: Author,
+    operation: str = "ChangeMembers",
+    reason: str = "",
+    directory_id: uuid.UUID | None = None,
+) -> None:
+    """Add and remove members; adding one twice and removing an absent one change nothing. Locks the role's row.
+
+    Raises ValidationError where a role would hold itself, through others too, or belongs to another site.
+    """
+    with recording() as trail:
+        locked = Role.objects.select_for_update(of=("self",)).get(pk=role.pk)
+        before = members_of(locked)
+        for member in remove:
+            name = "user" if isinstance(member, User) else "member_role"
+            RoleMembership.objects.filter(**{"role": locked, name: member}).delete()
+        held = {entry["id"] for entry in members_of(locked)}
+        new = [member for member in dict.fromkeys(add) if str(member.pk) not in held]
+        for member in new:
+            if isinstance(member, Role):
+                refuse_circle(locked, member)
+        RoleMembership.objects.bulk_create(
+            [
+                RoleMembership(
+                    role=locked,
+                    user=member if isinstance(member, User) else None,
+                    member_role=member if isinstance(member, Role) else None,
+                    directory_id=directory_id,
+                )
+                for member in new
+            ]
+        )
+        after = members_of(locked)
+        if before == after:
+            return
+        Role.objects.filter(pk=locked.pk).update(revision=models.F("revision") + 1, last_modified=now())
+        changed: list[dict[str, Any]] = [{"field": "members", "old": before, "new": after}]
+        trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=locked.site_id)
+
+
+def members_of(role: Role) -> list[dict[str, str]]:
+    """Return the role's members as `{"id", "name"}`, ordered by id; one query."""
+    rows = RoleMembership.objects.filter(role=role).select_related("user", "member_role")
+    return sorted(
+        ({"id": str(row.user_id or row.member_role_id), "name": str(row.user or row.member_role)} for row in rows),
+        key=lambda entry: entry["id"],
+    )
+
+
+def refuse_circle(role: Role, member: Role) -> None:
+    """Raise ValidationError when the member is the role itself, holds it, or belongs to another site."""
+    if member.site_id != role.site_id:
+        raise ValidationError("No such role at this site.", code="InvalidReference")
+    inner, seen = {member.pk}, set()
+    while inner:
+        if role.pk in inner:
+            raise ValidationError("A role cannot be its own member, also not through other roles.", code="InvalidValue")
+        seen |= inner
+        inner = (
+            set(
+                RoleMembership.objects.filter(role_id__in=inner, member_role__isnull=False).values_list(
+                    "member_role_id", flat=True
+                )
+            )
+            - seen
+        )

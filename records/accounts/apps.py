@@ -1,0 +1,27 @@
+"""The accounts room."""
+
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.db.models.signals import post_migrate
+
+
+class AccountsConfig(AppConfig):
+    """Registers records.accounts; after migrations the default roles are brought up to date."""
+
+    name = "records.accounts"
+    label = "accounts"
+    verbose_name = "Accounts and access"
+
+    def ready(self) -> None:
+        """Ask to be told when migrations have run."""
+        post_migrate.connect(bring_roles_up_to_date, dispatch_uid="default roles")
+
+
+def bring_roles_up_to_date(sender: AppConfig, **kwargs: Any) -> None:
+    """Bring the default roles up to date once the last app's permissions exist."""
+    with_models = [config for config in apps.get_app_configs() if config.models_module is not None]
+    if sender is with_models[-1]:
+        from records.accounts import default_roles
+
+        default_roles.bring_up_to_date()

@@ -1,0 +1,79 @@
+"""The default roles of every site, kept in step with the operation rows (DECISIONS 2.5)."""
+
+from collections import defaultdict
+from importlib import import_module
+
+from django.apps import apps
+from django.conf import settings
+from django.contrib.auth.models import Permission
+from django.db import transaction
+
+from records.accounts.models import DefaultRole, Role
+from records.sites.models import Site
+from records.sites.text import fold
+
+ORDER = (DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER, DefaultRole.SITE_ADMINISTRATOR)
+
+_lowest: dict[str, DefaultRole] = {}
+
+
+def register(permission: str, lowest: DefaultRole) -> None:
+    """Note that the lowest role and every higher one holds the permission, such as `items.add_item`."""
+    known = _lowest.get(permission)
+    if known is None or ORDER.index(lowest) < ORDER.index(known):
+        _lowest[permission] = lowest
+
+
+def permissions_of(role: DefaultRole) -> set[str]:
+    """Return what a default role permits, as `app.codename`, from the operation rows and the rooms' own entries."""
+    import_module(settings.ROOT_URLCONF)
+    rank = ORDER.index(role)
+    return {permission for permission, lowest in _lowest.items() if ORDER.index(lowest) <= rank}
+
+
+def bring_up_to_date(sites: list[Site] | None = None) -> None:
+    """Give the sites (all, when none are named) their default roles with exactly the permissions of the rows.
+
+    Runs after migrations and when a site is made; writes only what differs, and moves a changed role's revision on.
+    """
+    known = {
+        f"{app}.{codename}": key
+        for key, app, codename in Permission.objects.values_list("pk", "content_type__app_label", "codename")
+    }
+    wanted: dict[DefaultRole, set[int]] = {}
+    for role in ORDER:
+        wanted[role] = {known[name] for name in permissions_of(role) if name in known}
+    with transaction.atomic():
+        chosen = list(Site.objects.all()) if sites is None else sites
+        stored = {
+            (role.site_id, role.default_role): role
+            for role in Role.objects.filter(site__in=chosen).exclude(default_role="")
+        }
+        through = Role.permissions.through
+        held: dict[object, set[int]] = defaultdict(set)
+        for role_id, permission_id in through.objects.filter(
+            role__in=[role.pk for role in stored.values()]
+        ).values_list("role_id", "permission_id"):
+            held[role_id].add(permission_id)
+        for site in chosen:
+            for default in ORDER:
+                role = stored.get((site.pk, default))
+                if role is None:
+                    role = _make(site, default)
+                if held[role.pk] != wanted[default]:
+                    role.permissions.set(wanted[default])
+                    role.revision += 1
+                    role.save(update_fields=["revision"])
+
+
+def _make(site: Site, default: DefaultRole) -> Role:
+    name = str(default.label)
+    while Role.objects.filter(site=site, name_key=fold(name), is_archived=False).exists():
+        name += " (default)"
+    return Role.objects.create(site=site, name=name, name_key=fold(name), default_role=default)
+
+
+def permission_models() -> list[str]:
+    """Return the labels of the models whose permissions a role may hold, for the back-office's choice."""
+    rooms = {name.split(".")[0] for name in _lowest}
+    return [model._meta.label for model in apps.get_models() if model._meta.app_label in rooms]

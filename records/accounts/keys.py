@@ -1,0 +1,150 @@
+"""Subscription keys: issue, rotate, revoke, and the one query that opens a request with one (DECISIONS 2.2)."""
+
+import datetime
+import uuid
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+from django.db import connection
+
+from records.accounts import access, peppers
+from records.accounts.models import SubscriptionKey, User
+from records.history.snapshots import differences, snapshot
+from records.history.trail import Author, Channel, now, recording
+from records.sites.models import Site
+
+LIVE_KEYS = 2
+LAST_USED_EVERY = datetime.timedelta(minutes=1)
+
+_LOOKUP = """
+WITH RECURSIVE k AS (
+    SELECT k.id, k.name, k.user_id, k.site_id, k.last_used, k.expires, u.is_superuser,
+           u.display_name, u.given_name, u.family_name, u.user_name
+      FROM accounts_subscriptionkey k
+      JOIN accounts_user u ON u.id = k.user_id
+      JOIN sites_site s ON s.id = k.site_id
+     WHERE k.digest {match} AND k.revoked IS NULL AND u.is_active AND NOT s.is_archived
+), held(id) AS (
+    SELECT m.role_id FROM k JOIN accounts_rolemembership m ON m.user_id = k.user_id
+      JOIN accounts_role r ON r.id = m.role_id AND NOT r.is_archived
+    UNION
+    SELECT m.role_id FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.id
+      JOIN accounts_role r ON r.id = m.role_id AND NOT r.is_archived
+)
+SELECT k.id, k.name, k.user_id, k.site_id, k.last_used, k.expires, k.is_superuser,
+       COALESCE(NULLIF(k.display_name, ''), NULLIF(TRIM(k.given_name || ' ' || k.family_name), ''), k.user_name),
+       {roles}
+  FROM k
+"""
+_ROLES = {
+    "postgresql": "(SELECT string_agg(r.id::text || ':' || r.revision, ',') FROM held "
+    "JOIN accounts_role r ON r.id = held.id WHERE r.site_id = k.site_id)",
+    "sqlite": "(SELECT group_concat(r.id || ':' || r.revision, ',') FROM held "
+    "JOIN accounts_role r ON r.id = held.id WHERE r.site_id = k.site_id)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever opened a request with a valid key: the user, the key's site, and what the user may do there."""
+
+    user_id: uuid.UUID
+    user_name: str
+    site_id: uuid.UUID
+    key_id: uuid.UUID
+    key_name: str
+    permissions: access.Permissions
+    is_authenticated: bool = True
+
+    def may(self, permission: str) -> bool:
+        """Return whether the caller may do this at the key's site."""
+        return access.granted(self.permissions, permission)
+
+    def author(self, request_id: str) -> Author:
+        """Return the author that the caller's changes are written down to."""
+        return Author(self.user_id, self.user_name, Channel.JSON, self.key_name, request_id)
+
+
+def caller_of(secret: str) -> Caller | None:
+    """Return who holds this key, or None when it opens nothing; one query, and one small write a minute at most."""
+    digests = peppers.digests(secret)
+    match = "= %s" if len(digests) == 1 else f"IN ({', '.join(['%s'] * len(digests))})"
+    with connection.cursor() as cursor:
+        cursor.execute(_LOOKUP.format(match=match, roles=_ROLES[connection.vendor]), digests)
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    key_id, key_name, user_id, site_id, last_used, expires, is_superuser, printed, roles = row
+    moment = now()
+    if expires is not None and _aware(expires) <= moment:
+        return None
+    if last_used is None or moment - _aware(last_used) >= LAST_USED_EVERY:
+        SubscriptionKey.objects.filter(pk=access.identifier(key_id)).update(last_used=moment)
+    if is_superuser:
+        permissions = access.EVERYTHING
+    elif roles:
+        pairs = (pair.split(":") for pair in roles.split(","))
+        permissions = access.permissions_of_roles([(uuid.UUID(role), int(revision)) for role, revision in pairs])
+    else:
+        permissions = frozenset()
+    identifier = access.identifier
+    return Caller(identifier(user_id), printed, identifier(site_id), identifier(key_id), key_name, permissions)
+
+
+def _aware(value: datetime.datetime | str) -> datetime.datetime:
+    moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+
+
+def live_keys(user: User, site: Site) -> list[SubscriptionKey]:
+    """Return the user's keys for the site that still open it, newest first."""
+    keys = SubscriptionKey.objects.filter(user=user, site=site, revoked__isnull=True)
+    return [key for key in keys if key.is_live]
+
+
+def issue_key(
+    user: User, site: Site, name: str, *, author: Author, expires: datetime.datetime | None = None
+) -> tuple[SubscriptionKey, str]:
+    """Make a key and return it with its secret, which is shown once and kept only as a digest.
+
+    Raises ValidationError when the user has two live keys for the site, or holds no role there. Locks the user's row.
+    """
+    secret = peppers.new_secret("lk")
+    with recording() as trail:
+        User.objects.select_for_update().get(pk=user.pk)
+        if len(live_keys(user, site)) >= LIVE_KEYS:
+            raise ValidationError("There are two live keys for this site; revoke one first.", code="InvalidTransition")
+        if not user.is_superuser and site.pk not in access.roles_held(user.pk):
+            raise ValidationError("The account holds no role at this site.", code="Forbidden")
+        key = SubscriptionKey(
+            user=user,
+            site=site,
+            name=name,
+            digest=peppers.digest(secret),
+            hint=secret[-4:],
+            expires=expires,
+            created_by_id=author.id,
+        )
+        key.full_clean(validate_unique=False)
+        key.save(force_insert=True)
+        trail.add(key, differences(key, {}, snapshot(key)), author=author, operation="IssueKey", site_id=site.pk)
+    return key, secret
+
+
+def revoke_key(key_id: uuid.UUID, *, author: Author, reason: str = "") -> SubscriptionKey:
+    """End a key at once, in every process; repeating it changes nothing. Locks the key's row."""
+    with recording() as trail:
+        key = SubscriptionKey.objects.select_for_update(of=("self",)).get(pk=key_id)
+        before = snapshot(key)
+        if key.revoked is None:
+            key.revoked = now()
+            key.save(update_fields=["revoked"])
+        changed = differences(key, before, snapshot(key))
+        trail.add(key, changed, author=author, operation="RevokeKey", reason=reason, site_id=key.site_id)
+    return key
+
+
+def rotate_key(key_id: uuid.UUID, *, author: Author) -> tuple[SubscriptionKey, str]:
+    """Issue a successor of the same name for the key's user and site; the old one lives until it is revoked."""
+    key = SubscriptionKey.objects.select_related("user", "site").get(pk=key_id)
+    return issue_key(key.user, key.site, key.name, author=author)

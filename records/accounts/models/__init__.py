@@ -1,0 +1,23 @@
+"""Who calls: users, roles and memberships, directories, credentials, kept answers."""
+
+from records.accounts.models.answers import KeptAnswer
+from records.accounts.models.attributes import UserAttribute
+from records.accounts.models.credentials import Dialect, ProvisioningToken, SubscriptionKey
+from records.accounts.models.directories import Directory, ExternalId
+from records.accounts.models.roles import DefaultRole, Role, RoleMembership
+from records.accounts.models.users import User, UserEmail
+
+__all__ = [
+    "DefaultRole",
+    "Dialect",
+    "Directory",
+    "ExternalId",
+    "KeptAnswer",
+    "ProvisioningToken",
+    "Role",
+    "RoleMembership",
+    "SubscriptionKey",
+    "User",
+    "UserAttribute",
+    "UserEmail",
+]

@@ -1,0 +1,65 @@
+"""Credentials kept as digests: subscription keys of users and provisioning tokens of directories."""
+
+import uuid
+
+from django.db import models
+
+from records.history.trail import now
+from records.sites.text import LineField
+
+
+class Credential(models.Model):
+    """A secret that was shown once; only its digest is kept, with its name, its last four characters and its dates."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = LineField(blank=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    hint = models.CharField(max_length=8, editable=False, help_text="The secret's last characters.")
+    created = models.DateTimeField(default=now, editable=False)
+    created_by = models.ForeignKey("accounts.User", models.PROTECT, null=True, editable=False, related_name="+")
+    expires = models.DateTimeField(null=True, blank=True)
+    last_used = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked = models.DateTimeField(null=True, blank=True, editable=False)
+
+    HISTORY_EXCLUDE = ("digest", "last_used", "created", "created_by")
+
+    class Meta:
+        abstract = True
+        ordering = ("-created", "id")
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_live(self) -> bool:
+        """Return whether the credential still opens its door."""
+        return self.revoked is None and (self.expires is None or self.expires > now())
+
+
+class SubscriptionKey(Credential):
+    """A user's key for the six endpoints of one site; two live ones per user and site allow rotation."""
+
+    user = models.ForeignKey("accounts.User", models.PROTECT, related_name="subscription_keys")
+    site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+")
+
+    class Meta(Credential.Meta):
+        pass
+
+
+class Dialect(models.TextChoices):
+    """The habits of the directory behind a token (DECISIONS 7.7, 7.8)."""
+
+    DOCUMENTED = "documented", "Documented"
+    RFC = "rfc7643", "RFC 7643"
+    ENTRA = "entra", "Microsoft Entra ID"
+    OKTA = "okta", "Okta"
+
+
+class ProvisioningToken(Credential):
+    """A bearer token of a directory; it opens provisioning and nothing else."""
+
+    directory = models.ForeignKey("accounts.Directory", models.PROTECT, related_name="tokens")
+    dialect = models.CharField(max_length=20, choices=Dialect.choices, default=Dialect.DOCUMENTED)
+
+    class Meta(Credential.Meta):
+        pass

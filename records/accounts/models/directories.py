@@ -1,0 +1,70 @@
+"""Cloud directories that provision users and roles."""
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from records.history.trail import now
+from records.sites.text import LineField
+
+
+class Directory(models.Model):
+    """A cloud directory (Microsoft Entra ID, Okta) that keeps users and roles of some sites (DECISIONS 2.4)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = LineField(blank=False, unique=True)
+    home_site = models.ForeignKey(
+        "sites.Site", models.PROTECT, related_name="+", help_text="Where its new employees are filed."
+    )
+    sites = models.ManyToManyField(
+        "sites.Site",
+        related_name="+",
+        help_text="Sites whose roles it may see; only a superuser gives it more than one.",
+    )
+    service_account = models.ForeignKey(
+        "accounts.User", models.PROTECT, related_name="+", help_text="The account that its changes are written down to."
+    )
+    may_administer = models.BooleanField(
+        "may change Site Administrator", default=False, help_text="Only a superuser allows this."
+    )
+    matches_by_code = models.BooleanField(
+        "match existing employees by code",
+        default=False,
+        help_text="Take over an employee without account whose code equals the employee number or external id.",
+    )
+    sends_invitations = models.BooleanField(
+        "mail an invitation to new users", default=False, help_text="Lets them set a password."
+    )
+    is_archived = models.BooleanField("archived", default=False)
+    created = models.DateTimeField(default=now, editable=False)
+    last_modified = models.DateTimeField(default=now, editable=False)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("created", "last_modified")
+
+    class Meta:
+        ordering = ("name", "id")
+        verbose_name_plural = "directories"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ExternalId(models.Model):
+    """The identifier that a directory gave to a user; an empty one identifies nobody and has no row."""
+
+    id = models.BigAutoField(primary_key=True)
+    directory = models.ForeignKey(Directory, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey("accounts.User", models.CASCADE, related_name="external_ids")
+    value = LineField(blank=False)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("directory", "value"), name="external_id_once_per_directory"),
+            models.UniqueConstraint(fields=("directory", "user"), name="one_external_id_per_user_and_directory"),
+            models.CheckConstraint(condition=~Q(value=""), name="external_id_not_empty"),
+        )
+
+    def __str__(self) -> str:
+        return self.value

@@ -1,0 +1,96 @@
+"""Roles of a site and their members."""
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from records.history.trail import now
+from records.sites.text import LineField
+
+
+class DefaultRole(models.TextChoices):
+    """The roles that every site has, lowest first."""
+
+    READER = "reader", "Reader"
+    STANDARD = "standard", "Standard"
+    MANAGER = "manager", "Manager"
+    SITE_ADMINISTRATOR = "site_administrator", "Site Administrator"
+
+
+class Role(models.Model):
+    """A set of permissions at one site, held by its members; a directory sees it as a Group."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey("sites.Site", models.PROTECT, related_name="roles")
+    name = LineField()
+    name_key = models.CharField(max_length=765, blank=True, editable=False)
+    default_role = models.CharField(max_length=20, choices=DefaultRole.choices, blank=True, editable=False)
+    permissions = models.ManyToManyField("auth.Permission", blank=True, related_name="+")
+    directory = models.ForeignKey(
+        "accounts.Directory", models.PROTECT, null=True, blank=True, editable=False, related_name="roles"
+    )
+    made_by_directory = models.BooleanField(default=False, editable=False)
+    external_id = LineField(editable=False)
+    hidden_from_directory = models.BooleanField(default=False, editable=False)
+    is_archived = models.BooleanField("archived", default=False, editable=False)
+    revision = models.PositiveIntegerField(default=1, editable=False)
+    created = models.DateTimeField(default=now, editable=False)
+    last_modified = models.DateTimeField(default=now, editable=False)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "name_key", "revision", "created", "last_modified")
+
+    class Meta:
+        ordering = ("site", "name", "id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("site", "name_key"),
+                condition=Q(is_archived=False) & ~Q(name_key=""),
+                name="role_name_once_per_site",
+                violation_error_message="The site has a role of this name already.",
+            ),
+            models.UniqueConstraint(
+                fields=("site", "default_role"), condition=~Q(default_role=""), name="default_role_once_per_site"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RoleMembership(models.Model):
+    """One member of a role: a user, or another role whose members hold this role too."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    role = models.ForeignKey(Role, models.CASCADE, related_name="memberships", db_index=False)
+    user = models.ForeignKey(
+        "accounts.User", models.CASCADE, null=True, blank=True, related_name="memberships", db_index=False
+    )
+    member_role = models.ForeignKey(
+        Role, models.CASCADE, null=True, blank=True, related_name="held_roles", db_index=False
+    )
+    display = LineField(editable=False)
+    directory = models.ForeignKey(
+        "accounts.Directory", models.PROTECT, null=True, blank=True, editable=False, related_name="+"
+    )
+    created = models.DateTimeField(default=now, editable=False)
+
+    class Meta:
+        ordering = ("role", "created", "id")
+        constraints = (
+            models.UniqueConstraint(fields=("role", "user"), name="user_once_per_role"),
+            models.UniqueConstraint(fields=("role", "member_role"), name="role_once_per_role"),
+            models.CheckConstraint(
+                condition=Q(user__isnull=False, member_role__isnull=True)
+                | Q(user__isnull=True, member_role__isnull=False),
+                name="member_is_user_or_role",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("user", "role"), name="membership_of_user"),
+            models.Index(fields=("member_role", "role"), name="membership_of_role"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user or self.member_role} in {self.role}"

@@ -1,0 +1,166 @@
+"""Accounts of people and of integrations."""
+
+import uuid
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.db import models
+from django.utils.crypto import salted_hmac
+
+from records.history.trail import now
+from records.sites.text import EMAIL, LineField, fold
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes accounts; names are compared under their folded key."""
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """Return the account with that name in any case; raises DoesNotExist."""
+        return self.get(user_name_key=fold(username or ""))
+
+    def create_user(self, user_name: str, password: str | None = None, **fields: Any) -> "User":
+        """Make an account, with an unusable password when none is given."""
+        user = self.model(user_name=user_name, user_name_key=fold(user_name), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, user_name: str, password: str | None = None, **fields: Any) -> "User":
+        """Make an account that may do everything at every site."""
+        return self.create_user(user_name, password, is_superuser=True, **fields)
+
+
+class User(AbstractBaseUser):
+    """One account: a person (then the Employee has the same Id) or a service account of an integration.
+
+    `user_name_key` is the folded name and unique in the installation; an account that a directory deleted gives it
+    back (null) and is never used again.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user_name = LineField("user name", blank=False)
+    user_name_key = models.CharField(max_length=765, unique=True, null=True, editable=False)  # noqa: DJ001
+    given_name = LineField("first name")
+    family_name = LineField("last name")
+    display_name = LineField()
+    email = models.EmailField("e-mail address", max_length=EMAIL, blank=True)
+    is_active = models.BooleanField("active", default=True)
+    is_superuser = models.BooleanField(
+        "superuser", default=False, help_text="May do everything at every site, without any role."
+    )
+    is_service_account = models.BooleanField(
+        "service account", default=False, help_text="Belongs to an integration: no employee, cannot sign in."
+    )
+    home_site = models.ForeignKey("sites.Site", models.PROTECT, null=True, blank=True, related_name="+")
+    directory = models.ForeignKey(
+        "accounts.Directory", models.PROTECT, null=True, blank=True, related_name="users", editable=False
+    )
+    removed = models.DateTimeField("removed by its directory", null=True, blank=True, editable=False)
+    user_type = LineField()
+    preferred_language = LineField()
+    locale = LineField()
+    honorific_prefix = LineField()
+    directory_attributes = models.JSONField(default=dict, blank=True, editable=False)
+    session_epoch = models.PositiveIntegerField(default=0, editable=False)
+    revision = models.PositiveIntegerField(default=1, editable=False)
+    created = models.DateTimeField(default=now, editable=False)
+    last_modified = models.DateTimeField(default=now, editable=False)
+
+    objects = UserManager()
+
+    USERNAME_FIELD = "user_name"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
+        "password",
+        "last_login",
+        "user_name_key",
+        "session_epoch",
+        "revision",
+        "created",
+        "last_modified",
+    )
+    HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("emails",)
+
+    class Meta:
+        ordering = ("user_name", "id")
+        indexes = (
+            models.Index(fields=("directory", "id"), name="user_of_directory"),
+            models.Index(fields=("home_site", "id"), name="user_of_home_site"),
+            models.Index(fields=("last_modified", "id"), name="user_by_last_modified"),
+        )
+
+    def __str__(self) -> str:
+        return self.printed_name
+
+    @property
+    def printed_name(self) -> str:
+        """Return the name to print beside a signature or change."""
+        return self.display_name or f"{self.given_name} {self.family_name}".strip() or self.user_name
+
+    @property
+    def is_staff(self) -> bool:
+        """Return whether the account may sign in to the back-office."""
+        return self.is_active and not self.is_service_account
+
+    def get_full_name(self) -> str:
+        """Return the printed name (asked for by Django)."""
+        return self.printed_name
+
+    def get_short_name(self) -> str:
+        """Return the first name, else the printed name."""
+        return self.given_name or self.printed_name
+
+    def _get_session_auth_hash(self, secret: str | bytes | None = None) -> str:
+        """Return what a session must carry: over the password and the epoch, so that moving the epoch ends them all."""
+        return salted_hmac(
+            "larder.session", f"{self.password}:{self.session_epoch}", secret=secret, algorithm="sha256"
+        ).hexdigest()
+
+    def get_session_auth_hash(self) -> str:
+        """Return the hash that the account's sessions carry (asked for by Django)."""
+        return self._get_session_auth_hash()
+
+    def has_perm(self, perm: str, obj: Any = None) -> bool:
+        """Return whether the account holds the permission at the object's site, or at any site without an object."""
+        from records.accounts import access
+
+        site_id = getattr(obj, "site_id", None)
+        return access.may(self, site_id, perm) if site_id else access.may_anywhere(self, perm)
+
+    def has_perms(self, perm_list: Any, obj: Any = None) -> bool:
+        """Return whether the account holds every one of the permissions."""
+        return all(self.has_perm(perm, obj) for perm in perm_list)
+
+    def has_module_perms(self, app_label: str) -> bool:
+        """Return whether the account holds any permission of the app at any site."""
+        from records.accounts import access
+
+        return access.may_see_app(self, app_label)
+
+
+class UserEmail(models.Model):
+    """One e-mail address of an account, with the type and the primary mark that its directory gave."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="emails", db_index=False)
+    value = LineField(blank=False)
+    value_key = models.CharField(max_length=765, editable=False)
+    type = LineField()
+    display = LineField()
+    primary = models.BooleanField(default=False)
+    idx = models.PositiveIntegerField("position", default=0)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("user", "value_key")
+
+    class Meta:
+        ordering = ("idx", "id")
+        verbose_name = "e-mail address"
+        verbose_name_plural = "e-mail addresses"
+        indexes = (
+            models.Index(fields=("user", "idx"), name="email_of_user"),
+            models.Index(fields=("value_key",), name="email_by_value"),
+        )
+
+    def __str__(self) -> str:
+        return self.value

@@ -1,0 +1,289 @@
+"""What a directory does to roles: make or take over, rename, give members, delete, each in one transaction (DECISIONS 7.4)."""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import F, Q
+
+from records.accounts.actions import create, editing
+from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
+from records.accounts.provisioning import NotAllowed
+from records.accounts.roles_held import leads_to_default_role
+from records.history.trail import Author, now, recording
+from records.sites.text import fold
+
+CHUNK = 5_000
+"""How many ids one statement names; databases limit their parameters."""
+
+
+@dataclass(slots=True)
+class MembersWish:
+    """Which members come, under which display name, and which go; `exact` lets everybody go who is not among `put`."""
+
+    put: dict[uuid.UUID, str] = field(default_factory=dict)
+    drop: set[uuid.UUID] = field(default_factory=set)
+    exact: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.put or self.drop or self.exact)
+
+
+@dataclass(slots=True)
+class RoleWish:
+    """What a role is to become; None keeps what it is."""
+
+    name: str | None = None
+    external_id: str | None = None
+    members: MembersWish | None = None
+
+
+def lock_role(role_id: uuid.UUID) -> Role:
+    """Lock a role's row, which puts the writers of its members in order; raises Role.DoesNotExist."""
+    return Role.objects.select_for_update(of=("self",)).get(pk=role_id, is_archived=False)
+
+
+def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, *, author: Author) -> Role:
+    """Make a role of the site, or take over the one of that name that no directory owns or that this one deleted.
+
+    Raises ValidationError, code Duplicate for a name that a directory owns, or NotAllowed for a protected role.
+    """
+    name = wish.name or ""
+    with recording():
+        found = None
+        if fold(name):
+            found = (
+                Role.objects.select_for_update(of=("self",))
+                .filter(site_id=site_id, name_key=fold(name), is_archived=False)
+                .first()
+            )
+        if found is None:
+            role = Role(site_id=site_id, name=name, directory=directory, made_by_directory=True)
+            _set_external_id(role, directory, wish.external_id or "")
+            create(role, author=author, operation="AddRole", site_id=site_id)
+        else:
+            again = found.directory_id == directory.pk and found.hidden_from_directory
+            if found.directory_id is not None and not again:
+                raise _used_name()
+            role = change_role(found, RoleWish(external_id=wish.external_id), directory, author=author)
+        if wish.members:
+            change_members(role, wish.members, directory, author=author)
+    return role
+
+
+def change_role(role: Role, wish: RoleWish, directory: Directory, *, author: Author) -> Role:
+    """Rename a locked role, set its external id, take it over and change its members.
+
+    Raises ValidationError, code Duplicate for a name in use, or NotAllowed for a role that is not this directory's.
+    """
+    refuse_foreign(role, directory)
+    with recording():
+        renamed = wish.name is not None and wish.name != role.name
+        if renamed and fold(wish.name or ""):
+            others = Role.objects.filter(site_id=role.site_id, name_key=fold(wish.name or ""), is_archived=False)
+            if others.exclude(pk=role.pk).exists():
+                raise _used_name()
+        with editing(role, author=author, operation="UpdateRole", site_id=role.site_id) as locked:
+            locked.directory = directory
+            locked.hidden_from_directory = False
+            if wish.name is not None:
+                locked.name = wish.name
+            if wish.external_id is not None:
+                _set_external_id(locked, directory, wish.external_id)
+        if renamed:
+            held = RoleMembership.objects.filter(role=role, user__isnull=False).values_list("user_id", flat=True)
+            _touch_users(held)
+        if wish.members:
+            change_members(locked, wish.members, directory, author=author)
+    return locked
+
+
+def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
+    """Archive a locked role that the directory made; from another take the members it added, and hide it from it."""
+    refuse_foreign(role, directory)
+    with recording():
+        members = RoleMembership.objects.filter(role=role)
+        if not (role.made_by_directory and role.directory_id == directory.pk and not role.default_role):
+            members = members.filter(directory=directory)
+        keys = {user or member for user, member in members.values_list("user_id", "member_role_id")}
+        change_members(role, MembersWish(drop=keys), directory, author=author)
+        with editing(role, author=author, operation="RemoveRole", site_id=role.site_id) as locked:
+            locked.directory = directory
+            locked.external_id = ""
+            if locked.made_by_directory and not locked.default_role:
+                locked.is_archived = True
+            else:
+                locked.hidden_from_directory = True
+
+
+def refuse_foreign(role: Role, directory: Directory) -> None:
+    """Raise NotAllowed for another directory's role, and for Site Administrator unless the directory may administer."""
+    if role.directory_id not in (None, directory.pk):
+        raise NotAllowed("This role belongs to another directory.")
+    if not directory.may_administer and leads_to_default_role({role.pk}, DefaultRole.SITE_ADMINISTRATOR):
+        raise NotAllowed("This role gives Site Administrator, which only a superuser opens to a directory.")
+
+
+def _set_external_id(role: Role, directory: Directory, value: str) -> None:
+    if (
+        value
+        and Role.objects.filter(directory=directory, external_id=value, is_archived=False).exclude(pk=role.pk).exists()
+    ):
+        fault = ValidationError("Another role of the directory has this identifier.", code="Duplicate")
+        raise ValidationError({"external_id": fault})
+    role.external_id = value
+
+
+def _used_name() -> ValidationError:
+    fault = ValidationError("A role of this name exists at the site already.", code="Duplicate")
+    return ValidationError({"name": fault})
+
+
+def change_members(role: Role, wish: MembersWish, directory: Directory, *, author: Author) -> bool:
+    """Let members come and go in set-based statements and return whether anything changed; the role is locked.
+
+    Adding one twice and removing an absent one change nothing. `exact` spares members whom the directory cannot
+    see: accounts without an employee, and people of other sites. Raises ValidationError naming an id that is nobody's, or a circle of roles.
+    """
+    with recording() as trail:
+        sites = {directory.home_site_id, *directory.sites.values_list("pk", flat=True)}
+        stored = _stored(role, wish, sites)
+        new = [key for key in wish.put if key not in stored]
+        users, roles = _named(role, new, sites)
+        gone = {key for key in stored if key in wish.drop or (wish.exact and key not in wish.put)} - set(wish.put)
+        _redisplay(role, wish, stored)
+        if not new and not gone:
+            return False
+        went = _names(gone)
+        for part in _chunks(gone):
+            RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role).delete()
+        moment = now()
+        RoleMembership.objects.bulk_create(
+            [
+                RoleMembership(
+                    role=role,
+                    user_id=key if key in users else None,
+                    member_role_id=key if key in roles else None,
+                    display=wish.put[key],
+                    directory=directory,
+                    created=moment,
+                )
+                for key in new
+            ],
+            batch_size=CHUNK,
+        )
+        Role.objects.filter(pk=role.pk).update(revision=F("revision") + 1, last_modified=moment)
+        role.revision += 1
+        _touch_users([*users, *gone])
+        names = users | roles
+        entry = {
+            "field": "members",
+            "old": [{"id": str(key), "name": went[key]} for key in sorted(gone)],
+            "new": [{"id": str(key), "name": names[key]} for key in new],
+        }
+        trail.add(role, [entry], author=author, operation="ChangeMembers", site_id=role.site_id)
+    return True
+
+
+def _stored(role: Role, wish: MembersWish, sites: set[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """Return the members at hand that the wish is about, with their display names."""
+    rows = RoleMembership.objects.filter(role=role)
+    if wish.exact:
+        person = Q(user__employee__isnull=False, user__is_service_account=False, user__home_site_id__in=sites)
+        seen = person | Q(member_role__site_id__in=sites)
+        found = rows.filter(seen).values_list("user_id", "member_role_id", "display")
+        return {user or member: display for user, member, display in found}
+    stored: dict[uuid.UUID, str] = {}
+    for part in _chunks({*wish.put, *wish.drop}):
+        found = rows.filter(Q(user_id__in=part) | Q(member_role_id__in=part))
+        for user, member, display in found.values_list("user_id", "member_role_id", "display"):
+            stored[user or member] = display
+    return stored
+
+
+def _redisplay(role: Role, wish: MembersWish, stored: Mapping[uuid.UUID, str]) -> None:
+    """Keep the display names that came with members who are there already."""
+    changed: dict[str, list[uuid.UUID]] = defaultdict(list)
+    for key, display in wish.put.items():
+        if key in stored and display and display != stored[key]:
+            changed[display].append(key)
+    if not changed:
+        return
+    keys = {key for part in changed.values() for key in part}
+    rows = []
+    for part in _chunks(keys):
+        rows += RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role)
+    for row in rows:
+        row.display = wish.put[row.user_id or row.member_role_id]
+    RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)
+
+
+def _named(
+    role: Role, keys: Sequence[uuid.UUID], sites: set[uuid.UUID]
+) -> tuple[dict[uuid.UUID, str], dict[uuid.UUID, str]]:
+    """Return which keys are users of the sites and which are roles of the role's, with names; raises ValidationError."""
+    users: dict[uuid.UUID, str] = {}
+    roles: dict[uuid.UUID, str] = {}
+    for part in _chunks(keys):
+        found = User.objects.filter(
+            pk__in=part, home_site_id__in=sites, employee__isnull=False, removed__isnull=True, is_service_account=False
+        )
+        users |= {
+            user.pk: user.printed_name for user in found.only("display_name", "given_name", "family_name", "user_name")
+        }
+    rest = [key for key in keys if key not in users]
+    for part in _chunks(rest):
+        found_roles = Role.objects.filter(pk__in=part, site_id=role.site_id, is_archived=False)
+        roles |= dict(found_roles.values_list("pk", "name"))
+    unknown = [key for key in rest if key not in roles]
+    if unknown:
+        fault = ValidationError(f"There is no member with the id {str(unknown[0])!r}.", code="InvalidReference")
+        raise ValidationError({"members": fault})
+    if roles:
+        _refuse_circle(role, set(roles))
+    return users, roles
+
+
+def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
+    """Raise ValidationError when one of the roles is this one or holds it, through others too; one query."""
+    edges: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
+    held = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
+    for outer, inner in held.values_list("role_id", "member_role_id"):
+        edges[outer].add(inner)
+    waiting, seen = list(members), set()
+    while waiting:
+        step = waiting.pop()
+        if step == role.pk:
+            fault = ValidationError(
+                "A role cannot be its own member, also not through other roles.", code="InvalidValue"
+            )
+            raise ValidationError({"members": fault})
+        if step not in seen:
+            seen.add(step)
+            waiting += edges[step]
+
+
+def _names(keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+    names: dict[uuid.UUID, str] = defaultdict(str)
+    for part in _chunks(keys):
+        found: Any = User.objects.filter(pk__in=part).only("display_name", "given_name", "family_name", "user_name")
+        names.update({user.pk: user.printed_name for user in found})
+        names.update(Role.objects.filter(pk__in=[key for key in part if key not in names]).values_list("pk", "name"))
+    return names
+
+
+def _touch_users(keys: Iterable[uuid.UUID]) -> None:
+    """Move on the revision of users whose groups changed; locks them in the order of their ids, against circles."""
+    for part in _chunks(sorted(keys)):
+        rows = User.objects.select_for_update(of=("self",)).filter(pk__in=part).order_by("pk")
+        locked = list(rows.values_list("pk", flat=True))
+        User.objects.filter(pk__in=locked).update(revision=F("revision") + 1)
+
+
+def _chunks(keys: Iterable[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
+    listed = list(keys)
+    for start in range(0, len(listed), CHUNK):
+        yield listed[start : start + CHUNK]

@@ -1,0 +1,1 @@
+"""Audit programs and their audit records."""

@@ -1,0 +1,1 @@
+"""What every back-office page builds on."""

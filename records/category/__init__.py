@@ -1,0 +1,1 @@
+"""The /category endpoint over the reference lists."""

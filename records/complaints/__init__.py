@@ -1,0 +1,1 @@
+"""Complaints, their fields and their way from draft to completed."""

@@ -1,0 +1,11 @@
+"""The complaints room."""
+
+from django.apps import AppConfig
+
+
+class ComplaintsConfig(AppConfig):
+    """Registers records.complaints."""
+
+    name = "records.complaints"
+    label = "complaints"
+    verbose_name = "Complaints"

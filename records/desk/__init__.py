@@ -1,0 +1,1 @@
+"""What staff see across entities: start page, charts, search, inbox, profile, the demo."""

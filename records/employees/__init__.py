@@ -1,0 +1,1 @@
+"""Employees and job descriptions."""

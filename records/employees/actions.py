@@ -1,0 +1,142 @@
+"""Writes to employees and job descriptions, each one transaction with its history."""
+
+import uuid
+from collections.abc import Sequence
+
+from django.core.exceptions import ValidationError
+from django.db.models import F
+
+from records.accounts import access
+from records.employees.models import Employee, JobDescription
+from records.history.trail import Author, recording
+from records.sites.models import Site
+from records.sites.references import UNKNOWN
+from records.sites.writing import Precondition, Values, add_record, apply, changing
+
+
+def add_employee(
+    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddEmployee", key: uuid.UUID | None = None
+) -> Employee:
+    """Add an employee to the site; `key` sets the Id (an account's). Raises ValidationError."""
+    employee = Employee(site_id=site_id) if key is None else Employee(id=key, site_id=site_id)
+    with recording():
+        check_reporting_to(employee, site_id, values)
+        return add_record(employee, values, author=author, operation=operation, skip=["reporting_to", "user"])
+
+
+def update_employee(
+    site_id: uuid.UUID,
+    employee_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "UpdateEmployee",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Employee:
+    """Change an employee. Raises RecordNotFound, ValidationError, or what the precondition raises."""
+    with changing(
+        Employee,
+        site_id,
+        employee_id,
+        author=author,
+        operation=operation,
+        reason=reason,
+        precondition=precondition,
+        skip=["reporting_to", "user"],
+    ) as employee:
+        check_reporting_to(employee, site_id, values)
+        apply(employee, values)
+    return employee
+
+
+def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -> None:
+    """Raise ValidationError unless the new superior is valid at the site and no circle arises (DECISIONS 1.11, 2.6).
+
+    Valid are the site's own employees and any whose account holds a role at the site. Locks the site's row when a
+    superior is set, so that two simultaneous changes cannot close a circle together.
+    """
+    superior: Employee | None = values.get("reporting_to")
+    if superior is None or superior.pk == employee.reporting_to_id:
+        return
+    Site.objects.select_for_update().filter(pk=site_id).first()
+    fault = ""
+    if superior.site_id != site_id and not (superior.user_id and access.holds_role_at(superior.user_id, site_id)):
+        fault = UNKNOWN.format(name="employee")
+    elif superior.is_archived:
+        fault = "This employee is archived and cannot be chosen any more."
+    elif superior.pk == employee.pk:
+        fault = "Nobody reports to themselves."
+    elif reports_to(superior.pk, employee.pk):
+        fault = "This would close a circle: that employee reports to this one already."
+    if fault:
+        raise ValidationError({"reporting_to": ValidationError(fault, code="InvalidReference")})
+
+
+def reports_to(employee_id: uuid.UUID, superior_id: uuid.UUID) -> bool:
+    """Return whether the first employee reports to the second, through others too; one query a step up."""
+    seen: set[uuid.UUID] = set()
+    step: uuid.UUID | None = employee_id
+    while step is not None and step not in seen:
+        if step == superior_id:
+            return True
+        seen.add(step)
+        step = Employee.objects.filter(pk=step).values_list("reporting_to_id", flat=True).first()
+    return False
+
+
+def add_job_description(
+    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddJobDescription"
+) -> JobDescription:
+    """Add a job description to the site. Raises ValidationError."""
+    with recording():
+        check_holders(site_id, values.get("employees", ()))
+        record = add_record(JobDescription(site_id=site_id), values, author=author, operation=operation)
+        touch_holders(set(), {holder.pk for holder in values.get("employees", ())})
+    return record
+
+
+def update_job_description(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "UpdateJobDescription",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> JobDescription:
+    """Change a job description (back-office and import only). Raises RecordNotFound or ValidationError."""
+    with changing(
+        JobDescription, site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as record:
+        before = set(record.employees.values_list("pk", flat=True))
+        if "employees" in values:
+            check_holders(site_id, [holder for holder in values["employees"] if holder.pk not in before])
+        apply(record, values)
+        touch_holders(before, set(record.employees.values_list("pk", flat=True)))
+    return record
+
+
+def check_holders(site_id: uuid.UUID, holders: Sequence[Employee]) -> None:
+    """Raise ValidationError naming each new holder who is archived or of another site."""
+    faults = [
+        ValidationError(
+            "This employee is archived and cannot be chosen any more."
+            if holder.site_id == site_id
+            else UNKNOWN.format(name="employee"),
+            code="InvalidReference",
+            params={"relation": "employees", "idx": idx, "name": "id"},
+        )
+        for idx, holder in enumerate(holders)
+        if holder.site_id != site_id or holder.is_archived
+    ]
+    if faults:
+        raise ValidationError(faults)
+
+
+def touch_holders(before: set[uuid.UUID], after: set[uuid.UUID]) -> None:
+    """Move on the revision of employees whose list of job descriptions changed, since they read it (their ETag)."""
+    changed = before ^ after
+    if changed:
+        Employee.objects.filter(pk__in=changed).update(revision=F("revision") + 1)

@@ -1,0 +1,161 @@
+"""Employees with their education and employment history, and the job descriptions that they hold."""
+
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import F, Q
+
+from records.history.trail import now
+from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
+from records.sites.text import EMAIL, FreeTextField, LineField
+
+
+class Employee(SiteRecord):
+    """A person who works for the organisation, directly or through an agency; holds an account of the same Id or none."""
+
+    ENTITY = Entity.EMPLOYEE
+    HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("education_training", "employment_history")
+
+    user = models.OneToOneField(
+        "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="employee"
+    )
+    title = models.ForeignKey("reference.Title", models.PROTECT, null=True, blank=True, related_name="+")
+    first_name = LineField(blank=False)
+    last_name = LineField(blank=False)
+    code = LineField("employee code")
+    nature_of_employment = models.ForeignKey("reference.NatureOfEmployment", models.PROTECT, related_name="+")
+    position = LineField(blank=False)
+    address = FreeTextField()
+    phone = LineField()
+    mobile = LineField()
+    email_address = models.EmailField("e-mail address", max_length=EMAIL, blank=True)
+    date_of_birth = models.DateTimeField(null=True, blank=True)
+    nationality = models.ForeignKey("reference.Nationality", models.PROTECT, null=True, blank=True, related_name="+")
+    first_language = models.ForeignKey("reference.Language", models.PROTECT, null=True, blank=True, related_name="+")
+    second_language = models.ForeignKey("reference.Language", models.PROTECT, null=True, blank=True, related_name="+")
+    second_language_proficiency = models.ForeignKey(
+        "reference.LanguageProficiency", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    commencement_date = models.DateTimeField(null=True, blank=True)
+    reporting_to = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="reports")
+    notes = FreeTextField()
+
+    class Meta:
+        ordering = ("site_sequence_id", "id")
+        constraints = (
+            *site_record_constraints("employee"),
+            models.CheckConstraint(
+                condition=Q(user__isnull=True) | Q(user_id=F("id")), name="employee_and_account_share_an_id"
+            ),
+        )
+        indexes = (
+            models.Index(fields=("site", "last_name", "first_name"), name="employee_by_name"),
+            models.Index(fields=("site", "code"), name="employee_by_code"),
+            models.Index(fields=("site", "last_modified"), name="employee_by_last_modified"),
+        )
+        permissions = (
+            ("view_private_employee", "Can see private employee fields"),
+            ("archive_employee", "Can archive and restore employees"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.first_name} {self.last_name}".strip()
+
+    def clean(self) -> None:
+        """Check the rules across fields (DECISIONS 1.11); the reporting circle needs the database and is the action's."""
+        faults = {}
+        if self.date_of_birth is not None and self.date_of_birth > now():
+            faults["date_of_birth"] = ValidationError("The date of birth lies in the future.", code="InvalidValue")
+        if self.reporting_to_id is not None and self.reporting_to_id == self.pk:
+            faults["reporting_to"] = ValidationError("Nobody reports to themselves.", code="InvalidReference")
+        if faults:
+            raise ValidationError(faults)
+
+
+class EducationTraining(ChildRow):
+    """One line of an employee's education and training."""
+
+    employee = models.ForeignKey(Employee, models.CASCADE, related_name="education_training", db_index=False)
+    title = LineField()
+    institution = LineField()
+    year = LineField()
+    award = LineField()
+    education_result = models.ForeignKey(
+        "reference.EducationResult", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("employee",)
+
+    class Meta(ChildRow.Meta):
+        verbose_name = "education or training"
+        verbose_name_plural = "education and training"
+        indexes = (models.Index(fields=("employee", "idx"), name="education_of_employee"),)
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class EmploymentHistory(ChildRow):
+    """One earlier employment of an employee."""
+
+    employee = models.ForeignKey(Employee, models.CASCADE, related_name="employment_history", db_index=False)
+    position_held = LineField()
+    company = LineField()
+    start_date = models.DateTimeField(null=True, blank=True)
+    finish_date = models.DateTimeField(null=True, blank=True)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("employee",)
+
+    class Meta(ChildRow.Meta):
+        verbose_name = "earlier employment"
+        verbose_name_plural = "employment history"
+        indexes = (models.Index(fields=("employee", "idx"), name="employment_of_employee"),)
+
+    def __str__(self) -> str:
+        return f"{self.position_held}, {self.company}".strip(", ")
+
+    def clean(self) -> None:
+        """Check that the employment does not end before it starts (DECISIONS 1.11)."""
+        if self.start_date and self.finish_date and self.finish_date < self.start_date:
+            fault = ValidationError("The finish date lies before the start date.", code="InvalidValue")
+            raise ValidationError({"finish_date": fault})
+
+
+class JobDescription(SiteRecord):
+    """What a job consists of, whom it reports to, and the employees who hold it."""
+
+    ENTITY = Entity.JOB_DESCRIPTION
+
+    name = LineField(blank=False)
+    code = LineField()
+    department = LineField()
+    purpose = FreeTextField()
+    responsibilities = FreeTextField()
+    authority = FreeTextField()
+    qualifications = FreeTextField()
+    experience = FreeTextField()
+    reports_to = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="+")
+    deputy = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="+")
+    effective_date = models.DateTimeField(null=True, blank=True)
+    review_date = models.DateTimeField(null=True, blank=True)
+    employees = models.ManyToManyField(Employee, blank=True, related_name="job_descriptions")
+
+    class Meta:
+        ordering = ("site_sequence_id", "id")
+        constraints = site_record_constraints("jobdescription")
+        indexes = (models.Index(fields=("site", "name"), name="jobdescription_by_name"),)
+        permissions = (("archive_jobdescription", "Can archive and restore job descriptions"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        """Check that the job is neither its own superior nor its own deputy."""
+        faults = {
+            name: ValidationError("A job description cannot point at itself.", code="InvalidReference")
+            for name in ("reports_to", "deputy")
+            if getattr(self, f"{name}_id") == self.pk
+        }
+        if faults:
+            raise ValidationError(faults)

@@ -1,0 +1,168 @@
+"""Persons as a directory sees them: an account and an employee of one Id, made, changed and removed together."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.core.exceptions import ValidationError
+
+from records.accounts import provisioning as accounts
+from records.accounts.models import Directory, User
+from records.accounts.provisioning import AccountWish, NotAllowed
+from records.employees.actions import add_employee, check_reporting_to
+from records.employees.models import Employee
+from records.history.trail import Author, recording
+from records.sites.models import Entity, EntityFolder
+from records.sites.writing import Values, apply, changing
+
+
+@dataclass(slots=True)
+class PersonWish:
+    """The whole state that a person is to have: the account's, and the employee's beside it.
+
+    None keeps what the employee has (for a new one: the default).
+    """
+
+    account: AccountWish
+    position: str | None = None
+    nature_of_employment: str | None = None
+    folder: str | None = None
+    code: str | None = None
+    manager: uuid.UUID | None = None
+    keeps_manager: bool = False
+    phone: str | None = None
+    mobile: str | None = None
+    address: str | None = None
+
+
+def add_person(wish: PersonWish, directory: Directory, *, author: Author) -> User:
+    """Make an account and its employee at the directory's home site, or give an employee without account one.
+
+    The latter only where the directory is set to match by code (DECISIONS 7.3). Raises ValidationError.
+    """
+    with recording():
+        employee = _matching_employee(wish, directory)
+        if employee is not None:
+            user = accounts.add_account(employee.pk, wish.account, directory, author=author)
+            _write_employee(employee.pk, employee.site_id, {**_values(wish, employee.site_id), "user": user}, author)
+            return user
+        user = accounts.add_account(uuid.uuid4(), wish.account, directory, author=author)
+        values = {**_defaults(), **_values(wish, directory.home_site_id), "user": user}
+        _drop_invalid_superior(Employee(id=user.pk, site_id=directory.home_site_id), values)
+        add_employee(directory.home_site_id, values, author=author, key=user.pk)
+    return user
+
+
+def lock_person(user_id: uuid.UUID) -> tuple[Employee, User]:
+    """Lock a person's employee and account, in this order, as every writer does; raises User.DoesNotExist."""
+    employee = Employee.objects.select_for_update(of=("self",)).filter(user_id=user_id).first()
+    user = User.objects.select_for_update(of=("self",)).get(pk=user_id)
+    if employee is None:
+        raise User.DoesNotExist
+    return employee, user
+
+
+def change_person(employee: Employee, user: User, wish: PersonWish, directory: Directory, *, author: Author) -> None:
+    """Bring a locked person to the wished state; nothing is written when it has it already.
+
+    Raises ValidationError, or NotAllowed for an account that is not this directory's to change.
+    """
+    if wish.account.active and not user.is_active and employee.is_archived:
+        raise NotAllowed("The employee is archived; a Manager restores it in the back-office first.")
+    with recording():
+        touched = accounts.change_account(user, wish.account, directory, author=author, operation="UpdateUser")
+        revision = employee.revision
+        written = _write_employee(employee.pk, employee.site_id, _values(wish, employee.site_id), author)
+        if written.revision != revision and not touched:
+            accounts.touch(user.pk)
+
+
+def remove_person(employee: Employee, user: User, directory: Directory, *, author: Author) -> None:
+    """End a locked person's account for good and archive the employee, whose record and history stay."""
+    with recording():
+        accounts.remove_account(user, directory, author=author)
+        with changing(Employee, employee.site_id, employee.pk, author=author, operation="RemoveUser") as locked:
+            locked.is_archived = True
+
+
+def _matching_employee(wish: PersonWish, directory: Directory) -> Employee | None:
+    codes = [code for code in (wish.code, wish.account.external_id) if code]
+    if not directory.matches_by_code or not codes:
+        return None
+    found = Employee.objects.select_for_update(of=("self",)).filter(
+        site_id=directory.home_site_id, user__isnull=True, is_archived=False, code__in=codes
+    )[:2]
+    return found[0] if len(found) == 1 else None
+
+
+def _write_employee(key: uuid.UUID, site_id: uuid.UUID, values: Values, author: Author) -> Employee:
+    with changing(
+        Employee, site_id, key, author=author, operation="UpdateUser", skip=["reporting_to", "user"]
+    ) as employee:
+        _drop_invalid_superior(employee, values)
+        apply(employee, values)
+    return employee
+
+
+def _drop_invalid_superior(employee: Employee, values: Values) -> None:
+    """Leave out a superior whom the employee cannot have: a directory's other wishes must not fail on it."""
+    try:
+        check_reporting_to(employee, employee.site_id, values)
+    except ValidationError:
+        values["reporting_to"] = None
+
+
+def _values(wish: PersonWish, site_id: uuid.UUID) -> Values:
+    """Return the employee's values that the wish names."""
+    account = wish.account
+    values: Values = {
+        "first_name": account.given_name,
+        "last_name": account.family_name,
+        "email_address": account.email,
+        "title": _entry("Title", account.honorific_prefix),
+    }
+    for name in ("position", "code", "phone", "mobile", "address"):
+        if getattr(wish, name) is not None:
+            values[name] = getattr(wish, name)
+    if wish.nature_of_employment is not None:
+        values["nature_of_employment"] = _nature(wish.nature_of_employment)
+    if wish.folder is not None:
+        values["entity_folder"] = _folder(site_id, wish.folder) if wish.folder else None
+    if not wish.keeps_manager:
+        values["reporting_to"] = Employee.objects.filter(user_id=wish.manager).first() if wish.manager else None
+    return values
+
+
+def _defaults() -> Values:
+    return {"position": "Employee", "nature_of_employment": _nature("Employee")}
+
+
+def _entry(model: str, name: str) -> Any:
+    """Return the entry of a system list with this name in any case, active ones first; None without any."""
+    if not name:
+        return None
+    entries = apps.get_model("reference", model)._default_manager.filter(is_archived=False)
+    wanted = name.strip().rstrip(".").casefold()
+    return next((entry for entry in entries if entry.name.rstrip(".").casefold() == wanted), None)
+
+
+def _nature(name: str) -> Any:
+    entry = _entry("NatureOfEmployment", name)
+    if entry is None:
+        names = apps.get_model("reference", "NatureOfEmployment")._default_manager.filter(is_archived=False)
+        listed = ", ".join(str(entry) for entry in names)
+        fault = ValidationError(f"{name!r} is none of: {listed}.", code="InvalidReference")
+        raise ValidationError({"nature_of_employment": fault})
+    return entry
+
+
+def _folder(site_id: uuid.UUID, name: str) -> EntityFolder:
+    """Return the site's employee folder of that name, topmost first, making it on first use."""
+    folders = EntityFolder.objects.filter(site_id=site_id, entity=Entity.EMPLOYEE, is_archived=False)
+    found = folders.filter(name__iexact=name).order_by("parent", "idx", "pk").first()
+    if found is None:
+        found = EntityFolder(site_id=site_id, entity=Entity.EMPLOYEE, name=name)
+        found.clean_fields(exclude=["site", "parent"])
+        found.save(force_insert=True)
+    return found

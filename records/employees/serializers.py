@@ -1,0 +1,98 @@
+"""The wire shapes of employees and job descriptions."""
+
+from records.employees.models import EducationTraining, Employee, EmploymentHistory, JobDescription
+from records.operations.serializers import ChildRows, IdList, WireSerializer
+
+
+class EducationTrainingSerializer(WireSerializer):
+    """One line of education or training; carries Id when it is updated."""
+
+    class Meta:
+        model = EducationTraining
+        fields = ("Id", "Title", "Institution", "Year", "Award", "EducationResultId")
+
+
+class EmploymentHistorySerializer(WireSerializer):
+    """One earlier employment; carries Id when it is updated."""
+
+    class Meta:
+        model = EmploymentHistory
+        fields = ("Id", "PositionHeld", "Company", "StartDate", "FinishDate")
+
+
+class EmployeeSerializer(WireSerializer):
+    """An employee, in the document's order; the read shape adds Id, number, job descriptions, account and stamps."""
+
+    EducationTraining = ChildRows(EducationTrainingSerializer)
+    EmploymentHistory = ChildRows(EmploymentHistorySerializer)
+    JobDescription = IdList(JobDescription, source_name="job_descriptions", read_only=True, required=None)
+
+    class Meta:
+        model = Employee
+        fields = (
+            "Id",
+            "SiteSequenceId",
+            "TitleId",
+            "FirstName",
+            "LastName",
+            "Code",
+            "NatureOfEmploymentId",
+            "Position",
+            "Address",
+            "Phone",
+            "Mobile",
+            "EmailAddress",
+            "DateOfBirth",
+            "NationalityId",
+            "FirstLanguageId",
+            "SecondLanguageId",
+            "SecondLanguageProficiencyId",
+            "CommencementDate",
+            "ReportingToId",
+            "Notes",
+            "EntityFolderId",
+            "EducationTraining",
+            "EmploymentHistory",
+            "JobDescription",
+            "UserId",
+            "Created",
+            "CreatedBy",
+            "LastModified",
+            "LastModifiedBy",
+        )
+        required = ("FirstName", "LastName", "NatureOfEmploymentId", "Position")
+        read_only = ("UserId",)
+        private = ("DateOfBirth", "Address", "Phone", "Mobile", "NationalityId", "Notes")
+        private_permission = "employees.view_private_employee"
+
+
+class JobDescriptionSerializer(WireSerializer):
+    """A job description with the employees who hold it."""
+
+    Employee = IdList(Employee, source_name="employees")
+
+    class Meta:
+        model = JobDescription
+        fields = (
+            "Id",
+            "SiteSequenceId",
+            "Name",
+            "Code",
+            "Department",
+            "Purpose",
+            "Responsibilities",
+            "Authority",
+            "Qualifications",
+            "Experience",
+            "ReportsToId",
+            "DeputyId",
+            "EffectiveDate",
+            "ReviewDate",
+            "Employee",
+            "EntityFolderId",
+            "Created",
+            "CreatedBy",
+            "LastModified",
+            "LastModifiedBy",
+        )
+        required = ("Name",)

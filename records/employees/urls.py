@@ -1,0 +1,79 @@
+"""The operations of the employee endpoint; start reading here."""
+
+from records.employees.serializers import EmployeeSerializer, JobDescriptionSerializer
+from records.employees.views import EmployeeViewSet
+from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.schema import WriteResult
+
+permits("employees.view_private_employee", MANAGER)
+permits("employees.archive_employee", MANAGER)
+permits("employees.change_jobdescription", MANAGER)
+permits("employees.archive_jobdescription", MANAGER)
+
+urlpatterns = operation_urls(
+    EmployeeViewSet,
+    Operation(
+        method="POST",
+        name="AddEmployee",
+        permission="employees.add_employee",
+        role=MANAGER,
+        request=EmployeeSerializer,
+        response=WriteResult,
+    ),
+    Operation(
+        method="PUT",
+        name="UpdateEmployee",
+        permission="employees.change_employee",
+        role=MANAGER,
+        takes_id=True,
+        request=EmployeeSerializer,
+        response=WriteResult,
+    ),
+    Operation(
+        method="GET",
+        name="GetEmployee",
+        permission="employees.view_employee",
+        role=READER,
+        takes_id=True,
+        response=EmployeeSerializer,
+    ),
+    Operation(
+        method="GET",
+        name="GetEmployeeList",
+        permission="employees.view_employee",
+        role=READER,
+        many=True,
+        response=EmployeeSerializer,
+        parameters=(
+            Parameter("code"),
+            Parameter("emailAddress"),
+            Parameter("reportingToId", "id"),
+            Parameter("natureOfEmploymentId", "id"),
+        ),
+    ),
+    Operation(
+        method="POST",
+        name="AddJobDescription",
+        permission="employees.add_jobdescription",
+        role=MANAGER,
+        request=JobDescriptionSerializer,
+        response=WriteResult,
+    ),
+    Operation(
+        method="GET",
+        name="GetJobDescription",
+        permission="employees.view_jobdescription",
+        role=READER,
+        takes_id=True,
+        response=JobDescriptionSerializer,
+    ),
+    Operation(
+        method="GET",
+        name="GetJobDescriptionList",
+        permission="employees.view_jobdescription",
+        role=READER,
+        many=True,
+        response=JobDescriptionSerializer,
+        parameters=(Parameter("employeeId", "id", "employees"), Parameter("department")),
+    ),
+)

@@ -1,0 +1,54 @@
+"""The employee endpoint: reads stop here, writes call the actions."""
+
+import uuid
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from records.employees import actions
+from records.employees.serializers import EmployeeSerializer, JobDescriptionSerializer
+from records.operations.lists import ListRules
+from records.operations.viewsets import OperationViewSet
+
+EMPLOYEES = ListRules(search=("first_name", "last_name", "code", "position"))
+JOB_DESCRIPTIONS = ListRules(search=("name", "code", "department"))
+
+
+class EmployeeViewSet(OperationViewSet):
+    """Employees and job descriptions of the caller's site."""
+
+    def add_employee(self, request: Request) -> HttpResponse:
+        """Add an employee with education, training and employment history."""
+        values = self.body(EmployeeSerializer)
+        employee = self.acting(actions.add_employee, self.site_id, values, author=self.author)
+        return self.written(employee.pk, employee.revision)
+
+    def update_employee(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Change an employee: an absent optional field keeps its value, an array that is present is the whole new one."""
+        values = self.body(EmployeeSerializer)
+        employee = self.acting(
+            actions.update_employee, self.site_id, id, values, author=self.author, precondition=self.precondition
+        )
+        return self.written(employee.pk, employee.revision)
+
+    def get_employee(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Read one employee; private fields are empty unless the caller's roles show them."""
+        return self.record(EmployeeSerializer, id)
+
+    def get_employee_list(self, request: Request) -> HttpResponse:
+        """List the site's employees."""
+        return self.listing(EmployeeSerializer, EMPLOYEES)
+
+    def add_job_description(self, request: Request) -> HttpResponse:
+        """Add a job description with the employees who hold it."""
+        values = self.body(JobDescriptionSerializer)
+        record = self.acting(actions.add_job_description, self.site_id, values, author=self.author)
+        return self.written(record.pk, record.revision)
+
+    def get_job_description(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Read one job description."""
+        return self.record(JobDescriptionSerializer, id)
+
+    def get_job_description_list(self, request: Request) -> HttpResponse:
+        """List the site's job descriptions."""
+        return self.listing(JobDescriptionSerializer, JOB_DESCRIPTIONS)

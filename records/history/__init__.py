@@ -1,0 +1,1 @@
+"""The trail: what changed, when, by whom and why."""

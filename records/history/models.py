@@ -1,0 +1,96 @@
+"""The trail's tables: every change ever made, and the head of each site's chain."""
+
+import uuid
+from typing import Any, NoReturn
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+
+INSTALLATION = uuid.UUID(int=0)
+"""The chain that changes without a site (shared lists, accounts) are numbered in."""
+
+
+class Immutable(Exception):
+    """Raised when code tries to edit or delete a Change."""
+
+
+class Channel(models.TextChoices):
+    """The door that a change came through."""
+
+    JSON = "API", "API"
+    SCIM = "SCIM", "SCIM"
+    BACKOFFICE = "Back-office", "Back-office"
+    IMPORT = "Import", "Import"
+    SYSTEM = "System", "System"
+
+
+class ChangeQuerySet(models.QuerySet["Change"]):
+    """Reads only: the trail is never edited or deleted through the product."""
+
+    def update(self, **kwargs: Any) -> NoReturn:
+        """Refuse: a Change is never edited."""
+        raise Immutable("A change cannot be edited.")
+
+    def delete(self) -> NoReturn:
+        """Refuse: a Change is never deleted."""
+        raise Immutable("A change cannot be deleted.")
+
+
+class Change(models.Model):
+    """One write to one record: when, where, by whom, through which door, why, and each field's old and new value.
+
+    A Change outlives users and records, so author and record are plain ids with the printed name of that moment.
+    `number` counts 1, 2, 3… per site; `hash` covers the row and `previous_hash`, so a lost or altered row shows.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey("sites.Site", models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
+    chain = models.UUIDField(default=INSTALLATION, editable=False)
+    number = models.PositiveBigIntegerField()
+    at = models.DateTimeField()
+    author_id = models.UUIDField(null=True, blank=True)
+    author_name = models.CharField(max_length=255, blank=True)
+    channel = models.CharField(max_length=20, choices=Channel.choices)
+    credential = models.CharField(max_length=255, blank=True, help_text="Name of the key or token that was used.")
+    operation = models.CharField(max_length=100)
+    reason = models.TextField(blank=True)
+    model = models.CharField(max_length=100, help_text="Kind of record, as app.Model.")
+    record_id = models.UUIDField()
+    record_name = models.CharField(max_length=512, blank=True)
+    fields = models.JSONField(default=list, encoder=DjangoJSONEncoder)
+    request_id = models.CharField(max_length=64, blank=True)
+    previous_hash = models.CharField(max_length=64, blank=True)
+    hash = models.CharField(max_length=64)
+
+    objects = ChangeQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-at", "-number", "id")
+        constraints = (models.UniqueConstraint(fields=("chain", "number"), name="change_number_once_per_chain"),)
+        indexes = (
+            models.Index(fields=("record_id", "-number"), name="change_of_record"),
+            models.Index(fields=("author_id", "-at"), name="change_of_author"),
+            models.Index(fields=("site", "-at"), name="change_of_site"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.operation} {self.record_name}"
+
+    def save(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: changes are written by `recording` alone, in bulk."""
+        raise Immutable("A change is written by the trail alone.")
+
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: a Change is never deleted."""
+        raise Immutable("A change cannot be deleted.")
+
+
+class ChainHead(models.Model):
+    """The last number and hash of one site's chain of changes; its row lock puts a site's writers in order."""
+
+    chain = models.UUIDField(primary_key=True, default=INSTALLATION)
+    number = models.PositiveBigIntegerField(default=0)
+    hash = models.CharField(max_length=64, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.chain}: {self.number}"

@@ -1,0 +1,130 @@
+"""Snapshots of a record and the differences between two of them."""
+
+import datetime
+import decimal
+import uuid
+from typing import Any
+
+from django.db import models
+
+Snapshot = dict[str, Any]
+FieldChange = dict[str, Any]
+
+
+def children_of(record: models.Model) -> tuple[str, ...]:
+    """Return the names of the relations whose rows are part of the record (declared as HISTORY_CHILDREN)."""
+    return getattr(record, "HISTORY_CHILDREN", ())
+
+
+def excluded_from_history(model: type[models.Model]) -> frozenset[str]:
+    """Return the attribute names that are bookkeeping, not content (declared as HISTORY_EXCLUDE)."""
+    return frozenset(getattr(model, "HISTORY_EXCLUDE", ()))
+
+
+def snapshot(record: models.Model) -> Snapshot:
+    """Take the record's content: columns, many-to-many lists and child rows, as plain values.
+
+    Costs one query for each many-to-many field and each child relation; none for the columns.
+    """
+    taken = columns(record)
+    left_out = excluded_from_history(type(record))
+    for many in record._meta.many_to_many:
+        if many.name not in left_out:
+            taken[many.name] = sorted(str(key) for key in getattr(record, many.name).values_list("pk", flat=True))
+    for relation in children_of(record):
+        rows = getattr(record, relation).all()
+        taken[relation] = {str(row.pk): columns(row) for row in rows}
+    return taken
+
+
+def columns(record: models.Model) -> Snapshot:
+    """Take the record's own columns, without key, owner and bookkeeping, as plain values."""
+    left_out = excluded_from_history(type(record))
+    return {
+        field.name: _plain(getattr(record, field.attname))
+        for field in record._meta.concrete_fields
+        if not field.primary_key and field.name not in left_out
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    if isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return format(value, "f")
+    return value
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value == "" or value == [] or value == {}
+
+
+def differences(record: models.Model, before: Snapshot, after: Snapshot) -> list[FieldChange]:
+    """Return one entry per changed field, with printed names beside ids; an empty list when nothing changed.
+
+    A child row appears whole when it was added or removed and field by field when it was edited, as
+    `{"field": "employment_history.company", "row": "<id>", "old": …, "new": …}`.
+    """
+    found: list[FieldChange] = []
+    names = [*after, *(name for name in before if name not in after)]
+    children = set(children_of(record))
+    for name in names:
+        old, new = before.get(name), after.get(name)
+        if old == new or (_empty(old) and _empty(new)):
+            continue
+        if name in children:
+            found += _child_differences(record, name, old or {}, new or {})
+        else:
+            field = record._meta.get_field(name)
+            found.append({"field": name, "old": _printed(field, record, old), "new": _printed(field, record, new)})
+    return found
+
+
+def _child_differences(record: models.Model, relation: str, old: Snapshot, new: Snapshot) -> list[FieldChange]:
+    found: list[FieldChange] = []
+    model = record._meta.get_field(relation).related_model
+    for row in [*new, *(row for row in old if row not in new)]:
+        if row not in old or row not in new:
+            found.append(
+                {"field": relation, "row": row, "old": _whole(model, old.get(row)), "new": _whole(model, new.get(row))}
+            )
+            continue
+        for name, value in new[row].items():
+            if value != old[row].get(name):
+                field = model._meta.get_field(name)  # type: ignore[union-attr]
+                found.append(
+                    {
+                        "field": f"{relation}.{name}",
+                        "row": row,
+                        "old": _printed(field, None, old[row].get(name)),
+                        "new": _printed(field, None, value),
+                    }
+                )
+    return found
+
+
+def _whole(model: Any, row: Snapshot | None) -> Snapshot | None:
+    if row is None:
+        return None
+    return {
+        name: _printed(model._meta.get_field(name), None, value) for name, value in row.items() if not _empty(value)
+    }
+
+
+def _printed(field: Any, record: models.Model | None, value: Any) -> Any:
+    """Return the value, with `{"id", "name"}` for what points at another record."""
+    if value is None or not getattr(field, "remote_field", None):
+        return value
+    if field.many_to_many:
+        names = {str(row.pk): str(row) for row in field.related_model._base_manager.filter(pk__in=value)}
+        return [{"id": key, "name": names.get(key, "")} for key in value]
+    if record is not None and field.is_cached(record):
+        target = field.get_cached_value(record)
+        if target is not None and str(target.pk) == str(value):
+            return {"id": value, "name": str(target)}
+    target = field.related_model._base_manager.filter(pk=value).first()
+    return {"id": value, "name": str(target) if target is not None else ""}

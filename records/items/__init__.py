@@ -1,0 +1,1 @@
+"""Items: equipment and other things with a serial number and a place."""

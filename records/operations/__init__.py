@@ -1,0 +1,1 @@
+"""The HTTP door of the JSON interface; it holds no models."""

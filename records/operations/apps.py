@@ -1,0 +1,11 @@
+"""The operations room."""
+
+from django.apps import AppConfig
+
+
+class OperationsConfig(AppConfig):
+    """Registers records.operations."""
+
+    name = "records.operations"
+    label = "operations"
+    verbose_name = "Operations"

@@ -1,0 +1,31 @@
+"""How a request of the six endpoints is opened: by the subscription key in its header."""
+
+from typing import Any
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from records.accounts.keys import Caller, caller_of
+from records.operations import limits
+from records.operations.errors import unauthorized
+
+LONGEST = 200
+
+
+class SubscriptionKeyAuthentication(BaseAuthentication):
+    """Reads `Ocp-Apim-Subscription-Key`; raises the 401 when it is missing, wrong, revoked or expired."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, Any]:
+        """Return the caller and None."""
+        secret = request.META.get("HTTP_OCP_APIM_SUBSCRIPTION_KEY", "").strip()
+        if not secret:
+            raise unauthorized()
+        caller = caller_of(secret) if len(secret) <= LONGEST else None
+        if caller is None:
+            limits.note_wrong_credential(request._request)
+            raise unauthorized("This subscription key opens nothing: it is unknown, expired or revoked.")
+        return caller, None
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge of the 401."""
+        return unauthorized().headers["WWW-Authenticate"]

@@ -1,0 +1,165 @@
+"""Refusals of the JSON interface and how every exception becomes one (DECISIONS 6)."""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions
+
+from records.sites.writing import RecordNotFound
+
+logger = logging.getLogger("larder.errors")
+
+
+@dataclass(slots=True)
+class FieldFault:
+    """One fault of a body: where (in wire names), which kind, and a sentence."""
+
+    field: str
+    code: str
+    message: str
+
+    def shape(self) -> dict[str, str]:
+        """Return the fault as the error body carries it."""
+        return {"Field": self.field, "Code": self.code, "Message": self.message}
+
+
+@dataclass
+class Refusal(Exception):
+    """A clear no: status, code and sentence, with the faults of the body and headers where there are any."""
+
+    status: int
+    code: str
+    message: str
+    fields: list[FieldFault] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.code}: {self.message}"
+
+
+def invalid(faults: Iterable[FieldFault]) -> Refusal:
+    """Return the 400 that names all faults of a body at once."""
+    listed = list(faults)
+    if len(listed) == 1:
+        return Refusal(400, "ValidationFailed", f"{listed[0].field}: {listed[0].message}", listed)
+    return Refusal(400, "ValidationFailed", f"{len(listed)} fields are not valid.", listed)
+
+
+def not_found() -> Refusal:
+    """Return the 404 for a record that does not exist, or exists at another site."""
+    return Refusal(404, "NotFound", "There is no such record.")
+
+
+def unauthorized(message: str = "A valid Ocp-Apim-Subscription-Key header is required.") -> Refusal:
+    """Return the 401 with the challenge for a subscription key."""
+    challenge = 'SubscriptionKey realm="Larder", header="Ocp-Apim-Subscription-Key"'
+    return Refusal(401, "Unauthorized", message, headers={"WWW-Authenticate": challenge})
+
+
+def unavailable() -> Refusal:
+    """Return the 503 for a database that cannot be reached, or that asks for another try."""
+    return Refusal(503, "Unavailable", "The database cannot be reached. Try again.", headers={"Retry-After": "5"})
+
+
+def refusal_of(error: BaseException) -> Refusal:
+    """Return the refusal that an exception amounts to; anything unforeseen is a 500 that says nothing of the inside."""
+    match error:
+        case Refusal():
+            return error
+        case RecordNotFound() | Http404():
+            return not_found()
+        case ValidationError():
+            return invalid(faults_of(error, str))
+        case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
+            return unauthorized()
+        case exceptions.PermissionDenied() | PermissionDenied():
+            return Refusal(403, "Forbidden", "Your roles do not allow this at this site.")
+        case exceptions.MethodNotAllowed():
+            return Refusal(405, "MethodNotAllowed", "This path does not take this method.")
+        case exceptions.NotAcceptable():
+            return Refusal(406, "NotAcceptable", "The answer is not available in that media type.")
+        case exceptions.UnsupportedMediaType():
+            return Refusal(415, "UnsupportedMediaType", "Send the body as application/json.")
+        case OperationalError() | InterfaceError() if "no such" not in str(error) and "syntax" not in str(error):
+            # SQLite words even a faulty statement as operational; that is a bug of ours, not a database out of reach.
+            logger.warning("The database could not serve a request: %s", type(error).__name__)
+            return unavailable()
+        case _:
+            return Refusal(500, "InternalError", "Something went wrong on our side. Quote the request id.")
+
+
+def faults_of(error: ValidationError, wire: Callable[[str], str]) -> list[FieldFault]:
+    """Return the faults that model checks and actions raised, in wire names.
+
+    A fault inside a child array carries `relation`, `idx` and `name` in its params (records.sites.writing).
+    """
+    found: list[FieldFault] = []
+    listed = error.error_dict if hasattr(error, "error_dict") else {"": error.error_list}
+    for name, faults in listed.items():
+        for fault in faults:
+            params: dict[str, Any] = fault.params if isinstance(fault.params, dict) else {}
+            if "relation" in params:
+                path = f"{wire(params['relation'])}[{params['idx']}]"
+                path += f".{wire(params['relation'] + '.' + params['name'])}" if params.get("name") else ""
+            else:
+                path = wire(name) if name and name != "__all__" else ""
+            found.append(FieldFault(path, _code(fault), str(fault.messages[0])))
+    return found
+
+
+_DJANGO_CODES = {
+    "required": "RequiredField",
+    "blank": "RequiredField",
+    "null": "RequiredField",
+    "max_length": "ValueTooLong",
+    "unique": "Duplicate",
+}
+
+
+def _code(fault: ValidationError) -> str:
+    code = fault.code or "InvalidValue"
+    return _DJANGO_CODES.get(code, code if code[:1].isupper() else "InvalidValue")
+
+
+def body_of(refusal: Refusal, request_id: str) -> dict[str, Any]:
+    """Return the error body with all its five fields."""
+    return {
+        "Error": refusal.code,
+        "Message": refusal.message,
+        "Id": "",
+        "Fields": [fault.shape() for fault in refusal.fields],
+        "RequestId": request_id,
+    }
+
+
+def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """Return the refusal as a JSON answer."""
+    body = orjson.dumps(body_of(refusal, getattr(request, "request_id", "")))
+    response = HttpResponse(body, content_type="application/json", status=refusal.status)
+    for name, value in refusal.headers.items():
+        response[name] = value
+    return response
+
+
+def handle_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
+    """Answer any exception of a view in the envelope (called by the framework); a 500 is logged with its traceback."""
+    request: HttpRequest = context["request"]._request
+    view = context.get("view")
+    refusal = refusal_of(error)
+    if refusal.status == 500:
+        logger.error("Unhandled %s", type(error).__name__, exc_info=error)
+    if isinstance(error, exceptions.MethodNotAllowed) and view is not None:
+        refusal.headers["Allow"] = ", ".join(view.allowed_methods)
+    if isinstance(error, DatabaseError) and refusal.status == 500:
+        refusal = Refusal(500, "InternalError", refusal.message)
+    render = getattr(view, "render_refusal", None)
+    response: HttpResponse = render(refusal) if render else answer(request, refusal)
+    for name, value in getattr(view, "answer_headers", {}).items():
+        response.headers.setdefault(name, value)
+    return response

@@ -1,0 +1,247 @@
+"""The kinds of wire field: each reads one JSON value strictly and says how the stored value is shown."""
+
+import datetime
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import models
+from rest_framework import serializers
+
+from records.operations import values
+from records.sites.text import FREE_TEXT, NAME, normalise
+
+
+class Fault(Exception):
+    """One value's fault: code and sentence, and the path inside the value where it is composite."""
+
+    def __init__(self, code: str, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.path = code, message, path
+
+
+class Faults(Exception):
+    """Several faults of one composite value."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__(f"{len(faults)} faults")
+        self.faults = faults
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An id that the body points at; `resolve` in records.operations.references turns it into the record."""
+
+    id: uuid.UUID
+    model: type[models.Model]
+
+
+Show = Callable[[Any], Any] | None
+
+
+class WireField:
+    """What all wire fields share: `empty` is stored for null, `read` turns JSON into the stored value."""
+
+    empty: Any = None
+    show: Show = None
+
+    def read(self, value: Any) -> Any:
+        """Return the value to store; raises Fault."""
+        raise NotImplementedError
+
+
+class TextField(WireField, serializers.CharField):
+    """Text: NFC, `\\n` line ends, no control characters, capped."""
+
+    empty = ""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("max_length", FREE_TEXT)
+        kwargs.setdefault("allow_blank", not kwargs.get("required", False))
+        super().__init__(**kwargs)
+
+    def read(self, value: Any) -> str:
+        """Return the normalised text; raises Fault."""
+        if not isinstance(value, str):
+            raise Fault("InvalidValue", "This must be a string.")
+        try:
+            text = normalise(value)
+        except ValidationError as error:
+            raise Fault("InvalidValue", error.messages[0]) from error
+        if self.max_length is not None and len(text) > self.max_length:
+            raise Fault("ValueTooLong", f"At most {self.max_length} characters are allowed; this has {len(text)}.")
+        return text
+
+
+class EmailAddressField(TextField, serializers.EmailField):
+    """A well-formed e-mail address, or nothing."""
+
+    def read(self, value: Any) -> str:
+        """Return the address; raises Fault."""
+        text = super().read(value)
+        if text:
+            try:
+                validate_email(text)
+            except ValidationError as error:
+                raise Fault("InvalidValue", "This is no well-formed e-mail address.") from error
+        return text
+
+
+class ChoiceTextField(WireField, serializers.ChoiceField):
+    """One of a few words, matched in any case and answered as written."""
+
+    empty = ""
+
+    def read(self, value: Any) -> str:
+        """Return the word as written in the list; raises Fault."""
+        if not isinstance(value, str):
+            raise Fault("InvalidValue", "This must be a string.")
+        written = {str(word).casefold(): str(word) for word in self.choices}
+        if value == "" and self.allow_blank:
+            return ""
+        if value.casefold() not in written:
+            raise Fault("InvalidValue", f"Allowed are: {', '.join(written.values())}.")
+        return written[value.casefold()]
+
+
+class IdField(WireField, serializers.UUIDField):
+    """The Id of an entry or record, as text of 36 characters."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("allow_null", not kwargs.get("required", False))
+        super().__init__(**kwargs)
+
+    def read(self, value: Any) -> uuid.UUID | None:
+        """Return the id; raises Fault."""
+        if value == "":
+            return None
+        found = values.read_uuid(value)
+        if found is None:
+            raise Fault("InvalidReference", "This must be an Id: a UUID of 36 characters.")
+        return found
+
+
+class ReferenceField(IdField):
+    """The Id of an entry of a reference list, a folder or another record of the site."""
+
+    def __init__(self, *, model: type[models.Model], **kwargs: Any) -> None:
+        self.model = model
+        super().__init__(**kwargs)
+
+    def read(self, value: Any) -> Any:
+        """Return the Reference, still to be resolved; raises Fault."""
+        found = super().read(value)
+        return None if found is None else Reference(found, self.model)
+
+
+class DateTimeField(WireField, serializers.DateTimeField):
+    """A moment: RFC 3339 with a zone, or a bare date; always shown in UTC with milliseconds."""
+
+    show = staticmethod(values.show_date_time)
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("allow_null", not kwargs.get("required", False))
+        super().__init__(**kwargs)
+
+    def read(self, value: Any) -> datetime.datetime | None:
+        """Return the moment in UTC; raises Fault."""
+        if value == "":
+            return None
+        if not isinstance(value, str):
+            raise Fault("InvalidDate", "This must be a string such as 2024-05-31T08:30:00.000Z.")
+        try:
+            return values.read_date_time(value)
+        except ValueError as error:
+            raise Fault("InvalidDate", str(error)) from error
+
+
+class NumberField(WireField, serializers.DecimalField):
+    """A decimal that travels as a JSON number without loss."""
+
+    show = staticmethod(values.show_number)
+
+    def __init__(self, *, lowest: Decimal | None = None, highest: Decimal | None = None, **kwargs: Any) -> None:
+        kwargs.setdefault("allow_null", not kwargs.get("required", False))
+        kwargs.setdefault("max_digits", 15)
+        kwargs.setdefault("decimal_places", 4)
+        super().__init__(min_value=lowest, max_value=highest, coerce_to_string=False, **kwargs)
+
+    def read(self, value: Any) -> Decimal | None:
+        """Return the decimal; raises Fault where it does not fit exactly."""
+        if value == "":
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | Decimal):
+            raise Fault("InvalidValue", "This must be a number.")
+        number = Decimal(value) if not isinstance(value, int) or abs(value) < 10**20 else Decimal("Infinity")
+        whole = (self.max_digits or 15) - (self.decimal_places or 0)
+        if not number.is_finite() or number.adjusted() >= whole:
+            raise Fault("InvalidValue", f"At most {whole} digits before the decimal point are kept.")
+        if number != 0 and number.adjusted() < -(self.decimal_places or 0) - 1:
+            raise Fault("InvalidValue", f"At most {self.decimal_places} decimal places are kept.")
+        exact = number.quantize(Decimal(1).scaleb(-(self.decimal_places or 0)))
+        if exact != number:
+            raise Fault("InvalidValue", f"At most {self.decimal_places} decimal places are kept.")
+        if self.min_value is not None and exact < self.min_value:
+            raise Fault("InvalidValue", f"This must not be below {self.min_value}.")
+        if self.max_value is not None and exact > self.max_value:
+            raise Fault("InvalidValue", f"This must not be above {self.max_value}.")
+        return exact + 0
+
+
+class IntegerField(WireField, serializers.IntegerField):
+    """A whole number of 32 bits, within its bounds."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("allow_null", not kwargs.get("required", False))
+        kwargs.setdefault("min_value", 0)
+        kwargs.setdefault("max_value", values.INTEGER_LIMIT)
+        super().__init__(**kwargs)
+
+    def read(self, value: Any) -> int | None:
+        """Return the number; raises Fault."""
+        if value == "":
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise Fault("InvalidValue", "This must be a whole number.")
+        if not self.min_value <= value <= self.max_value:  # type: ignore[operator]
+            raise Fault("InvalidValue", f"This must lie between {self.min_value} and {self.max_value}.")
+        return value
+
+
+class BooleanField(WireField, serializers.BooleanField):
+    """true or false."""
+
+    def read(self, value: Any) -> bool:
+        """Return the boolean; raises Fault."""
+        if not isinstance(value, bool):
+            raise Fault("InvalidValue", "This must be true or false.")
+        return value
+
+
+class TextListField(WireField, serializers.ListField):
+    """An array of short texts."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=TextField(max_length=NAME), **kwargs)
+
+    @property
+    def empty(self) -> list[str]:  # type: ignore[override]
+        """Return a fresh empty list."""
+        return []
+
+    def read(self, value: Any) -> list[str]:
+        """Return the texts; raises Fault or Faults."""
+        if not isinstance(value, list):
+            raise Fault("InvalidValue", "This must be an array of strings.")
+        return [_at(index, self.child.read, entry) for index, entry in enumerate(value)]
+
+
+def _at(index: int, read: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return read(value)
+    except Fault as fault:
+        raise Fault(fault.code, fault.message, f"[{index}]{fault.path}") from fault

@@ -1,0 +1,273 @@
+"""List machinery: paging, sorting, filters, totals and the link to the next page (DECISIONS 3)."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.http import HttpRequest
+
+from records.operations import cursors, values
+from records.operations.errors import Refusal
+from records.operations.names import nearest, snake
+from records.operations.plans import ReadPlan, Shape
+from records.operations.rows import Parameter
+from records.sites.sequences import totals
+from records.sites.text import normalise
+
+PARAMETERS = (
+    "startIndex",
+    "limit",
+    "sort",
+    "order",
+    "isArchived",
+    "modifiedSince",
+    "entityFolderId",
+    "search",
+    "cursor",
+)
+LARGEST_PAGE, USUAL_PAGE = 1000, 100
+
+
+@dataclass(frozen=True, slots=True)
+class ListRules:
+    """What a list can do: the field it is sorted by unless told otherwise, and the attributes that `search` looks in."""
+
+    search: Sequence[str] = ()
+    sort: str = "SiteSequenceId"
+    sortable: Sequence[str] = field(default=())
+    """Wire names to sort by; all columns of the read shape when empty."""
+
+
+@dataclass(slots=True)
+class Page:
+    """One page of a list: the shapes, how many there are in all, and where the next page starts."""
+
+    shapes: list[Shape]
+    total: int
+    next: dict[str, Any] | None
+
+    def headers(self, request: HttpRequest) -> dict[str, str]:
+        """Return X-Total-Count, and Link to the next page while there is one."""
+        headers = {"X-Total-Count": str(self.total)}
+        if self.next is not None:
+            kept = [
+                (name, value)
+                for name, found in request.GET.lists()
+                if name.casefold() not in ("startindex", "cursor")
+                for value in found
+            ]
+            query = urlencode([*kept, *self.next.items()])
+            headers["Link"] = f'<{settings.BASE_URL.rstrip("/")}{request.path}?{query}>; rel="next"'
+        return headers
+
+
+def invalid(name: str, message: str) -> Refusal:
+    """Return the 400 for a query parameter's value."""
+    return Refusal(400, "InvalidParameter", f"{name}: {message}")
+
+
+def accepts(header: str, offered: str) -> bool:
+    """Return whether an Accept header admits a media type; a more specific range decides."""
+    kind = offered.partition("/")[0]
+    best, admitted = 0, False
+    for part in header.split(","):
+        media, _, rest = part.partition(";")
+        rank = {offered: 3, f"{kind}/*": 2, "*/*": 1}.get(media.strip().lower(), 0)
+        if rank > best:
+            best, admitted = rank, _quality(rest) > 0
+    return admitted
+
+
+def _quality(parameters: str) -> float:
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def page(
+    records: models.QuerySet[Any, Any],
+    plan: ReadPlan,
+    rules: ListRules,
+    query: Mapping[str, list[str]],
+    parameters: Sequence[Parameter],
+    *,
+    site_id: uuid.UUID,
+    hidden: frozenset[str] = frozenset(),
+) -> Page:
+    """Return the asked page of records, which are the site's own already; three queries at most.
+
+    `hidden` are wire names that the caller may not see, and so neither sort nor filter by. Raises the 400
+    InvalidParameter.
+    """
+    asked, filtered = _filtered(records, plan, rules, query, parameters)
+    start = _integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
+    limit = _integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
+    order = cursors.Order.read(plan, rules, query, hidden)
+    position = cursors.read(query["cursor"][-1], order) if "cursor" in query else None
+    if position is not None:
+        start = position.start
+    total = _total(asked, plan.model, query, site_id, filtered=filtered)
+    rows = _rows(asked, plan, order, start, limit, position)
+    shapes = [plan.show(row, with_private=not hidden) for row in rows[:limit]]
+    following = None
+    if len(rows) > limit:
+        last = rows[limit - 1]
+        following = {"startIndex": start + limit, "cursor": cursors.write(order, last[-2], last[-1], start + limit)}
+    return Page(shapes, total, following)
+
+
+def _rows(
+    asked: models.QuerySet[Any, Any],
+    plan: ReadPlan,
+    order: cursors.Order,
+    start: int,
+    limit: int,
+    position: cursors.Position | None,
+) -> Sequence[Any]:
+    """Fetch one row more than the page holds; deep pages find their ids in an index first and join the rows to them."""
+    ordered = asked.order_by(*order.terms())
+    if position is not None:
+        return list(plan.fetching(cursors.after(ordered, position), extra=(order.attribute, "pk"))[: limit + 1])
+    if start == 0:
+        return list(plan.fetching(ordered, extra=(order.attribute, "pk"))[: limit + 1])
+    keys = list(ordered.values_list("pk", flat=True)[start : start + limit + 1])
+    found = plan.fetching(plan.model._default_manager.filter(pk__in=keys), extra=(order.attribute, "pk"))
+    by_key = {row[-1]: row for row in found}
+    return [by_key[key] for key in keys if key in by_key]
+
+
+def _total(
+    asked: models.QuerySet[Any, Any],
+    model: type[models.Model],
+    query: Mapping[str, list[str]],
+    site_id: uuid.UUID,
+    *,
+    filtered: bool,
+) -> int:
+    entity = getattr(model, "ENTITY", None)
+    if filtered or entity is None:
+        return asked.count()
+    known, archived = totals(site_id, entity)
+    return archived if _archived(query) else known - archived
+
+
+def _archived(query: Mapping[str, list[str]]) -> bool:
+    if "isArchived" not in query:
+        return False
+    value = values.read_boolean(query["isArchived"][-1])
+    if value is None:
+        raise invalid("isArchived", "This must be true or false.")
+    return value
+
+
+def _integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, highest: int) -> int:
+    if name not in query:
+        return usual
+    number = values.read_integer(query[name][-1], lowest, highest)
+    if number is None:
+        raise invalid(name, f"This must be a whole number between {lowest} and {highest}.")
+    return number
+
+
+def _filtered(
+    records: models.QuerySet[Any, Any],
+    plan: ReadPlan,
+    rules: ListRules,
+    query: Mapping[str, list[str]],
+    parameters: Sequence[Parameter],
+) -> tuple[models.QuerySet[Any, Any], bool]:
+    asked = records.filter(is_archived=_archived(query))
+    filtered = False
+    many = False
+    for parameter in parameters:
+        if parameter.name in query:
+            lookup = parameter.lookup or snake(parameter.name)
+            asked = asked.filter(_condition(parameter, lookup, query[parameter.name]))
+            filtered = True
+            many = many or _crosses_rows(plan.model, lookup)
+    if "modifiedSince" in query:
+        asked = asked.filter(last_modified__gte=_moment("modifiedSince", query["modifiedSince"][-1]))
+        filtered = True
+    if "entityFolderId" in query:
+        parameter = Parameter("entityFolderId", "id")
+        asked = asked.filter(_condition(parameter, "entity_folder_id", query["entityFolderId"]))
+        filtered = True
+    if text := " ".join(query.get("search", ())).strip():
+        asked = asked.filter(_search(plan.model, rules, _text("search", text)))
+        filtered = True
+    return (asked.distinct() if many else asked), filtered
+
+
+def _crosses_rows(model: type[models.Model], lookup: str) -> bool:
+    first = lookup.split("__")[0]
+    field = next((known for known in model._meta.get_fields() if known.name == first), None)
+    return bool(field is not None and (field.many_to_many or field.one_to_many))
+
+
+def _search(model: type[models.Model], rules: ListRules, text: str) -> Q:
+    condition = Q()
+    for name in rules.search:
+        condition |= Q(**{f"{name}__within": text})
+    if text.isascii() and text.isdigit() and int(text) <= values.INTEGER_LIMIT and hasattr(model, "site_sequence_id"):
+        condition |= Q(site_sequence_id=int(text))
+    return condition
+
+
+def _condition(parameter: Parameter, lookup: str, given: Sequence[str]) -> Q:
+    """Return what a filter demands; a repeated or comma-separated value means any of them."""
+    condition = Q()
+    for whole in given:
+        pieces = [whole] if parameter.kind == "date-time" else whole.split(",")
+        if parameter.kind == "text" and len(pieces) > 1:
+            pieces = [whole, *pieces]
+        for piece in dict.fromkeys(piece.strip() for piece in pieces):
+            condition |= _single(parameter, lookup, piece)
+    return condition
+
+
+def _single(parameter: Parameter, lookup: str, text: str) -> Q:
+    if parameter.kind == "id":
+        key = values.read_uuid(text)
+        if key is None:
+            raise invalid(parameter.name, "This must be an Id: a UUID of 36 characters.")
+        return Q(**{lookup: key})
+    if parameter.kind == "date-time":
+        return Q(**{lookup: _moment(parameter.name, text)})
+    if parameter.kind == "choice":
+        written = {word.casefold(): word for word in parameter.choices}
+        if text.casefold() not in written:
+            near = nearest(text, parameter.choices)
+            hint = f" Did you mean {near}?" if near else ""
+            raise invalid(parameter.name, f"Allowed are: {', '.join(parameter.choices)}.{hint}")
+        return Q(**{lookup: written[text.casefold()]})
+    if parameter.kind == "boolean":
+        value = values.read_boolean(text)
+        if value is None:
+            raise invalid(parameter.name, "This must be true or false.")
+        return Q(**{lookup: value})
+    return Q(**{f"{lookup}__whole": _text(parameter.name, text)})
+
+
+def _text(name: str, text: str) -> str:
+    try:
+        return normalise(text)
+    except ValidationError as error:
+        raise invalid(name, error.messages[0]) from error
+
+
+def _moment(name: str, text: str) -> Any:
+    try:
+        return values.read_date_time(text)
+    except ValueError as error:
+        raise invalid(name, str(error)) from error

@@ -1,0 +1,29 @@
+"""Wire names and model names: written once as `CustomerId`, found as `customer_id`."""
+
+import difflib
+import re
+from collections.abc import Iterable
+from functools import cache
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+@cache
+def snake(wire: str) -> str:
+    """Return the model's name for a wire name: `PostalAddressPoBox` and `postalAddressPoBox` → `postal_address_po_box`."""
+    return _WORD.sub("_", wire).lower()
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that looks most like this one, or an empty text; case does not count."""
+    folded = {candidate.casefold(): candidate for candidate in known}
+    found = difflib.get_close_matches(name[:100].casefold(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else ""
+
+
+def unknown(name: str, known: Iterable[str], kind: str) -> str:
+    """Return the sentence that refuses an unknown name and hints at the nearest known one."""
+    near = nearest(name, known)
+    shown = name if len(name) <= 100 else name[:100] + "…"
+    hint = f" Did you mean {near}?" if near else ""
+    return f"There is no {kind} {shown!r}.{hint}"

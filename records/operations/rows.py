@@ -1,0 +1,97 @@
+"""Operation rows: each operation is declared once, and everything about it follows from its row."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.urls import URLPattern, path
+from rest_framework import serializers
+
+from records.accounts import default_roles
+from records.accounts.models import DefaultRole
+from records.operations.names import snake
+
+READER, STANDARD = DefaultRole.READER, DefaultRole.STANDARD
+MANAGER, SITE_ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.SITE_ADMINISTRATOR
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter of an operation beside the list parameters: its name, kind and meaning.
+
+    Kinds: text, id, date-time, boolean, integer, choice. `lookup` is the ORM lookup that a list filter stands for
+    (default: the snake form of the name, whole text in any case, ids exactly); a parameter of a single-record
+    operation has none.
+    """
+
+    name: str
+    kind: str = "text"
+    lookup: str = ""
+    description: str = ""
+    choices: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the interface; see the module and README, "How to add an operation"."""
+
+    method: str
+    name: str
+    permission: str
+    role: DefaultRole
+    response: Any
+    request: type[serializers.BaseSerializer[Any]] | None = None
+    takes_id: bool = False
+    many: bool = False
+    route: str | None = None
+    parameters: Sequence[Parameter] = ()
+    summary: str = ""
+    entity: str = ""
+    examples: Sequence[Any] = field(default=(), compare=False)
+
+    @property
+    def action(self) -> str:
+        """Return the viewset method's name."""
+        return snake(self.name)
+
+    @property
+    def writes(self) -> bool:
+        """Return whether the operation changes anything."""
+        return self.method != "GET"
+
+    @property
+    def pattern(self) -> str:
+        """Return the path below the endpoint, without the trailing slash that every path also takes."""
+        start = self.name if self.route is None else self.route
+        return f"{start}/<str:id>".lstrip("/") if self.takes_id else start
+
+
+def permits(permission: str, lowest: DefaultRole) -> None:
+    """Give a permission that belongs to no operation row to the lowest default role that holds it."""
+    default_roles.register(permission, lowest)
+
+
+registry: list[tuple[Operation, Any]] = []
+"""Every declared row with its viewset, in the order of declaration."""
+
+
+def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:
+    """Return the URL patterns of an endpoint's rows; rows of one path share it by method.
+
+    Each path is accepted with and without a trailing slash. Registers the rows and the permissions of the default
+    roles.
+    """
+    by_path: dict[str, dict[str, Operation]] = defaultdict(dict)
+    for operation in operations:
+        getattr(viewset, operation.action)
+        default_roles.register(operation.permission, operation.role)
+        registry.append((operation, viewset))
+        by_path[operation.pattern][operation.method] = operation
+    patterns = []
+    for pattern, rows in by_path.items():
+        view = viewset.as_view({method.lower(): row.action for method, row in rows.items()}, rows=rows)
+        name = next(iter(rows.values())).name
+        patterns += [path(pattern, view, name=name)] if pattern else []
+        patterns.append(path(f"{pattern}/" if pattern else "", view, name=name if not pattern else None))
+    return patterns

@@ -1,0 +1,178 @@
+"""The OpenAPI document, made from the operation rows."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework import serializers
+
+from records.operations.lists import LARGEST_PAGE, USUAL_PAGE
+from records.operations.rows import Operation, Parameter
+
+
+class WriteResult(serializers.Serializer[Any]):
+    """The answer to every successful add and update (DECISIONS 1.3)."""
+
+    Error = serializers.CharField(help_text="Empty on success.", default="")
+    Message = serializers.CharField(help_text="`Success.` on success.")
+    Id = serializers.UUIDField(help_text="Id of the created or updated record.")
+
+
+class FaultShape(serializers.Serializer[Any]):
+    """One fault of a body."""
+
+    Field = serializers.CharField(help_text="Where it lies, such as `EmploymentHistory[0].StartDate`.")
+    Code = serializers.CharField(help_text="Such as RequiredField, UnknownField, InvalidDate, InvalidReference.")
+    Message = serializers.CharField()
+
+
+class ErrorShape(serializers.Serializer[Any]):
+    """The body of every refusal (DECISIONS 6)."""
+
+    Error = serializers.CharField(help_text="The code, such as ValidationFailed.")
+    Message = serializers.CharField()
+    Id = serializers.CharField(help_text="Always empty.")
+    Fields = FaultShape(many=True)
+    RequestId = serializers.CharField()
+
+
+LIST_PARAMETERS = (
+    OpenApiParameter("startIndex", OpenApiTypes.INT32, description="First row, from 0."),
+    OpenApiParameter("limit", OpenApiTypes.INT32, description=f"1 to {LARGEST_PAGE}, usually {USUAL_PAGE}."),
+    OpenApiParameter("sort", OpenApiTypes.STR, description="A field of the shape; usually SiteSequenceId."),
+    OpenApiParameter("order", OpenApiTypes.STR, enum=["asc", "desc"]),
+    OpenApiParameter("isArchived", OpenApiTypes.BOOL, description="Archived ones instead of active ones."),
+    OpenApiParameter("modifiedSince", OpenApiTypes.DATETIME, description="Changed at or after this moment."),
+    OpenApiParameter("entityFolderId", OpenApiTypes.UUID, description="Filed in this folder."),
+    OpenApiParameter("search", OpenApiTypes.STR, description="Part of a name or code, or the number."),
+    OpenApiParameter("cursor", OpenApiTypes.STR, description="Where the page starts; taken from the Link header."),
+)
+_KINDS = {
+    "text": OpenApiTypes.STR,
+    "choice": OpenApiTypes.STR,
+    "id": OpenApiTypes.UUID,
+    "date-time": OpenApiTypes.DATETIME,
+    "boolean": OpenApiTypes.BOOL,
+    "integer": OpenApiTypes.INT32,
+}
+_REFUSALS = {
+    400: "The request is not valid; Fields names every fault.",
+    401: "The credential is missing or opens nothing.",
+    403: "The caller's roles do not allow it.",
+    404: "The site has no such record.",
+    406: "The answer is not available in an accepted media type.",
+    409: "The record's state, or another record, does not allow it.",
+    412: "The record has changed since it was read (If-Match).",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    429: "The minute's allowance is used up; see Retry-After.",
+    503: "The database cannot be reached; see Retry-After.",
+}
+
+
+class OperationSchema(AutoSchema):
+    """Describes a viewset's operation by its row."""
+
+    @property
+    def row(self) -> Operation:
+        """Return the row behind the path and method."""
+        return self.view.rows[self.method]
+
+    def get_operation_id(self) -> str:
+        """Return the operation's name."""
+        return self.row.name
+
+    def get_summary(self) -> str:
+        """Return the row's summary, else its name in words."""
+        return self.row.summary or self.row.name
+
+    def get_description(self) -> str:
+        """Return what the viewset method says, and who may call it."""
+        text = super().get_description()
+        return f"{text}\n\nLowest default role: {self.row.role.label}.".strip()
+
+    def get_tags(self) -> list[str]:
+        """Return the endpoint."""
+        return [self.path.lstrip("/").partition("/")[0]]
+
+    def get_request_serializer(self) -> Any:
+        """Return the row's request."""
+        return self.row.request
+
+    def get_response_serializers(self) -> Any:
+        """Return the row's response and every refusal that the operation can answer."""
+        row = self.row
+        found = row.response(many=True) if row.many else row.response
+        refusals = {
+            status: OpenApiResponse(ErrorShape, description=text)
+            for status, text in _REFUSALS.items()
+            if status not in self._impossible(row)
+        }
+        return {200: OpenApiResponse(found, description="Success."), **refusals}
+
+    @staticmethod
+    def _impossible(row: Operation) -> set[int]:
+        if not row.writes:
+            return {409, 412, 413, 415}
+        return (set() if row.takes_id else {404, 412}) | ({413, 415} if row.request is None else set())
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return the row's query parameters, the list parameters and the headers."""
+        row = self.row
+        found: list[Any] = [_parameter(parameter, many=row.many) for parameter in row.parameters]
+        if row.many:
+            found += LIST_PARAMETERS
+        header = OpenApiParameter.HEADER
+        if row.method == "POST":
+            text = "1 to 255 characters; a repeat within 24 hours answers what the first did and writes nothing."
+            found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
+        if row.takes_id and row.writes:
+            text = "The ETag of the last read; 412 when the record has changed since."
+            found.append(OpenApiParameter("If-Match", str, header, description=text))
+        return found
+
+    def _get_paginator(self) -> None:
+        return None
+
+    def get_filter_backends(self) -> list[Any]:
+        """Return none: filters are in the row."""
+        return []
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        return self.row.many
+
+
+def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
+    kind = _KINDS[parameter.kind]
+    description = parameter.description
+    if many and parameter.kind in ("text", "id", "choice"):
+        description = f"{description} Repeat it or separate by commas for any of several.".strip()
+    return OpenApiParameter(
+        parameter.name, kind, description=description, enum=list(parameter.choices) or None, explode=None
+    )
+
+
+def paths_of_rows(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
+    """Keep one path of each row: the one without a trailing slash (a spectacular hook)."""
+    kept, seen = [], set()
+    for path, regex, method, view in endpoints:
+        rows = getattr(getattr(view, "cls", None), "rows", None)
+        initial = getattr(view, "initkwargs", {}).get("rows", rows)
+        if not initial or method not in initial:
+            continue
+        row = initial[method]
+        if row.name in seen:
+            continue
+        seen.add(row.name)
+        kept.append((path, regex, method, view))
+    return kept
+
+
+def whole_shapes(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Say that an answer's object always has all its fields (DECISIONS 1.2; a spectacular hook)."""
+    for name, component in result.get("components", {}).get("schemas", {}).items():
+        if component.get("type") == "object" and not name.endswith("Request"):
+            component["required"] = list(component.get("properties", ()))
+    return result

@@ -1,0 +1,284 @@
+"""The base of every serializer: wire names written once in Meta.fields, a strict reader and a plan for reading.
+
+`Meta` holds `model`, `fields` (wire names, in the document's order) and, where there are any, `read_only`, `required`
+(wire names that must be present and not empty), `may_be_blank` (required, yet allowed to be empty), `private` with
+`private_permission`. A field that the model cannot tell, such as a child array, is declared on the class.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+from django.db import models
+from rest_framework import serializers
+
+from records.operations import fields as wire
+from records.operations.errors import FieldFault
+from records.operations.names import snake, unknown
+from records.operations.plans import ReadPlan
+from records.operations.rows_in_json import Convert, JsonRows, converter, rows_of, shaper
+from records.sites.text import NAME
+
+SYSTEM = {
+    "id",
+    "site_sequence_id",
+    "revision",
+    "created",
+    "created_by",
+    "last_modified",
+    "last_modified_by",
+    "is_archived",
+}
+
+
+class WireSerializer(serializers.Serializer[Any]):
+    """Reads bodies strictly and knows how the record is read; see the module."""
+
+    class Meta:
+        model: ClassVar[type[models.Model]]
+        fields: ClassVar[Sequence[str]] = ()
+
+    @classmethod
+    def option(cls, name: str) -> frozenset[str]:
+        """Return a set of wire names from Meta, empty where it is not given."""
+        return frozenset(getattr(cls.Meta, name, ()))
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the fields by wire name (called by the framework and by the OpenAPI document)."""
+        return dict(_build_fields(type(self)))
+
+    @classmethod
+    def wire_fields(cls) -> Mapping[str, Any]:
+        """Return the class's fields by wire name, built once."""
+        return _wire_fields(cls)
+
+    @classmethod
+    def wire_name(cls, name: str) -> str:
+        """Return the wire name of a model's field, for faults that actions raise; `relation.field` for a child's."""
+        relation, _, inner = name.partition(".")
+        for known, field in cls.wire_fields().items():
+            if source_of(known, field) in (relation, f"{relation}_id"):
+                if not inner:
+                    return known
+                child = getattr(field, "serializer_class", None)
+                return child.wire_name(inner) if child and inner != "id" else "Id"
+        return name
+
+    @classmethod
+    def plan(cls) -> ReadPlan:
+        """Return the plan by which the class's read shape is fetched and shown, built once."""
+        return _plan(cls)
+
+    @classmethod
+    def read_body(
+        cls, body: Mapping[str, Any], *, known_also: Iterable[str] = ()
+    ) -> tuple[dict[str, Any], list[FieldFault]]:
+        """Return the values of a body under model names, and every fault of it.
+
+        Read-only fields are accepted and left out; references are still to be resolved. An absent optional field is
+        absent from the values; null clears.
+        """
+        found: dict[str, Any] = {}
+        faults: list[FieldFault] = []
+        known = cls.wire_fields()
+        required, may_be_blank = cls.option("required"), cls.option("may_be_blank")
+        for name, value in body.items():
+            field = known.get(name)
+            if field is None:
+                if name not in known_also:
+                    faults.append(FieldFault(name[:100], "UnknownField", unknown(name, known, "field")))
+            elif not field.read_only:
+                try:
+                    read = field.empty if value is None else field.read(value)
+                except wire.Fault as fault:
+                    faults.append(FieldFault(name + fault.path, fault.code, fault.message))
+                    continue
+                except wire.Faults as several:
+                    faults += [FieldFault(name + one.path, one.code, one.message) for one in several.faults]
+                    continue
+                if name in required and (_missing(read) if name not in may_be_blank else value is None):
+                    faults.append(FieldFault(name, "RequiredField", "This field is required and must not be empty."))
+                    continue
+                found[source_of(name, field)] = read
+        faults += [
+            FieldFault(name, "RequiredField", "This field is required.")
+            for name in known
+            if name in required and name not in body
+        ]
+        return found, faults
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip()) or value == []
+
+
+def source_of(name: str, field: Any) -> str:
+    """Return the model's name for a field: its declared source, else the snake form of its wire name."""
+    declared = getattr(field, "source_name", "")
+    if declared:
+        return str(declared)
+    found = snake(name)
+    return found[:-3] if isinstance(field, wire.ReferenceField) and found.endswith("_id") else found
+
+
+class ChildRows(wire.WireField, serializers.Field):  # type: ignore[type-arg]
+    """An array of objects kept as child rows; entries carry Id when they are updated (DECISIONS 1.5)."""
+
+    def __init__(self, serializer_class: type[WireSerializer], source_name: str = "", **kwargs: Any) -> None:
+        self.serializer_class, self.source_name = serializer_class, source_name
+        kwargs.setdefault("required", False)
+        super().__init__(**kwargs)
+
+    @property
+    def empty(self) -> list[Any]:  # type: ignore[override]
+        """Return a fresh empty list."""
+        return []
+
+    def read(self, value: Any) -> list[dict[str, Any]]:
+        """Return the entries under model names; raises Fault or Faults."""
+        if not isinstance(value, list):
+            raise wire.Fault("InvalidValue", "This must be an array of objects.")
+        read: list[dict[str, Any]] = []
+        faults: list[wire.Fault] = []
+        for index, entry in enumerate(value):
+            if not isinstance(entry, dict):
+                faults.append(wire.Fault("InvalidValue", "This must be an object.", f"[{index}]"))
+                continue
+            body = {name: part for name, part in entry.items() if name != "Id"}
+            values, found = self.serializer_class.read_body(body)
+            faults += [wire.Fault(one.code, one.message, f"[{index}].{one.field}") for one in found]
+            if entry.get("Id") not in (None, ""):
+                try:
+                    values["id"] = wire.IdField().read(entry["Id"])
+                except wire.Fault as fault:
+                    faults.append(wire.Fault(fault.code, fault.message, f"[{index}].Id"))
+            read.append(values)
+        if faults:
+            raise wire.Faults(faults)
+        return read
+
+    def reading(self, model: type[models.Model], source: str) -> tuple[JsonRows, Convert]:
+        """Return the subquery and the converter of the array."""
+        relation = model._meta.get_field(source)
+        child, owner = relation.related_model, relation.field.name  # type: ignore[union-attr]
+        names, sources, converters = [], [], []
+        for name, field in self.serializer_class.wire_fields().items():
+            if field.write_only:
+                continue
+            attribute = source_of(name, field)
+            column = child._meta.get_field(attribute)  # type: ignore[union-attr]
+            names.append(name)
+            sources.append(attribute)
+            converters.append(converter(column, field.show))  # type: ignore[arg-type]
+        order = tuple(child._meta.ordering)  # type: ignore[union-attr]
+        return rows_of(child, owner, sources, order), shaper(names, converters)  # type: ignore[arg-type]
+
+
+class IdList(wire.WireField, serializers.Field):  # type: ignore[type-arg]
+    """An array of `{Id}` objects kept as a many-to-many list; an Id that stands twice counts once."""
+
+    def __init__(self, model: type[models.Model] | None = None, source_name: str = "", **kwargs: Any) -> None:
+        self.model, self.source_name = model, source_name
+        kwargs.setdefault("required", False)
+        super().__init__(**kwargs)
+
+    @property
+    def empty(self) -> list[Any]:  # type: ignore[override]
+        """Return a fresh empty list."""
+        return []
+
+    def read(self, value: Any) -> list[wire.Reference]:
+        """Return the references, still to be resolved; raises Fault or Faults."""
+        if not isinstance(value, list):
+            raise wire.Fault("InvalidValue", "This must be an array of objects, each with an Id.")
+        found: dict[Any, wire.Reference] = {}
+        faults: list[wire.Fault] = []
+        for index, entry in enumerate(value):
+            if not isinstance(entry, dict) or set(entry) != {"Id"}:
+                faults.append(wire.Fault("InvalidValue", "This must be an object with an Id alone.", f"[{index}]"))
+                continue
+            try:
+                key = wire.IdField(required=True).read(entry["Id"])
+                if key is None:
+                    raise wire.Fault("RequiredField", "An Id is required.")
+            except wire.Fault as fault:
+                faults.append(wire.Fault(fault.code, fault.message, f"[{index}].Id"))
+                continue
+            found.setdefault(key, wire.Reference(key, self.model))  # type: ignore[arg-type]
+        if faults:
+            raise wire.Faults(faults)
+        return list(found.values())
+
+    def reading(self, model: type[models.Model], source: str) -> tuple[JsonRows, Convert]:
+        """Return the subquery over the linking table and the converter of the array."""
+        field: Any = model._meta.get_field(source)
+        if hasattr(field, "m2m_field_name"):
+            through, owner, target = field.remote_field.through, field.m2m_field_name(), field.m2m_reverse_field_name()
+        else:
+            many = field.field
+            through, owner, target = field.through, many.m2m_reverse_field_name(), many.m2m_field_name()
+        rows = rows_of(through, owner, [target], ("pk",))
+        return rows, shaper(["Id"], [converter(through._meta.get_field(target), None)])
+
+
+def _build_fields(cls: type[WireSerializer]) -> Iterable[tuple[str, Any]]:
+    declared = cls._declared_fields
+    for name in cls.Meta.fields:
+        yield name, declared[name] if name in declared else build_field(cls, name)
+
+
+@cache
+def _wire_fields(cls: type[WireSerializer]) -> dict[str, Any]:
+    return dict(_build_fields(cls))
+
+
+def build_field(cls: type[WireSerializer], name: str) -> Any:  # noqa: C901 (one line a kind of column)
+    """Return the wire field for a model's column, found by its wire name."""
+    model = cls.Meta.model
+    source = snake(name)
+    read_only = source in SYSTEM or name in cls.option("read_only")
+    common: dict[str, Any] = {"read_only": True} if read_only else {"required": name in cls.option("required")}
+    names = {field.name: field for field in model._meta.get_fields()}
+    if source not in names and source.endswith("_id") and source[:-3] in names:
+        source = source[:-3]
+    column: Any = names[source]
+    if isinstance(column, models.ForeignKey):
+        if read_only:
+            return wire.IdField(**common, allow_null=True)
+        return wire.ReferenceField(model=column.related_model, **common)
+    if isinstance(column, models.ManyToManyField):
+        return IdList(column.related_model, **common)
+    if isinstance(column, models.UUIDField):
+        return wire.IdField(**common)
+    if isinstance(column, models.DateTimeField):
+        return wire.DateTimeField(**common, allow_null=column.null)
+    if isinstance(column, models.BooleanField):
+        return wire.BooleanField(**common)
+    if isinstance(column, models.DecimalField):
+        return wire.NumberField(max_digits=column.max_digits, decimal_places=column.decimal_places, **common)
+    if isinstance(column, models.IntegerField):
+        return wire.IntegerField(**common, allow_null=column.null)
+    if isinstance(column, models.EmailField):
+        return wire.EmailAddressField(max_length=column.max_length, **common)
+    if isinstance(column, models.CharField) and column.choices:
+        return wire.ChoiceTextField(choices=column.choices, allow_blank=column.blank, **common)
+    if isinstance(column, models.JSONField):
+        return wire.TextListField(**common)
+    return wire.TextField(max_length=column.max_length or NAME, **common)
+
+
+@cache
+def _plan(cls: type[WireSerializer]) -> ReadPlan:
+    plan = ReadPlan(cls.Meta.model)
+    private = cls.option("private")
+    for name, field in cls.wire_fields().items():
+        if field.write_only:
+            continue
+        source = source_of(name, field)
+        if isinstance(field, ChildRows | IdList):
+            rows, shape = field.reading(cls.Meta.model, source)
+            plan.add_rows(name, rows, shape)
+            continue
+        column: Any = cls.Meta.model._meta.get_field(source)
+        plan.add_column(name, column, field.show, empty=field.empty, private=name in private)
+    return plan

@@ -1,0 +1,295 @@
+"""The viewset that every endpoint's is built on: from the key to the answer, by the operation's row."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import orjson
+from django.conf import settings
+from django.db import models
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.viewsets import ViewSet
+
+from records.accounts.keys import Caller
+from records.history.trail import Author
+from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
+from records.operations.credentials import SubscriptionKeyAuthentication
+from records.operations.names import unknown
+from records.operations.references import resolve
+from records.operations.rows import Operation
+from records.operations.serializers import WireSerializer
+from records.sites.models import SiteRecord
+from records.sites.writing import Precondition
+
+
+class OperationPermission(BasePermission):
+    """Asks whether the caller's roles hold the permission of the operation's row."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """Return whether the row's permission is held; a method without a row goes on to its 405."""
+        operation = view.operation
+        return operation is None or request.user.may(operation.permission)
+
+
+class OperationViewSet(ViewSet):
+    """Turns requests into calls of its methods, one per operation row, and exceptions into refusals.
+
+    A method takes the request (and the path's id as UUID) and returns an HttpResponse: `self.record(…)`,
+    `self.listing(…)` or `self.written(…)`.
+    """
+
+    authentication_classes: ClassVar[Any] = [SubscriptionKeyAuthentication]
+    permission_classes: ClassVar[Any] = [OperationPermission]
+    http_method_names: ClassVar[Any] = ["get", "post", "put", "patch", "delete", "head", "options"]
+    rows: ClassVar[Mapping[str, Operation]] = {}
+    body_limit: ClassVar[int] = bodies.BODY_LIMIT
+    media_types: ClassVar[tuple[str, ...]] = ("application/json",)
+
+    operation: Operation | None = None
+    _body: bytes | bytearray | None = None
+
+    # --- Before the method ------------------------------------------------------------------------------------------
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Open the request: credential, allowance, row, permission, media type, query parameters, path id."""
+        method = request.method or ""
+        self.operation = self.rows.get("GET" if method == "HEAD" else method)
+        self.answer_headers: dict[str, str] = {}
+        self.perform_authentication(request)
+        caller = self.caller
+        http_request = self.http_request
+        http_request.larder_caller = caller  # type: ignore[attr-defined]
+        http_request.larder_operation = self.operation.name if self.operation else ""  # type: ignore[attr-defined]
+        allowance = limits.spend("rate", str(caller.key_id), settings.RATE_LIMIT)
+        self.answer_headers.update(allowance.headers())
+        self.check_permissions(request)
+        self.negotiate()
+        if self.operation is not None:
+            self.check_parameters()
+            if self.operation.writes:
+                bodies.check_media_type(http_request)
+            if self.operation.takes_id:
+                self.check_path_id()
+
+    def check_path_id(self) -> None:
+        """Turn the path's id into a UUID; raises the 400 InvalidId."""
+        key = values.read_uuid(self.kwargs["id"])
+        if key is None:
+            raise errors.Refusal(400, "InvalidId", "The Id in the path is no UUID of 36 characters.")
+        self.kwargs["id"] = key
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Run the operation; the path id that `initial` read replaces the text."""
+        self.args, self.kwargs = args, kwargs
+        framed = self.initialize_request(request, *args, **kwargs)
+        self.request = framed
+        self.headers = self.default_response_headers
+        response: HttpResponseBase
+        try:
+            self.initial(framed, *args, **kwargs)
+            handler = self.handler_for(request.method or "")
+            response = self.run(handler)
+        except Exception as error:
+            response = errors.handle_exception(error, {"request": framed, "view": self})
+        for name, value in self.answer_headers.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    def handler_for(self, method: str) -> Callable[..., HttpResponse]:
+        """Return the method that answers; raises the 405 where the path has no row for it."""
+        if method == "OPTIONS":
+            return self.options_answer
+        if self.operation is None:
+            self.http_method_not_allowed(self.request)
+        return getattr(self, self.operation.action)  # type: ignore[union-attr]
+
+    def run(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
+        """Call the method; a POST under an Idempotency-Key runs once."""
+        operation = self.operation
+        key = idempotency.key_of(self.http_request) if operation is not None and operation.method == "POST" else None
+        if key is None or operation is None:
+            return handler(self.request, **self.kwargs)
+        return idempotency.once(
+            key,
+            user_id=self.caller.user_id,
+            site_id=self.caller.site_id,
+            operation=operation.name,
+            body=self.idempotent_body(),
+            act=lambda: handler(self.request, **self.kwargs),
+        )
+
+    def idempotent_body(self) -> bytes | bytearray:
+        """Return what makes a repeated request the same: the body and the query."""
+        return bytes(self.http_request.META.get("QUERY_STRING", "").encode("latin-1", "replace")) + self.raw_body()
+
+    def options_answer(self, request: Request, **kwargs: Any) -> HttpResponse:
+        """Answer OPTIONS with the methods of the path."""
+        response = HttpResponse(status=204)
+        response["Allow"] = ", ".join(self.allowed_methods)
+        return response
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        """Return the methods that the path takes."""
+        return [*self.rows, *(["HEAD"] if "GET" in self.rows else []), "OPTIONS"]
+
+    def negotiate(self) -> None:
+        """Raise the 406 where the caller accepts none of the endpoint's media types."""
+        accepted = self.http_request.META.get("HTTP_ACCEPT", "")
+        if accepted and not any(lists.accepts(accepted, offered) for offered in self.media_types):
+            raise errors.Refusal(
+                406, "NotAcceptable", f"The answer is available as {' or '.join(self.media_types)} only."
+            )
+
+    def known_parameters(self) -> list[str]:
+        """Return the names of the query parameters that the operation takes."""
+        operation = self.operation
+        if operation is None:
+            return []
+        own = [parameter.name for parameter in operation.parameters]
+        return [*own, *lists.PARAMETERS] if operation.many else own
+
+    def check_parameters(self) -> None:
+        """Read the query under the known names; raises the 400 for an unknown one, naming the nearest."""
+        known = {name.casefold(): name for name in self.known_parameters()}
+        self.query: dict[str, list[str]] = {}
+        for given, found in self.http_request.GET.lists():
+            name = known.get(given.casefold())
+            if name is None:
+                raise errors.Refusal(400, "UnknownParameter", unknown(given, known.values(), "query parameter"))
+            self.query.setdefault(name, []).extend(str(value) for value in found)
+        for name, found_values in self.query.items():
+            if any("\x00" in value or not value.isprintable() for value in found_values):
+                raise lists.invalid(name, "Control characters are not allowed.")
+
+    def render_refusal(self, refusal: errors.Refusal) -> HttpResponse:
+        """Answer a refusal in the endpoint's media type."""
+        return errors.answer(self.http_request, refusal)
+
+    # --- What the methods use ---------------------------------------------------------------------------------------
+
+    @property
+    def http_request(self) -> HttpRequest:
+        """Return Django's own request."""
+        return self.request._request
+
+    @property
+    def caller(self) -> Caller:
+        """Return whoever holds the request's key."""
+        return self.request.user  # type: ignore[return-value]
+
+    @property
+    def site_id(self) -> uuid.UUID:
+        """Return the site that the request acts on."""
+        return self.caller.site_id
+
+    @property
+    def author(self) -> Author:
+        """Return the author that the request's changes are written down to."""
+        return self.caller.author(getattr(self.http_request, "request_id", ""))
+
+    @property
+    def precondition(self) -> Precondition | None:
+        """Return the check that the request's If-Match asks for."""
+        return conditional.precondition(self.http_request.META.get("HTTP_IF_MATCH"))
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """Return a boolean query parameter; raises the 400 InvalidParameter."""
+        if name not in self.query:
+            return default
+        value = values.read_boolean(self.query[name][-1])
+        if value is None:
+            raise lists.invalid(name, "This must be true or false.")
+        return value
+
+    def raw_body(self) -> bytes | bytearray:
+        """Return the body's bytes, read once; raises the 413."""
+        if self._body is None:
+            self._body = bodies.read(self.http_request, self.body_limit)
+        return self._body
+
+    def body(self, serializer: type[WireSerializer]) -> dict[str, Any]:
+        """Return the body's values under model names, with references as records; raises the 400 with all faults."""
+        return self.checked(bodies.decode_object(self.raw_body()), serializer)
+
+    def checked(self, body: Mapping[str, Any], serializer: type[WireSerializer]) -> dict[str, Any]:
+        """Return the values of a decoded body; private fields are left out where the caller may not see them."""
+        self.serializer = serializer
+        found, faults = serializer.read_body(body)
+        faults += resolve(found, serializer)
+        if faults:
+            raise errors.invalid(faults)
+        if not self.sees_private(serializer):
+            fields = serializer.wire_fields()
+            for name in serializer.option("private") & body.keys():
+                found.pop(serializers_source(name, fields[name]), None)
+        return found
+
+    def sees_private(self, serializer: type[WireSerializer]) -> bool:
+        """Return whether the caller may see and change the serializer's private fields."""
+        permission = getattr(serializer.Meta, "private_permission", "")
+        return not permission or self.caller.may(permission)
+
+    def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call an action; faults that it raises come back as the 400 with wire names."""
+        try:
+            return action(*args, **kwargs)
+        except errors.ValidationError as error:
+            raise errors.invalid(errors.faults_of(error, self.serializer.wire_name)) from error
+
+    def written(self, record_id: uuid.UUID, revision: int | None = None) -> HttpResponse:
+        """Return the success body of an add or update (DECISIONS 1.3)."""
+        response = self.json({"Error": "", "Message": "Success.", "Id": str(record_id)})
+        if revision is not None:
+            response["ETag"] = conditional.etag(revision)
+        return response
+
+    def json(self, value: Any) -> HttpResponse:
+        """Return a value as JSON."""
+        return HttpResponse(orjson.dumps(value), content_type="application/json")
+
+    def records(self, model: type[SiteRecord]) -> models.QuerySet[Any]:
+        """Return the records that the endpoint shows, without site; a viewset may narrow them."""
+        return model._default_manager.all()
+
+    def record(self, serializer: type[WireSerializer], record_id: uuid.UUID) -> HttpResponse:
+        """Return one record of the site in its read shape, with ETag; 304 where the caller has it already."""
+        plan = serializer.plan()
+        row = plan.fetch_one(lambda: self.records(serializer.Meta.model), self.site_id, record_id)
+        if row is None:
+            raise errors.not_found()
+        with_private = self.sees_private(serializer)
+        tag = conditional.etag(row[len(plan.names)], with_private=with_private)
+        held = self.http_request.META.get("HTTP_IF_NONE_MATCH")
+        if held is not None and conditional.matches(held, tag):
+            response = HttpResponse(status=304)
+        else:
+            response = self.json(plan.show(row, with_private=with_private))
+        response["ETag"] = tag
+        return response
+
+    def listing(self, serializer: type[WireSerializer], rules: lists.ListRules) -> HttpResponse:
+        """Return one page of the site's records as a bare array, with the paging headers (DECISIONS 3)."""
+        page = lists.page(
+            self.records(serializer.Meta.model).filter(site_id=self.site_id),
+            serializer.plan(),
+            rules,
+            self.query,
+            self.operation.parameters if self.operation else (),
+            site_id=self.site_id,
+            hidden=frozenset() if self.sees_private(serializer) else serializer.option("private"),
+        )
+        response = self.json(page.shapes)
+        for name, value in page.headers(self.http_request).items():
+            response[name] = value
+        return response
+
+
+def serializers_source(name: str, field: Any) -> str:
+    """Return the model's name of a serializer's field."""
+    from records.operations.serializers import source_of
+
+    return source_of(name, field)

@@ -1,0 +1,1 @@
+"""Where records live: sites, folders, numbers per site."""

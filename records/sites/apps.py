@@ -1,0 +1,17 @@
+"""The sites room."""
+
+from django.apps import AppConfig
+
+
+class SitesConfig(AppConfig):
+    """Registers records.sites and its text lookups."""
+
+    name = "records.sites"
+    label = "sites"
+    verbose_name = "Sites"
+
+    def ready(self) -> None:
+        """Make the lookups known before any query is built."""
+        from records.sites import lookups
+
+        lookups.register()

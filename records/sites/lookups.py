@@ -1,0 +1,76 @@
+"""Text comparison without regard to case that means the same on both databases."""
+
+from typing import Any
+
+from django.db import models
+from django.db.backends.signals import connection_created
+from django.db.models import CharField, TextField
+
+from records.sites.text import fold
+
+
+class _Folded(models.Lookup[Any]):
+    """Compares the folded column with the folded value."""
+
+    prepare_rhs = True
+    pattern = "{left} = {right}"
+
+    def get_prep_lookup(self) -> Any:
+        """Return the value as text."""
+        return str(self.rhs)
+
+    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        """Compare through the function that `register` gives each SQLite connection."""
+        left, left_params = self.process_lhs(compiler, connection)
+        return self._sqlite(f"LARDER_FOLD({left})"), [*left_params, fold(self.rhs)]
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        """Compare under UPPER, which an index on the expression serves."""
+        left, left_params = self.process_lhs(compiler, connection)
+        return self._postgresql(f"UPPER({left})"), [*left_params, self._value()]
+
+    def _sqlite(self, left: str) -> str:
+        return f"{left} = %s"
+
+    def _postgresql(self, left: str) -> str:
+        return f"{left} = UPPER(%s)"
+
+    def _value(self) -> str:
+        return str(self.rhs)
+
+
+class WholeText(_Folded):
+    """`name__whole="acme"`: the whole value in any case."""
+
+    lookup_name = "whole"
+
+
+class TextWithin(_Folded):
+    """`name__within="cme"`: a part of the value in any case; `%` and `_` mean themselves."""
+
+    lookup_name = "within"
+
+    def _sqlite(self, left: str) -> str:
+        return f"INSTR({left}, %s) > 0"
+
+    def _postgresql(self, left: str) -> str:
+        return f"{left} LIKE UPPER(%s)"
+
+    def _value(self) -> str:
+        escaped = str(self.rhs).replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
+        return f"%{escaped}%"
+
+
+def register() -> None:
+    """Make the lookups known and give every SQLite connection the folding function."""
+    for field in (CharField, TextField):
+        field.register_lookup(WholeText)
+        field.register_lookup(TextWithin)
+    connection_created.connect(_add_function, dispatch_uid="fold on sqlite")
+
+
+def _add_function(connection: Any, **kwargs: Any) -> None:
+    if connection.vendor == "sqlite":
+        connection.connection.create_function(
+            "LARDER_FOLD", 1, lambda text: None if text is None else fold(str(text)), deterministic=True
+        )

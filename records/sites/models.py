@@ -1,0 +1,163 @@
+"""Where records live: Site, EntityFolder, SiteSequence, and SiteRecord, what every record has."""
+
+import uuid
+import zoneinfo
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models.functions import Lower
+
+from records.history.trail import now
+from records.sites.text import LineField
+
+
+def is_time_zone(value: str) -> None:
+    """Raise ValidationError unless value names a time zone of the IANA database."""
+    if value not in zoneinfo.available_timezones():
+        raise ValidationError("This is no time zone name, such as Europe/London.", code="InvalidValue")
+
+
+class Entity(models.TextChoices):
+    """The kinds of record that have folders and numbers of their own."""
+
+    EMPLOYEE = "employee", "Employees"
+    JOB_DESCRIPTION = "jobdescription", "Job descriptions"
+    COMPLAINT = "complaint", "Complaints"
+    DOCUMENT = "document", "Documents"
+    ITEM = "item", "Items"
+    CUSTOMER = "customer", "Customers"
+    AUDIT_PROGRAM = "audit", "Audit programs"
+    AUDIT_RECORD = "auditrecord", "Audit records"
+    MATERIAL = "material", "Materials"
+
+
+class Site(models.Model):
+    """One place of the organisation, such as a plant; every record belongs to one."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = LineField(blank=False, unique=True)
+    code = LineField()
+    time_zone = LineField(default="UTC", blank=False, validators=[is_time_zone])
+    demands_approver = models.BooleanField(
+        "every document needs an approver", default=False, help_text="Refuse documents that nobody is asked to approve."
+    )
+    is_archived = models.BooleanField("archived", default=False)
+    created = models.DateTimeField(default=now, editable=False)
+    last_modified = models.DateTimeField(default=now, editable=False)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("created", "last_modified")
+
+    class Meta:
+        ordering = ("name", "id")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class EntityFolder(models.Model):
+    """A folder that records of one kind are filed in; a tree per site and entity."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey(Site, models.PROTECT, related_name="folders")
+    entity = models.CharField(max_length=20, choices=Entity.choices)
+    name = LineField(blank=False)
+    parent = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="children")
+    idx = models.IntegerField("position", default=0)
+    is_archived = models.BooleanField("archived", default=False)
+    created = models.DateTimeField(default=now, editable=False)
+    last_modified = models.DateTimeField(default=now, editable=False)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("created", "last_modified")
+
+    class Meta:
+        ordering = ("idx", "name", "id")
+        verbose_name = "folder"
+        constraints = (
+            models.UniqueConstraint(
+                Lower("name"),
+                "parent",
+                condition=models.Q(is_archived=False, parent__isnull=False),
+                name="folder_name_once_per_parent",
+            ),
+            models.UniqueConstraint(
+                Lower("name"),
+                "site",
+                "entity",
+                condition=models.Q(is_archived=False, parent__isnull=True),
+                name="top_folder_name_once_per_entity",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SiteSequence(models.Model):
+    """The last number that a site gave to records of one kind, and how many of them are archived.
+
+    Since nothing is ever deleted and numbers have no gap, `last` is also the count of all records, so unfiltered
+    lists need no counting.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    site = models.ForeignKey(Site, models.PROTECT, related_name="+", db_index=False)
+    entity = models.CharField(max_length=20, choices=Entity.choices)
+    last = models.PositiveBigIntegerField(default=0)
+    archived = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("site", "entity"), name="one_sequence_per_site_and_entity"),)
+
+    def __str__(self) -> str:
+        return f"{self.entity}: {self.last}"
+
+
+class SiteRecord(models.Model):
+    """What every record has: its site and number, folder, archive flag, stamps and revision."""
+
+    ENTITY: ClassVar[Entity]
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
+        "site",
+        "created",
+        "created_by",
+        "last_modified",
+        "last_modified_by",
+        "revision",
+    )
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey(Site, models.PROTECT, related_name="+", db_index=False)
+    site_sequence_id = models.PositiveBigIntegerField("number", null=True, blank=True, editable=False)
+    entity_folder = models.ForeignKey(
+        EntityFolder, models.PROTECT, null=True, blank=True, related_name="+", verbose_name="folder"
+    )
+    is_archived = models.BooleanField("archived", default=False, editable=False)
+    revision = models.PositiveIntegerField(default=1, editable=False)
+    created = models.DateTimeField(default=now, editable=False)
+    created_by = models.ForeignKey(
+        "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
+    )
+    last_modified = models.DateTimeField(default=now, editable=False)
+    last_modified_by = models.ForeignKey(
+        "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
+    )
+
+    class Meta:
+        abstract = True
+
+
+class ChildRow(models.Model):
+    """A row that is part of a record, such as one line of an employment history; keeps its Id and place."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    idx = models.PositiveIntegerField("position", default=0, editable=False)
+
+    class Meta:
+        abstract = True
+        ordering = ("idx", "id")
+
+
+def site_record_constraints(label: str) -> tuple[Any, ...]:
+    """Return the constraints that every record's table carries, named after label."""
+    return (models.UniqueConstraint(fields=("site", "site_sequence_id"), name=f"{label}_number_once_per_site"),)

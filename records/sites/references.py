@@ -1,0 +1,56 @@
+"""Whether a record may point where it points: existence, site, archive state (DECISIONS 2.6, 4)."""
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+UNKNOWN = "No such {name} at this site."
+ARCHIVED = "This {name} is archived and cannot be chosen any more."
+
+
+def reference_fault(target: models.Model | None, model: type[models.Model], site_id: uuid.UUID) -> str:
+    """Return why the site's record may not newly point at target, or an empty text; runs no query.
+
+    A target of another site is worded as one that does not exist.
+    """
+    name = str(model._meta.verbose_name)
+    if target is None or getattr(target, "site_id", None) not in (None, site_id):
+        return UNKNOWN.format(name=name)
+    if getattr(target, "is_archived", False):
+        return ARCHIVED.format(name=name)
+    return ""
+
+
+def check_references(
+    record: models.Model, site_id: uuid.UUID, changed: Iterable[str], *, skip: Iterable[str] = ()
+) -> None:
+    """Raise ValidationError naming each changed foreign key that may not point where it points.
+
+    Uses the related objects that the caller has already loaded; loads the others, one query each. Folders must be of
+    the record's own entity.
+    """
+    faults: dict[str, Any] = {}
+    left_out = {"site", *skip}
+    for name in changed:
+        field = record._meta.get_field(name)
+        if name in left_out or not isinstance(field, models.ForeignKey):
+            continue
+        if getattr(record, field.attname) is None:
+            continue
+        target = getattr(record, name) if field.is_cached(record) else _load(field, getattr(record, field.attname))
+        fault = reference_fault(target, field.related_model, site_id)
+        if not fault and name == "entity_folder" and target is not None:
+            entity = getattr(record, "ENTITY", None)
+            if target.entity != entity:
+                fault = UNKNOWN.format(name="folder")
+        if fault:
+            faults[name] = ValidationError(fault, code="InvalidReference")
+    if faults:
+        raise ValidationError(faults)
+
+
+def _load(field: Any, key: Any) -> models.Model | None:
+    return field.related_model._base_manager.filter(pk=key).first()

@@ -1,0 +1,61 @@
+"""What text may hold, and the model fields that see to it at every door (DECISIONS 1.9)."""
+
+import re
+import unicodedata
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
+from django.db import models
+
+FREE_TEXT = 20_000
+NAME = 255
+EMAIL = 254
+REASON = 1_000
+
+_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+
+
+def normalise(text: str) -> str:
+    r"""Return the text in NFC with `\n` line ends; raises ValidationError on control characters and lone surrogates."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if _REFUSED.search(text):
+        raise ValidationError("Control characters are not allowed in text.", code="InvalidValue")
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def fold(text: str) -> str:
+    """Return the key under which text is the same without regard to case (NFC, casefolded, trimmed)."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip().casefold())
+
+
+class _Normalised:
+    """Gives a text field `normalise` on the way in."""
+
+    def to_python(self, value: Any) -> Any:
+        """Return normalised text."""
+        value = super().to_python(value)  # type: ignore[misc]
+        return normalise(value) if isinstance(value, str) else value
+
+
+class LineField(_Normalised, models.CharField):  # type: ignore[type-arg]
+    """A name, code or other short text; blank unless told otherwise, at most 255 characters."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("max_length", NAME)
+        kwargs.setdefault("blank", True)
+        kwargs.setdefault("default", "")
+        super().__init__(*args, **kwargs)
+
+
+class FreeTextField(_Normalised, models.TextField):  # type: ignore[type-arg]
+    r"""Text of several lines separated by `\n`; blank unless told otherwise, at most 20,000 characters."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("max_length", FREE_TEXT)
+        kwargs.setdefault("blank", True)
+        kwargs.setdefault("default", "")
+        super().__init__(*args, **kwargs)
+        if self.max_length is not None:
+            self.validators.append(MaxLengthValidator(self.max_length))

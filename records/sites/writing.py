@@ -1,0 +1,277 @@
+"""The way of every write to a record: one transaction that locks, changes, checks, stamps, saves and records.
+
+Entity rooms' actions are built on `adding` and `changing`; none of them saves by other means.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from records.history.snapshots import Snapshot, children_of, columns, differences, snapshot
+from records.history.trail import Author, now, recording
+from records.sites.models import ChildRow, SiteRecord
+from records.sites.references import check_references
+from records.sites.sequences import count_archived, take_numbers
+
+R = TypeVar("R", bound=SiteRecord)
+
+Values = dict[str, Any]
+Precondition = Callable[[Any], None]
+
+BOOKKEEPING = {"id", "site", "revision", "created", "created_by", "last_modified", "last_modified_by", "is_archived"}
+
+
+class RecordNotFound(Exception):
+    """Raised when the site has no such record."""
+
+
+def add_record(
+    record: R,
+    values: Values,
+    *,
+    author: Author,
+    operation: str,
+    reason: str = "",
+    numbered: bool = True,
+    skip: Sequence[str] = (),
+) -> R:
+    """Store a new record with its children, lists, number and history, in one transaction.
+
+    `record` carries its site; values are model names to values (related objects for foreign keys, lists of objects
+    for many-to-many fields, lists of dicts for child relations). Raises ValidationError and then stores nothing.
+    `skip` names foreign keys that the calling action has checked itself.
+    """
+    with recording() as trail:
+        later = _set_columns(record, values)
+        record.created_by_id = record.last_modified_by_id = author.id
+        check_record(record, skip=skip)
+        children = {name: _new_rows(record, name, later.pop(name)) for name in children_of(record) if name in later}
+        if numbered:
+            record.site_sequence_id = take_numbers(record.site_id, record.ENTITY)
+        record.save(force_insert=True)
+        taken = columns(record)
+        for name, rows in children.items():
+            if rows:
+                type(rows[0])._base_manager.bulk_create(rows)
+            taken[name] = {str(row.pk): columns(row) for row in rows}
+        for name, targets in later.items():
+            if targets:
+                getattr(record, name).add(*targets)
+            taken[name] = sorted(str(target.pk) for target in targets)
+        trail.add(record, differences(record, {}, taken), author=author, operation=operation, reason=reason)
+    return record
+
+
+@contextmanager
+def changing(
+    model: type[R],
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    *,
+    author: Author,
+    operation: str,
+    reason: str = "",
+    precondition: Precondition | None = None,
+    skip: Sequence[str] = (),
+) -> Iterator[R]:
+    """Lock one of the site's records, let the block change it, then check, stamp, save and record what changed.
+
+    The block sets attributes or calls `apply`. A block that changes nothing leaves no trace: no stamp, no revision, no
+    Change. Raises RecordNotFound, ValidationError, or what `precondition` raises; then nothing is stored.
+    """
+    with recording() as trail:
+        record = model._default_manager.select_for_update(of=("self",)).filter(site_id=site_id, pk=record_id).first()
+        if record is None:
+            raise RecordNotFound
+        if precondition is not None:
+            precondition(record)
+        before = snapshot(record)
+        yield record
+        after = snapshot(record)
+        changed = differences(record, before, after)
+        if not changed:
+            return
+        names = [name for name in after if after[name] != before.get(name)]
+        check_record(record, changed=names, skip=skip)
+        after = snapshot(record) if _renormalised(record, after) else after
+        changed = differences(record, before, after)
+        if not changed:
+            return
+        if after["is_archived"] != before["is_archived"] and record.site_sequence_id is not None:
+            count_archived(site_id, record.ENTITY, 1 if record.is_archived else -1)
+        stamp(record, author)
+        record.save(force_update=True)
+        trail.add(record, changed, author=author, operation=operation, reason=reason)
+
+
+def _renormalised(record: models.Model, after: Snapshot) -> bool:
+    return any(after.get(name) != value for name, value in columns(record).items())
+
+
+def stamp(record: SiteRecord, author: Author) -> None:
+    """Set who changed the record and when, and move its revision on."""
+    record.last_modified = max(now(), record.last_modified)
+    record.last_modified_by_id = author.id
+    record.revision += 1
+
+
+def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, skip: Sequence[str] = ()) -> None:
+    """Normalise and check the record's columns, cross-field rules and references; raises ValidationError with all faults.
+
+    Only changed references are checked, so that an archived list entry stays valid on an old record.
+    """
+    foreign = [field.name for field in record._meta.concrete_fields if field.is_relation]
+    faults: dict[str, Any] = {}
+    for check in (
+        lambda: record.clean_fields(exclude={*foreign, *BOOKKEEPING, "site_sequence_id"}),
+        record.clean,
+        lambda: check_references(
+            record,
+            record.site_id,
+            foreign if changed is None else [name for name in changed if name in foreign],
+            skip={"created_by", "last_modified_by", *skip},
+        ),
+    ):
+        try:
+            check()
+        except ValidationError as fault:
+            faults = fault.update_error_dict(faults)
+    if faults:
+        raise ValidationError(faults)
+
+
+def apply(record: SiteRecord, values: Values) -> None:
+    """Set values on a stored, locked record: columns now, many-to-many lists and child rows in the database.
+
+    An absent name keeps its value. A list or child array that is present is the whole new one (DECISIONS 1.5).
+    """
+    for name, value in _set_columns(record, values).items():
+        if name in children_of(record):
+            replace_children(record, name, value)
+        else:
+            getattr(record, name).set(value)
+
+
+def _set_columns(record: SiteRecord, values: Values) -> Values:
+    """Set the columns among values and return the rest: many-to-many lists and child rows."""
+    concrete = {name for field in record._meta.concrete_fields for name in (field.name, field.attname)}
+    for name in values.keys() & concrete:
+        setattr(record, name, values[name])
+    return {name: value for name, value in values.items() if name not in concrete}
+
+
+def _owner_field(record: models.Model, relation: str) -> tuple[type[ChildRow], str]:
+    field = record._meta.get_field(relation)
+    return field.related_model, field.field.name  # type: ignore[union-attr, return-value]
+
+
+def _new_rows(record: SiteRecord, relation: str, rows: Sequence[Values]) -> list[ChildRow]:
+    model, owner = _owner_field(record, relation)
+    made, faults = [], []
+    for idx, values in enumerate(rows):
+        if values.get("id") is not None:
+            faults.append(_at(relation, idx, "id", "A new entry must not carry an Id.", "InvalidReference"))
+            continue
+        row = model(**{owner: record}, idx=idx, **{key: value for key, value in values.items() if key != "id"})
+        faults += _row_faults(row, relation, idx, owner)
+        made.append(row)
+    if faults:
+        raise ValidationError(faults)
+    return made
+
+
+def replace_children(record: SiteRecord, relation: str, rows: Sequence[Values]) -> None:
+    """Make rows the record's whole child array: known ids are updated in place, the rest is added, missing ones go.
+
+    The rows' order is kept. Raises ValidationError, with `relation[index]` in the path, on an id that is none of the
+    record's.
+    """
+    model, owner = _owner_field(record, relation)
+    stored = {row.pk: row for row in getattr(record, relation).all()}
+    kept: set[uuid.UUID] = set()
+    added: list[Any] = []
+    edited: list[Any] = []
+    faults: list[ValidationError] = []
+    for idx, values in enumerate(rows):
+        key = values.get("id")
+        content = {name: value for name, value in values.items() if name != "id"}
+        if key is None:
+            row: Any = model(**{owner: record}, idx=idx, **content)
+            added.append(row)
+        elif key not in stored or key in kept:
+            text = "This Id stands twice in the array." if key in kept else "No such entry in this record."
+            faults.append(_at(relation, idx, "id", text, "InvalidReference"))
+            continue
+        else:
+            row = stored[key]
+            kept.add(key)
+            before = columns(row)
+            row.idx = idx
+            for name, value in content.items():
+                setattr(row, name, value)
+            if columns(row) != before:
+                edited.append(row)
+        faults += _row_faults(row, relation, idx, owner)
+    if faults:
+        raise ValidationError(faults)
+    gone = [key for key in stored if key not in kept]
+    if gone:
+        model._base_manager.filter(pk__in=gone).delete()
+    if added:
+        model._base_manager.bulk_create(added)
+    if edited:
+        names = [field.name for field in model._meta.concrete_fields if not field.primary_key and field.name != owner]
+        model._base_manager.bulk_update(edited, names)
+    _forget_prefetched(record, relation)
+
+
+def _forget_prefetched(record: models.Model, relation: str) -> None:
+    getattr(record, "_prefetched_objects_cache", {}).pop(relation, None)
+
+
+def _row_faults(row: Any, relation: str, idx: int, owner: str) -> list[ValidationError]:
+    foreign = [field.name for field in row._meta.concrete_fields if field.is_relation]
+    faults: dict[str, Any] = {}
+    site_id = getattr(row, owner).site_id
+    for check in (
+        lambda: row.clean_fields(exclude={"id", *foreign}),
+        row.clean,
+        lambda: check_references(row, site_id, [name for name in foreign if name != owner]),
+    ):
+        try:
+            check()
+        except ValidationError as fault:
+            faults = fault.update_error_dict(faults)
+    return [
+        _at(relation, idx, name, error.messages[0], error.code or "InvalidValue")
+        for name, errors in faults.items()
+        for error in errors
+    ]
+
+
+def _at(relation: str, idx: int, name: str, text: str, code: str) -> ValidationError:
+    """Return a fault that carries where in a child array it lies, for every door to word in its own names."""
+    return ValidationError(text, code=code, params={"relation": relation, "idx": idx, "name": name})
+
+
+def archive_record(
+    model: type[R],
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    operation: str,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> R:
+    """Archive or restore a record, with a reason; repeating it changes nothing (DECISIONS 5)."""
+    with changing(
+        model, site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as record:
+        record.is_archived = archived
+    return record

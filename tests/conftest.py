@@ -1,0 +1,82 @@
+"""Fixtures: two sites, callers of each default role, and a client that speaks JSON."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+
+from records.accounts.models import DefaultRole
+from records.sites.models import Site
+from tests import make
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _expected_database() -> None:
+    """Fail at once where the run is not on the database that it is meant for."""
+    expected = os.environ.get("EXPECTED_DATABASE_VENDOR", "")
+    assert expected in ("", connection.vendor), f"This run is on {connection.vendor}, not on {expected}."
+
+
+@pytest.fixture(autouse=True)
+def _fresh_counters(settings: Any) -> None:
+    """Start every test with unused rate limits and a fast password hash."""
+    cache.clear()
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def site(db: None) -> Site:
+    """Return a site with its default roles."""
+    return make.make_site("Hillside Bakery")
+
+
+@pytest.fixture
+def other_site(db: None) -> Site:
+    """Return another site of the organisation."""
+    return make.make_site("Harbour Dairy")
+
+
+class Api:
+    """A client that carries a key and speaks JSON."""
+
+    def __init__(self, key: make.Key | None = None, **headers: str) -> None:
+        self.key = key
+        self.client = Client(raise_request_exception=False)
+        self.headers = {**(key.headers if key else {}), **headers}
+
+    def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Any:
+        """Send a GET."""
+        return self.client.get(path, query or {}, headers={**self.headers, **headers})
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Any:
+        """Send a POST with a JSON body."""
+        return self.send("POST", path, body, **headers)
+
+    def put(self, path: str, body: Any = None, **headers: str) -> Any:
+        """Send a PUT with a JSON body."""
+        return self.send("PUT", path, body, **headers)
+
+    def send(
+        self, method: str, path: str, body: Any = None, content_type: str = "application/json", **headers: str
+    ) -> Any:
+        """Send any request; a body that is no text is written as JSON."""
+        import orjson
+
+        data = body if isinstance(body, bytes | str) else b"" if body is None else orjson.dumps(body)
+        return self.client.generic(method, path, data, content_type, headers={**self.headers, **headers})
+
+
+@pytest.fixture
+def api(site: Site) -> Api:
+    """Return a client with a Manager's key at the site."""
+    return Api(make.make_key(site))
+
+
+@pytest.fixture
+def api_of(site: Site) -> Callable[..., Api]:
+    """Return a function that makes a client with the key of a role at a site."""
+    return lambda role=DefaultRole.MANAGER, at=site: Api(make.make_key(at, role))
