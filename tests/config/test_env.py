@@ -1,0 +1,205 @@
+"""What the environment may say, and what is refused."""
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import Environment, kept_secret, read_file
+
+ROOT = Path(__file__).resolve().parents[2]
+STRONG = "s" * 40
+PEPPER = "p" * 40
+
+
+def start(tmp_path, code="import config.settings as s; print(s.BASE_URL)", **variables):
+    """Import the settings in a process of its own, with nothing but the named variables."""
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path / "data"), "ENV_FILE": "", **variables}
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def test_a_local_start_needs_no_variable_and_keeps_its_secrets_for_the_owner_only(tmp_path):
+    code = "import config.settings as s; print(s.SECRET_KEY, *s.CREDENTIAL_PEPPERS)"
+    first, second = start(tmp_path, code), start(tmp_path, code)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    secret, pepper = first.stdout.split()
+    assert len(secret) >= 50
+    assert len(pepper) >= 50
+    assert secret != pepper
+    assert {file.stat().st_mode & 0o777 for file in (tmp_path / "data").iterdir()} == {0o600}
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
+def test_production_refuses_to_start_and_names_every_fault(tmp_path):
+    done = start(
+        tmp_path, ENVIRONMENT="production", DEBUG="on", BASE_URL="http://larder.example.com", ALLOWED_HOSTS="*"
+    )
+    assert done.returncode != 0
+    faults = [line.strip() for line in done.stderr.splitlines() if line.startswith("  - ")]
+    assert faults == [
+        "- SECRET_KEY is missing.",
+        "- CREDENTIAL_PEPPERS is missing.",
+        "- BASE_URL must be an https address in production.",
+        "- DEBUG must be off in production.",
+        "- ALLOWED_HOSTS must name hosts in production, not *.",
+    ]
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("variables", "fault"),
+    [
+        ({"SECRET_KEY": "short"}, "SECRET_KEY is shorter than 32 characters."),
+        ({"CREDENTIAL_PEPPERS": f"{PEPPER},short"}, "CREDENTIAL_PEPPERS is shorter than 32 characters."),
+        ({"CREDENTIAL_PEPPERS": STRONG}, "CREDENTIAL_PEPPERS must not hold the SECRET_KEY."),
+        ({"BASE_URL": ""}, "BASE_URL must be an https address in production."),
+        ({"ENVIRONMENT": "prod"}, "ENVIRONMENT must be one of local, production."),
+    ],
+)
+def test_production_refuses_one_fault_by_its_name(tmp_path, variables, fault):
+    sound = {
+        "ENVIRONMENT": "production",
+        "SECRET_KEY": STRONG,
+        "CREDENTIAL_PEPPERS": PEPPER,
+        "BASE_URL": "https://larder.example.com",
+    }
+    assert start(tmp_path, **sound).stdout == "https://larder.example.com\n"
+    assert f"  - {fault}\n" in start(tmp_path, **(sound | variables)).stderr + "\n"
+
+
+def test_https_in_the_base_url_makes_cookies_secure(tmp_path):
+    code = (
+        "import config.settings as s; print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE, s.SECURE_HSTS_SECONDS > 0)"
+    )
+    assert start(tmp_path, code, BASE_URL="https://larder.example.com").stdout == "True True True\n"
+    assert start(tmp_path, code).stdout == "False False False\n"
+
+
+def test_the_base_url_follows_the_port(tmp_path):
+    assert start(tmp_path, PORT="8123").stdout == "http://127.0.0.1:8123\n"
+
+
+def test_the_process_wins_over_the_file(tmp_path):
+    file = tmp_path / "settings.env"
+    file.write_text("# a comment\nPORT=8123\nexport RATE_LIMIT='17'\n", encoding="utf-8")
+    assert read_file(file) == {"PORT": "8123", "RATE_LIMIT": "17"}
+    code = "import config.settings as s; print(s.PORT, s.RATE_LIMIT)"
+    assert start(tmp_path, code, ENV_FILE=str(file), PORT="8124").stdout == "8124 17\n"
+
+
+def test_processes_that_start_together_keep_one_secret(tmp_path):
+    code = "import config.settings as s; print(s.SECRET_KEY)"
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(lambda _: start(tmp_path, code).stdout, range(4)))
+    assert len(found) == 1
+    assert len(found.pop()) > 32
+
+
+def test_a_secret_that_was_cut_short_is_refused_instead_of_made_anew(tmp_path):
+    (tmp_path / "secret_key").write_text("", encoding="ascii")
+    with pytest.raises(ValueError, match="secret_key holds no secret"):
+        kept_secret(tmp_path / "secret_key")
+
+
+@pytest.mark.parametrize(
+    ("read", "variables", "fault"),
+    [
+        (lambda e: e.integer("RATE_LIMIT", 300), {"RATE_LIMIT": "many"}, "RATE_LIMIT must be a whole number"),
+        (lambda e: e.integer("RATE_LIMIT", 300), {"RATE_LIMIT": "0"}, "RATE_LIMIT must be a whole number"),
+        (lambda e: e.integer("RATE_LIMIT", 300), {"RATE_LIMIT": "9" * 5000}, "RATE_LIMIT must be a whole number"),
+        (lambda e: e.integer("RATE_LIMIT", 300), {"RATE_LIMIT": "٣"}, "RATE_LIMIT must be a whole number"),
+        (lambda e: e.switch("DEBUG", default=False), {"DEBUG": "maybe"}, "DEBUG must be on or off"),
+        (lambda e: e.networks("TRUSTED_PROXIES"), {"TRUSTED_PROXIES": "10.0.0.0/8, proxy"}, "'proxy'"),
+        (lambda e: e.base_url("http://a"), {"BASE_URL": "https://a/path"}, "without a path"),
+        (lambda e: e.base_url("http://a"), {"BASE_URL": "ftp://a"}, "BASE_URL must look like"),
+        (lambda e: e.base_url("http://a"), {"BASE_URL": "http://[::1"}, "BASE_URL"),
+        (lambda e: e.base_url("http://a"), {"BASE_URL": "http://a:99999"}, "BASE_URL"),
+        (lambda e: e.cache(), {"CACHE_URL": "memcached://a"}, "CACHE_URL must look like"),
+        (lambda e: e.storage(Path("/files")), {"STORAGE_URL": "ftp://a"}, "STORAGE_URL must look like"),
+        (lambda e: e.storage(Path("/files")), {"STORAGE_URL": "s3://"}, "names no bucket"),
+        (lambda e: e.storage(Path("/files")), {"STORAGE_URL": "s3://a?regoin=x"}, "'regoin'"),
+        (lambda e: e.email(Path("/mail")), {"EMAIL_URL": "smtp://"}, "EMAIL_URL must look like"),
+        (lambda e: e.email(Path("/mail")), {"EMAIL_URL": "imap://host"}, "EMAIL_URL must look like"),
+        (lambda e: database(e), {"DATABASE_URL": "nonsense"}, "DATABASE_URL is no URL"),
+        (lambda e: database(e), {"DATABASE_URL": "postgres://a:99999/b"}, "DATABASE_URL is no URL"),
+        (lambda e: database(e), {"DATABASE_URL": "mysql://a/b"}, "must name SQLite or PostgreSQL"),
+    ],
+)
+def test_a_faulty_value_is_named_and_stops_the_start(read, variables, fault):
+    environment = Environment(variables)
+    read(environment)
+    with pytest.raises(ImproperlyConfigured) as refused:
+        environment.refuse_if_faulty()
+    assert fault in str(refused.value)
+
+
+def database(environment, pool_size=20, prepared_statements=True):
+    file = Path("/data/larder.sqlite3")
+    return environment.database(file, pool_size=pool_size, prepared_statements=prepared_statements)
+
+
+def test_sqlite_waits_for_its_turn_and_survives_a_power_cut():
+    options = database(Environment({}))["OPTIONS"]
+    assert options["transaction_mode"] == "IMMEDIATE"
+    assert options["timeout"] == 20
+    assert options["init_command"] == "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"
+
+
+def test_postgresql_pools_connections_and_keeps_the_options_of_its_url():
+    settings = database(Environment({"DATABASE_URL": "postgresql://u:p%40@db:6432/larder?sslmode=require"}))
+    assert (settings["HOST"], settings["PORT"], settings["NAME"], settings["PASSWORD"]) == ("db", 6432, "larder", "p@")
+    assert settings["OPTIONS"]["sslmode"] == "require"
+    assert settings["OPTIONS"]["pool"]["max_size"] == 20
+    assert settings["OPTIONS"]["prepare_threshold"] == 5
+    assert settings["CONN_MAX_AGE"] == 0
+
+
+def test_a_transaction_pooler_gets_no_prepared_statements_and_no_open_cursors():
+    environment = Environment({"DATABASE_URL": "postgresql://u@db/larder"})
+    settings = database(environment, prepared_statements=False)
+    assert settings["OPTIONS"]["prepare_threshold"] is None
+    assert settings["DISABLE_SERVER_SIDE_CURSORS"] is True
+
+
+def test_a_bucket_is_named_with_its_prefix_region_and_credentials():
+    url = "s3://key:secret%2F@bucket/a/prefix?region=eu-central-1&endpoint_url=http://127.0.0.1:9000"
+    options = Environment({"STORAGE_URL": url}).storage(Path("/files"))["OPTIONS"]
+    assert options == {
+        "bucket_name": "bucket",
+        "location": "a/prefix",
+        "access_key": "key",
+        "secret_key": "secret/",
+        "region_name": "eu-central-1",
+        "endpoint_url": "http://127.0.0.1:9000",
+        "file_overwrite": False,
+        "default_acl": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("url", "port", "ssl", "tls"),
+    [
+        ("smtp://mail", 25, False, False),
+        ("smtps://mail", 465, True, False),
+        ("smtp+tls://mail", 587, False, True),
+        ("smtp+tls://mail:2525", 2525, False, True),
+    ],
+)
+def test_mail_goes_out_as_its_url_says(url, port, ssl, tls):
+    settings = Environment({"EMAIL_URL": url}).email(Path("/mail"))
+    assert (settings["EMAIL_HOST"], settings["EMAIL_PORT"]) == ("mail", port)
+    assert (settings["EMAIL_USE_SSL"], settings["EMAIL_USE_TLS"]) == (ssl, tls)
+
+
+def test_the_example_file_names_every_variable_that_is_read_and_no_other():
+    sources = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "config").glob("*.py"))
+    read = set(re.findall(r'(?:environment|self)\.\w+\(\s*"([A-Z_]+)"', sources))
+    documented = set(re.findall(r"^#([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE))
+    # Set by the commands of the Makefile, not by those who run the product.
+    assert read - {"STATIC_COLLECTED"} == documented
