@@ -1,1 +1,1 @@
-"""The records rooms: history, sites, reference lists, accounts, the HTTP door, the back-office and one app per endpoint."""
+"""The records rooms: from the trail at the bottom up to one app per endpoint and the desk."""

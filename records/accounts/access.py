@@ -28,6 +28,11 @@ WITH RECURSIVE held(id) AS (
 )
 """
 
+_HELD_AT = f"""{_HELD}
+SELECT r.site_id, r.id, r.revision FROM held JOIN accounts_role r ON r.id = held.id
+  JOIN sites_site s ON s.id = r.site_id WHERE NOT s.is_archived ORDER BY r.id
+"""  # noqa: S608 (no outside text)
+
 _kept: dict[uuid.UUID, tuple[int, Permissions]] = {}
 
 
@@ -42,7 +47,7 @@ def identifier(value: Any) -> uuid.UUID:
 
 
 def permissions_of_roles(roles: list[tuple[uuid.UUID, int]]) -> Permissions:
-    """Return what the roles (id and revision) permit together; a query only for roles not yet known at that revision."""
+    """Return what the roles (id and revision) permit together; a query for roles not yet known at that revision."""
     missing = [(role, revision) for role, revision in roles if _kept.get(role, (None,))[0] != revision]
     if missing:
         found: dict[uuid.UUID, set[str]] = defaultdict(set)
@@ -61,8 +66,7 @@ def roles_held(user_id: uuid.UUID) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]
     """Return the roles that the user holds, directly or through other roles, by site; one query."""
     with connection.cursor() as cursor:
         cursor.execute(
-            _HELD + "SELECT r.site_id, r.id, r.revision FROM held JOIN accounts_role r ON r.id = held.id "
-            "JOIN sites_site s ON s.id = r.site_id WHERE NOT s.is_archived ORDER BY r.id",
+            _HELD_AT,
             (parameter(user_id),),
         )
         rows = cursor.fetchall()

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from records.accounts import default_roles
+from records.accounts.keys import revoke
 from records.accounts.models import Role, RoleMembership, SubscriptionKey, User
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
@@ -89,19 +90,9 @@ def end_access(user: User, *, author: Author, operation: str = "EndAccess", reas
 
 def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
     """Revoke every live key of the account and end its back-office sessions; call inside the writing transaction."""
-    with recording() as trail:
-        for key in SubscriptionKey.objects.select_for_update(of=("self",)).filter(user=user, revoked__isnull=True):
-            before = snapshot(key)
-            key.revoked = now()
-            key.save(update_fields=["revoked"])
-            trail.add(
-                key,
-                differences(key, before, snapshot(key)),
-                author=author,
-                operation="RevokeKey",
-                reason=reason,
-                site_id=key.site_id,
-            )
+    with recording():
+        for key in SubscriptionKey.objects.filter(user=user, revoked__isnull=True):
+            revoke(key, author=author, operation="RevokeKey", site_id=key.site_id, reason=reason)
         end_sessions(user)
 
 

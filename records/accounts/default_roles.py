@@ -41,8 +41,8 @@ def bring_up_to_date(sites: list[Site] | None = None) -> None:
         for key, app, codename in Permission.objects.values_list("pk", "content_type__app_label", "codename")
     }
     wanted: dict[DefaultRole, set[int]] = {}
-    for role in ORDER:
-        wanted[role] = {known[name] for name in permissions_of(role) if name in known}
+    for default in ORDER:
+        wanted[default] = {known[name] for name in permissions_of(default) if name in known}
     with transaction.atomic():
         chosen = list(Site.objects.all()) if sites is None else sites
         stored = {

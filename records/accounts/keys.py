@@ -3,15 +3,19 @@
 import datetime
 import uuid
 from dataclasses import dataclass
+from typing import TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import connection
 
 from records.accounts import access, peppers
 from records.accounts.models import SubscriptionKey, User
+from records.accounts.models.credentials import Credential
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, Channel, now, recording
 from records.sites.models import Site
+
+C = TypeVar("C", bound=Credential)
 
 LIVE_KEYS = 2
 LAST_USED_EVERY = datetime.timedelta(minutes=1)
@@ -131,17 +135,23 @@ def issue_key(
     return key, secret
 
 
+def revoke(credential: C, *, author: Author, operation: str, site_id: uuid.UUID, reason: str = "") -> C:
+    """End a credential at once, in every process; repeating it changes nothing. Locks its row."""
+    with recording() as trail:
+        locked = type(credential)._default_manager.select_for_update(of=("self",)).get(pk=credential.pk)
+        before = snapshot(locked)
+        if locked.revoked is None:
+            locked.revoked = now()
+            locked.save(update_fields=["revoked"])
+        changed = differences(locked, before, snapshot(locked))
+        trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=site_id)
+    return locked
+
+
 def revoke_key(key_id: uuid.UUID, *, author: Author, reason: str = "") -> SubscriptionKey:
     """End a key at once, in every process; repeating it changes nothing. Locks the key's row."""
-    with recording() as trail:
-        key = SubscriptionKey.objects.select_for_update(of=("self",)).get(pk=key_id)
-        before = snapshot(key)
-        if key.revoked is None:
-            key.revoked = now()
-            key.save(update_fields=["revoked"])
-        changed = differences(key, before, snapshot(key))
-        trail.add(key, changed, author=author, operation="RevokeKey", reason=reason, site_id=key.site_id)
-    return key
+    key = SubscriptionKey.objects.get(pk=key_id)
+    return revoke(key, author=author, operation="RevokeKey", site_id=key.site_id, reason=reason)
 
 
 def rotate_key(key_id: uuid.UUID, *, author: Author) -> tuple[SubscriptionKey, str]:

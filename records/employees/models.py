@@ -12,7 +12,7 @@ from records.sites.text import EMAIL, FreeTextField, LineField
 
 
 class Employee(SiteRecord):
-    """A person who works for the organisation, directly or through an agency; holds an account of the same Id or none."""
+    """A person who works here, employed or through an agency; holds an account of the same Id or none."""
 
     ENTITY = Entity.EMPLOYEE
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("education_training", "employment_history")
@@ -63,7 +63,7 @@ class Employee(SiteRecord):
         return f"{self.first_name} {self.last_name}".strip()
 
     def clean(self) -> None:
-        """Check the rules across fields (DECISIONS 1.11); the reporting circle needs the database and is the action's."""
+        """Check the rules across fields (DECISIONS 1.11); the reporting circle is checked by the action."""
         faults = {}
         if self.date_of_birth is not None and self.date_of_birth > now():
             faults["date_of_birth"] = ValidationError("The date of birth lies in the future.", code="InvalidValue")

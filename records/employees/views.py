@@ -24,7 +24,7 @@ class EmployeeViewSet(OperationViewSet):
         return self.written(employee.pk, employee.revision)
 
     def update_employee(self, request: Request, id: uuid.UUID) -> HttpResponse:
-        """Change an employee: an absent optional field keeps its value, an array that is present is the whole new one."""
+        """Change an employee: an absent optional field stays, an array that is present is the whole new one."""
         values = self.body(EmployeeSerializer)
         employee = self.acting(
             actions.update_employee, self.site_id, id, values, author=self.author, precondition=self.precondition

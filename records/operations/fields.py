@@ -55,7 +55,7 @@ class WireField:
 
 
 class TextField(WireField, serializers.CharField):
-    """Text: NFC, `\\n` line ends, no control characters, capped."""
+    r"""Text: NFC, `\n` line ends, no control characters, capped."""
 
     empty = ""
 
@@ -207,8 +207,9 @@ class IntegerField(WireField, serializers.IntegerField):
             return None
         if isinstance(value, bool) or not isinstance(value, int):
             raise Fault("InvalidValue", "This must be a whole number.")
-        if not self.min_value <= value <= self.max_value:  # type: ignore[operator]
-            raise Fault("InvalidValue", f"This must lie between {self.min_value} and {self.max_value}.")
+        lowest, highest = self.min_value or 0, self.max_value or values.INTEGER_LIMIT
+        if not lowest <= value <= highest:
+            raise Fault("InvalidValue", f"This must lie between {lowest} and {highest}.")
         return value
 
 
@@ -226,10 +227,11 @@ class TextListField(WireField, serializers.ListField):
     """An array of short texts."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=TextField(max_length=NAME), **kwargs)
+        self.entry = TextField(max_length=NAME)
+        super().__init__(child=self.entry, **kwargs)
 
     @property
-    def empty(self) -> list[str]:  # type: ignore[override]
+    def empty(self) -> list[str]:
         """Return a fresh empty list."""
         return []
 
@@ -237,7 +239,7 @@ class TextListField(WireField, serializers.ListField):
         """Return the texts; raises Fault or Faults."""
         if not isinstance(value, list):
             raise Fault("InvalidValue", "This must be an array of strings.")
-        return [_at(index, self.child.read, entry) for index, entry in enumerate(value)]
+        return [_at(index, self.entry.read, entry) for index, entry in enumerate(value)]
 
 
 def _at(index: int, read: Callable[[Any], Any], value: Any) -> Any:

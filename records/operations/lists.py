@@ -36,7 +36,7 @@ LARGEST_PAGE, USUAL_PAGE = 1000, 100
 
 @dataclass(frozen=True, slots=True)
 class ListRules:
-    """What a list can do: the field it is sorted by unless told otherwise, and the attributes that `search` looks in."""
+    """What a list can do: the field it is usually sorted by, and the attributes that `search` looks in."""
 
     search: Sequence[str] = ()
     sort: str = "SiteSequenceId"

@@ -15,7 +15,7 @@ VERSION = "1"
 
 
 class RequestMiddleware:
-    """Gives the request its id, refuses a Host that is not ours, and logs who did what, how it ended and how long it took."""
+    """Gives the request its id, refuses a Host that is not ours, and logs who did what, how it ended and how long."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

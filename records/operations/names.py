@@ -10,7 +10,7 @@ _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 @cache
 def snake(wire: str) -> str:
-    """Return the model's name for a wire name: `PostalAddressPoBox` and `postalAddressPoBox` → `postal_address_po_box`."""
+    """Return the model's name for a wire name: `PostalAddressCity` → `postal_address_city`."""
     return _WORD.sub("_", wire).lower()
 
 

@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db import connection, models
@@ -23,7 +23,7 @@ class ReadPlan:
         self.rows: dict[str, JsonRows] = {}
         self.private: dict[str, Any] = {}
         self.columns: dict[str, models.Field[Any, Any]] = {}
-        self._compiled: dict[str, tuple[str, list[Any], Any, Any]] = {}
+        self._compiled: dict[str, tuple[str, list[Any], Any]] = {}
         self._lock = threading.Lock()
 
     def add_column(self, name: str, column: Any, show: Convert | None, *, empty: Any, private: bool) -> None:
@@ -64,7 +64,7 @@ class ReadPlan:
 
         `queryset` gives the records without site and id; it must not depend on the request.
         """
-        sql, parameters, compiler, converters = self._compiled.get(connection.vendor) or self._compile(queryset)
+        sql, parameters, converters = self._compiled.get(connection.vendor) or self._compile(queryset)
         asked = [
             (site_id if value is _SITE else record_id if value is _RECORD else value)
             if connection.vendor == "postgresql"
@@ -76,16 +76,16 @@ class ReadPlan:
             row = cursor.fetchone()
         if row is None or not converters:
             return row
-        return next(iter(_converted(compiler, [row], converters)))
+        return _converted(row, converters)
 
-    def _compile(self, queryset: Callable[[], models.QuerySet[Any, Any]]) -> tuple[str, list[Any], Any, Any]:
+    def _compile(self, queryset: Callable[[], models.QuerySet[Any, Any]]) -> tuple[str, list[Any], Any]:
         with self._lock:
             narrowed = self.fetching(queryset()).filter(site_id=_SITE_ID, pk=_RECORD_ID).order_by()
             compiler = narrowed.query.get_compiler(connection=connection)
             sql, parameters = compiler.as_sql()
             marked = [_marker(value) for value in parameters]
             converters = compiler.get_converters([column[0] for column in compiler.select])
-            known = (sql, marked, compiler, converters)
+            known = (sql, marked, converters)
             self._compiled[connection.vendor] = known
             return known
 
@@ -100,13 +100,12 @@ def _marker(value: Any) -> Any:
     return _RECORD if value in (_RECORD_ID, _RECORD_ID.hex) else value
 
 
-def _converted(compiler: Any, rows: Iterable[Sequence[Any]], converters: Any) -> Iterable[Sequence[Any]]:
-    """Apply the backend's own conversions; the kept compiler is used with the thread's connection."""
-    rows = [list(row) for row in rows]
+def _converted(row: Sequence[Any], converters: Any) -> Sequence[Any]:
+    """Apply the backend's own conversions, with the thread's connection."""
+    converted = list(row)
     for position, (functions, expression) in converters.items():
-        for row in rows:
-            value = row[position]
-            for function in functions:
-                value = function(value, expression, connection)
-            row[position] = value
-    return rows
+        value = converted[position]
+        for function in functions:
+            value = function(value, expression, connection)
+        converted[position] = value
+    return converted

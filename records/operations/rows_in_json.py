@@ -27,13 +27,14 @@ class JsonRows(Subquery):
         listed = ", ".join(
             f"r.{connection.ops.quote_name(name)}{'::text' if exact else ''}" for name, exact in self.row_columns
         )
-        wrapped = f"(SELECT COALESCE(json_agg(json_build_array({listed})), '[]')::text FROM (%(subquery)s) r)"
+        # Only quoted column names are put into the text.
+        wrapped = f"(SELECT COALESCE(json_agg(json_build_array({listed})), '[]')::text FROM (%(subquery)s) r)"  # noqa: S608
         return self._wrapped(compiler, connection, wrapped, **extra)
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         """Wrap the subquery in the aggregate of SQLite."""
         listed = ", ".join(f"r.{connection.ops.quote_name(name)}" for name, _ in self.row_columns)
-        wrapped = f"(SELECT json_group_array(json_array({listed})) FROM (%(subquery)s) r)"
+        wrapped = f"(SELECT json_group_array(json_array({listed})) FROM (%(subquery)s) r)"  # noqa: S608
         return self._wrapped(compiler, connection, wrapped, **extra)
 
     def _wrapped(self, compiler: Any, connection: Any, template: str, **extra: Any) -> Any:
@@ -42,10 +43,10 @@ class JsonRows(Subquery):
 
 def rows_of(model: type[models.Model], owner: str, names: Sequence[str], order: Sequence[str]) -> JsonRows:
     """Return the rows of model whose owner is the record, in order, with the named attributes."""
-    fields = [model._meta.get_field(name) for name in names]
-    columns = [(field.column, isinstance(field, models.DecimalField)) for field in fields]  # type: ignore[union-attr]
+    fields: list[Any] = [model._meta.get_field(name) for name in names]
+    columns = [(field.column, isinstance(field, models.DecimalField)) for field in fields]
     queryset = model._base_manager.filter(**{owner: OuterRef("pk")}).order_by(*order)
-    return JsonRows(queryset.values(*(field.attname for field in fields)), columns)  # type: ignore[union-attr]
+    return JsonRows(queryset.values(*(field.attname for field in fields)), columns)
 
 
 def converter(field: models.Field[Any, Any], show: Convert | None) -> Convert | None:

@@ -1,6 +1,6 @@
 """The OpenAPI document, made from the operation rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
@@ -78,7 +78,8 @@ class OperationSchema(AutoSchema):
     @property
     def row(self) -> Operation:
         """Return the row behind the path and method."""
-        return self.view.rows[self.method]
+        rows: Mapping[str, Operation] = self.view.rows  # type: ignore[attr-defined]
+        return rows[self.method]
 
     def get_operation_id(self) -> str:
         """Return the operation's name."""
@@ -88,7 +89,7 @@ class OperationSchema(AutoSchema):
         """Return the row's summary, else its name in words."""
         return self.row.summary or self.row.name
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override]
         """Return what the viewset method says, and who may call it."""
         text = super().get_description()
         return f"{text}\n\nLowest default role: {self.row.role.label}.".strip()
@@ -124,7 +125,7 @@ class OperationSchema(AutoSchema):
         found: list[Any] = [_parameter(parameter, many=row.many) for parameter in row.parameters]
         if row.many:
             found += LIST_PARAMETERS
-        header = OpenApiParameter.HEADER
+        header: Any = OpenApiParameter.HEADER
         if row.method == "POST":
             text = "1 to 255 characters; a repeat within 24 hours answers what the first did and writes nothing."
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))

@@ -121,7 +121,7 @@ def source_of(name: str, field: Any) -> str:
     return found[:-3] if isinstance(field, wire.ReferenceField) and found.endswith("_id") else found
 
 
-class ChildRows(wire.WireField, serializers.Field):  # type: ignore[type-arg]
+class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
     """An array of objects kept as child rows; entries carry Id when they are updated (DECISIONS 1.5)."""
 
     def __init__(self, serializer_class: type[WireSerializer], source_name: str = "", **kwargs: Any) -> None:
@@ -130,7 +130,7 @@ class ChildRows(wire.WireField, serializers.Field):  # type: ignore[type-arg]
         super().__init__(**kwargs)
 
     @property
-    def empty(self) -> list[Any]:  # type: ignore[override]
+    def empty(self) -> list[Any]:
         """Return a fresh empty list."""
         return []
 
@@ -159,22 +159,22 @@ class ChildRows(wire.WireField, serializers.Field):  # type: ignore[type-arg]
 
     def reading(self, model: type[models.Model], source: str) -> tuple[JsonRows, Convert]:
         """Return the subquery and the converter of the array."""
-        relation = model._meta.get_field(source)
-        child, owner = relation.related_model, relation.field.name  # type: ignore[union-attr]
+        relation: Any = model._meta.get_field(source)
+        child, owner = relation.related_model, relation.field.name
         names, sources, converters = [], [], []
         for name, field in self.serializer_class.wire_fields().items():
             if field.write_only:
                 continue
             attribute = source_of(name, field)
-            column = child._meta.get_field(attribute)  # type: ignore[union-attr]
+            column = child._meta.get_field(attribute)
             names.append(name)
             sources.append(attribute)
-            converters.append(converter(column, field.show))  # type: ignore[arg-type]
-        order = tuple(child._meta.ordering)  # type: ignore[union-attr]
-        return rows_of(child, owner, sources, order), shaper(names, converters)  # type: ignore[arg-type]
+            converters.append(converter(column, field.show))
+        order = tuple(child._meta.ordering)
+        return rows_of(child, owner, sources, order), shaper(names, converters)
 
 
-class IdList(wire.WireField, serializers.Field):  # type: ignore[type-arg]
+class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
     """An array of `{Id}` objects kept as a many-to-many list; an Id that stands twice counts once."""
 
     def __init__(self, model: type[models.Model] | None = None, source_name: str = "", **kwargs: Any) -> None:
@@ -183,7 +183,7 @@ class IdList(wire.WireField, serializers.Field):  # type: ignore[type-arg]
         super().__init__(**kwargs)
 
     @property
-    def empty(self) -> list[Any]:  # type: ignore[override]
+    def empty(self) -> list[Any]:
         """Return a fresh empty list."""
         return []
 

@@ -20,8 +20,7 @@ from records.operations.credentials import SubscriptionKeyAuthentication
 from records.operations.names import unknown
 from records.operations.references import resolve
 from records.operations.rows import Operation
-from records.operations.serializers import WireSerializer
-from records.sites.models import SiteRecord
+from records.operations.serializers import WireSerializer, source_of
 from records.sites.writing import Precondition
 
 
@@ -30,8 +29,8 @@ class OperationPermission(BasePermission):
 
     def has_permission(self, request: Request, view: Any) -> bool:
         """Return whether the row's permission is held; a method without a row goes on to its 405."""
-        operation = view.operation
-        return operation is None or request.user.may(operation.permission)
+        operation: Operation | None = view.operation
+        return operation is None or view.caller.may(operation.permission)
 
 
 class OperationViewSet(ViewSet):
@@ -41,9 +40,17 @@ class OperationViewSet(ViewSet):
     `self.listing(…)` or `self.written(…)`.
     """
 
-    authentication_classes: ClassVar[Any] = [SubscriptionKeyAuthentication]
-    permission_classes: ClassVar[Any] = [OperationPermission]
-    http_method_names: ClassVar[Any] = ["get", "post", "put", "patch", "delete", "head", "options"]
+    authentication_classes = (SubscriptionKeyAuthentication,)
+    permission_classes = (OperationPermission,)
+    http_method_names = [
+        "get",
+        "post",
+        "put",
+        "patch",
+        "delete",
+        "head",
+        "options",
+    ]
     rows: ClassVar[Mapping[str, Operation]] = {}
     body_limit: ClassVar[int] = bodies.BODY_LIMIT
     media_types: ClassVar[tuple[str, ...]] = ("application/json",)
@@ -225,7 +232,7 @@ class OperationViewSet(ViewSet):
         if not self.sees_private(serializer):
             fields = serializer.wire_fields()
             for name in serializer.option("private") & body.keys():
-                found.pop(serializers_source(name, fields[name]), None)
+                found.pop(source_of(name, fields[name]), None)
         return found
 
     def sees_private(self, serializer: type[WireSerializer]) -> bool:
@@ -251,7 +258,7 @@ class OperationViewSet(ViewSet):
         """Return a value as JSON."""
         return HttpResponse(orjson.dumps(value), content_type="application/json")
 
-    def records(self, model: type[SiteRecord]) -> models.QuerySet[Any]:
+    def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
         """Return the records that the endpoint shows, without site; a viewset may narrow them."""
         return model._default_manager.all()
 

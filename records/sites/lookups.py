@@ -24,7 +24,7 @@ class _Folded(models.Lookup[Any]):
         left, left_params = self.process_lhs(compiler, connection)
         return self._sqlite(f"LARDER_FOLD({left})"), [*left_params, fold(self.rhs)]
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> Any:
         """Compare under UPPER, which an index on the expression serves."""
         left, left_params = self.process_lhs(compiler, connection)
         return self._postgresql(f"UPPER({left})"), [*left_params, self._value()]

@@ -44,7 +44,7 @@ def check_references(
         fault = reference_fault(target, field.related_model, site_id)
         if not fault and name == "entity_folder" and target is not None:
             entity = getattr(record, "ENTITY", None)
-            if target.entity != entity:
+            if getattr(target, "entity", None) != entity:
                 fault = UNKNOWN.format(name="folder")
         if fault:
             faults[name] = ValidationError(fault, code="InvalidReference")

@@ -120,7 +120,7 @@ def stamp(record: SiteRecord, author: Author) -> None:
 
 
 def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, skip: Sequence[str] = ()) -> None:
-    """Normalise and check the record's columns, cross-field rules and references; raises ValidationError with all faults.
+    """Normalise and check columns, cross-field rules and references; raises ValidationError with all faults.
 
     Only changed references are checked, so that an archived list entry stays valid on an old record.
     """
