@@ -14,6 +14,7 @@ urlpatterns = [
     path("audit/", include("records.audits.urls")),
     path("materials", include("materials.urls")),
     path("category/", include("records.category.urls")),
+    path("", include("scim.urls")),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("openapi.yaml", document.YamlView.as_view(), name="openapi-yaml"),

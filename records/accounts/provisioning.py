@@ -1,4 +1,4 @@
-"""What a directory does to accounts: make, change, end and remove them, each in the caller's transaction (DECISIONS 7)."""
+"""What a directory does to accounts: make, change, end and remove them (DECISIONS 7)."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -13,12 +13,12 @@ from records.accounts.actions import editing, end_credentials
 from records.accounts.models import DefaultRole, Directory, ExternalId, RoleMembership, User, UserAttribute, UserEmail
 from records.accounts.models.attributes import START
 from records.accounts.roles_held import holds_default_role
-from records.history.snapshots import differences, snapshot
+from records.history.snapshots import FieldChange, differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.text import fold
 
 
-class NotAllowed(Exception):
+class NotAllowedError(Exception):
     """Raised when a directory asks for what it may not do; the text says why."""
 
 
@@ -81,7 +81,7 @@ _COLUMNS = (
 
 
 def add_account(key: uuid.UUID, wish: AccountWish, directory: Directory, *, author: Author) -> User:
-    """Make the account of a person whom the directory adds; raises ValidationError, code Duplicate for a name in use."""
+    """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: a name in use)."""
     _refuse_used_name(wish.user_name, None)
     with recording() as trail:
         user = User(
@@ -110,7 +110,7 @@ def change_account(user: User, wish: AccountWish, directory: Directory, *, autho
     """Bring a locked account to the wished state and return whether anything changed.
 
     Takes the account over when no directory owns it. Ends sessions and credentials when it becomes inactive. Raises
-    ValidationError, or NotAllowed for an account that is not this directory's to change.
+    ValidationError, or NotAllowedError for an account that is not this directory's to change.
     """
     refuse_foreign(user, directory)
     if fold(wish.user_name) != user.user_name_key:
@@ -130,7 +130,7 @@ def change_account(user: User, wish: AccountWish, directory: Directory, *, autho
             if wish.password:
                 locked.set_password(wish.password)
         touched = locked.revision != revision
-        extra = []
+        extra: list[FieldChange] = []
         before = set_external_id(user, directory, wish.external_id)
         if before != wish.external_id:
             extra.append({"field": "external_id", "old": before, "new": wish.external_id})
@@ -173,15 +173,15 @@ def remove_account(user: User, directory: Directory, *, author: Author, operatio
 
 
 def refuse_foreign(user: User, directory: Directory) -> None:
-    """Raise NotAllowed unless the directory may change the account: its own, or one that none owns and that is not high."""
+    """Raise NotAllowedError unless the account is the directory's own, or nobody's and no administrator's."""
     if user.is_superuser:
-        raise NotAllowed("This account is a superuser's; no directory may change it.")
+        raise NotAllowedError("This account is a superuser's; no directory may change it.")
     if user.directory_id == directory.pk:
         return
     if user.directory_id is not None:
-        raise NotAllowed("This account belongs to another directory.")
+        raise NotAllowedError("This account belongs to another directory.")
     if not directory.may_administer and holds_default_role(user.pk, DefaultRole.SITE_ADMINISTRATOR):
-        raise NotAllowed("This account is a Site Administrator's, and the directory may not administer.")
+        raise NotAllowedError("This account is a Site Administrator's, and the directory may not administer.")
 
 
 def touch(user_id: uuid.UUID) -> None:
@@ -190,7 +190,8 @@ def touch(user_id: uuid.UUID) -> None:
 
 
 def _refuse_used_name(user_name: str, own: uuid.UUID | None) -> None:
-    if User.objects.filter(user_name_key=fold(user_name)).exclude(pk=own).exists():
+    others = User.objects.filter(user_name_key=fold(user_name))
+    if (others.exclude(pk=own) if own else others).exists():
         raise ValidationError({"user_name": ValidationError("This user name is in use already.", code="Duplicate")})
 
 

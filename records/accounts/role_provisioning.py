@@ -1,4 +1,4 @@
-"""What a directory does to roles: make or take over, rename, give members, delete, each in one transaction (DECISIONS 7.4)."""
+"""What a directory does to roles: make or take over, rename, give members, delete (DECISIONS 7.4)."""
 
 import uuid
 from collections import defaultdict
@@ -11,7 +11,7 @@ from django.db.models import F, Q
 
 from records.accounts.actions import create, editing
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
-from records.accounts.provisioning import NotAllowed
+from records.accounts.provisioning import NotAllowedError
 from records.accounts.roles_held import leads_to_default_role
 from records.history.trail import Author, now, recording
 from records.sites.text import fold
@@ -49,7 +49,7 @@ def lock_role(role_id: uuid.UUID) -> Role:
 def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, *, author: Author) -> Role:
     """Make a role of the site, or take over the one of that name that no directory owns or that this one deleted.
 
-    Raises ValidationError, code Duplicate for a name that a directory owns, or NotAllowed for a protected role.
+    Raises ValidationError, code Duplicate for a name that a directory owns, or NotAllowedError for a protected role.
     """
     name = wish.name or ""
     with recording():
@@ -77,7 +77,7 @@ def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, 
 def change_role(role: Role, wish: RoleWish, directory: Directory, *, author: Author) -> Role:
     """Rename a locked role, set its external id, take it over and change its members.
 
-    Raises ValidationError, code Duplicate for a name in use, or NotAllowed for a role that is not this directory's.
+    Raises ValidationError (Duplicate: a name in use), or NotAllowedError for a role that is not this directory's.
     """
     refuse_foreign(role, directory)
     with recording():
@@ -120,11 +120,11 @@ def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
 
 
 def refuse_foreign(role: Role, directory: Directory) -> None:
-    """Raise NotAllowed for another directory's role, and for Site Administrator unless the directory may administer."""
+    """Raise NotAllowedError for another directory's role, and for Site Administrator unless it may administer."""
     if role.directory_id not in (None, directory.pk):
-        raise NotAllowed("This role belongs to another directory.")
+        raise NotAllowedError("This role belongs to another directory.")
     if not directory.may_administer and leads_to_default_role({role.pk}, DefaultRole.SITE_ADMINISTRATOR):
-        raise NotAllowed("This role gives Site Administrator, which only a superuser opens to a directory.")
+        raise NotAllowedError("This role gives Site Administrator, which only a superuser opens to a directory.")
 
 
 def _set_external_id(role: Role, directory: Directory, value: str) -> None:
@@ -146,7 +146,8 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
     """Let members come and go in set-based statements and return whether anything changed; the role is locked.
 
     Adding one twice and removing an absent one change nothing. `exact` spares members whom the directory cannot
-    see: accounts without an employee, and people of other sites. Raises ValidationError naming an id that is nobody's, or a circle of roles.
+    see: accounts without an employee, and people of other sites. Raises ValidationError naming an id that is nobody's,
+    or a circle of roles.
     """
     with recording() as trail:
         sites = {directory.home_site_id, *directory.sites.values_list("pk", flat=True)}
@@ -194,8 +195,8 @@ def _stored(role: Role, wish: MembersWish, sites: set[uuid.UUID]) -> dict[uuid.U
     if wish.exact:
         person = Q(user__employee__isnull=False, user__is_service_account=False, user__home_site_id__in=sites)
         seen = person | Q(member_role__site_id__in=sites)
-        found = rows.filter(seen).values_list("user_id", "member_role_id", "display")
-        return {user or member: display for user, member, display in found}
+        everybody = rows.filter(seen).values_list("user_id", "member_role_id", "display")
+        return {user or member: display for user, member, display in everybody}
     stored: dict[uuid.UUID, str] = {}
     for part in _chunks({*wish.put, *wish.drop}):
         found = rows.filter(Q(user_id__in=part) | Q(member_role_id__in=part))
@@ -213,18 +214,18 @@ def _redisplay(role: Role, wish: MembersWish, stored: Mapping[uuid.UUID, str]) -
     if not changed:
         return
     keys = {key for part in changed.values() for key in part}
-    rows = []
+    rows: list[RoleMembership] = []
     for part in _chunks(keys):
         rows += RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role)
     for row in rows:
-        row.display = wish.put[row.user_id or row.member_role_id]
+        row.display = wish.put[row.user_id or row.member_role_id]  # type: ignore[index]
     RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)
 
 
 def _named(
     role: Role, keys: Sequence[uuid.UUID], sites: set[uuid.UUID]
 ) -> tuple[dict[uuid.UUID, str], dict[uuid.UUID, str]]:
-    """Return which keys are users of the sites and which are roles of the role's, with names; raises ValidationError."""
+    """Return which keys are users of the sites and which are roles of this one; raises ValidationError."""
     users: dict[uuid.UUID, str] = {}
     roles: dict[uuid.UUID, str] = {}
     for part in _chunks(keys):

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from records.accounts import provisioning as accounts
 from records.accounts.models import Directory, User
-from records.accounts.provisioning import AccountWish, NotAllowed
+from records.accounts.provisioning import AccountWish, NotAllowedError
 from records.employees.actions import add_employee, check_reporting_to
 from records.employees.models import Employee
 from records.history.trail import Author, recording
@@ -66,10 +66,10 @@ def lock_person(user_id: uuid.UUID) -> tuple[Employee, User]:
 def change_person(employee: Employee, user: User, wish: PersonWish, directory: Directory, *, author: Author) -> None:
     """Bring a locked person to the wished state; nothing is written when it has it already.
 
-    Raises ValidationError, or NotAllowed for an account that is not this directory's to change.
+    Raises ValidationError, or NotAllowedError for an account that is not this directory's to change.
     """
     if wish.account.active and not user.is_active and employee.is_archived:
-        raise NotAllowed("The employee is archived; a Manager restores it in the back-office first.")
+        raise NotAllowedError("The employee is archived; a Manager restores it in the back-office first.")
     with recording():
         touched = accounts.change_account(user, wish.account, directory, author=author, operation="UpdateUser")
         revision = employee.revision

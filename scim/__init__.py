@@ -1,0 +1,1 @@
+"""Provisioning over SCIM 2.0: users and groups for directory services, on /scim and /prodscim."""

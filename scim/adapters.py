@@ -1,0 +1,240 @@
+"""Adapters between a SCIM resource and an account or role: they collect what is wished for and call the actions."""
+
+import uuid
+from typing import Any
+
+from django_scim.adapters import SCIMGroup, SCIMUser
+from scim2_models import Context, InvalidPathException, InvalidValueException, MutabilityException, PatchOp
+
+from records.accounts import role_provisioning
+from records.accounts.models import Role, User
+from records.accounts.role_provisioning import MembersWish, RoleWish
+from records.employees import provisioning
+from scim.callers import Caller
+from scim.documents import Document, group_documents, members_of, user_documents
+from scim.errors import Refused
+from scim.filters import colon_after_schema
+from scim.members import Membership, entries_of, split_operations, take_members
+from scim.projection import Projection
+from scim.requests import Query
+from scim.schemas import GROUP, MODELS, POLICY, SITE, USER, GroupResource, SiteExtension, UserResource
+from scim.sources import visible_roles, visible_users
+from scim.wishes import person_wish
+
+_READ_ONLY = {"id", "meta", "groups"}
+_ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
+
+
+def _dump(resource: Any) -> Document:
+    return dict(resource.model_dump(scim_ctx=Context.DEFAULT))
+
+
+def _tidied_body(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body without what is ours to set, and with `"attr": {…}` below the core URN lifted to the top."""
+    return {name: value for name, value in body.items() if name.lower() not in _READ_ONLY}
+
+
+def tidied_operations(kind: str, operations: list[Any]) -> list[Any]:
+    """Return the operations with colons after schema URNs; raises InvalidPathException for another resource's URN."""
+    return [
+        _tidied_operation(kind, operation) if isinstance(operation, dict) else operation for operation in operations
+    ]
+
+
+def _tidied_operation(kind: str, operation: dict[str, Any]) -> dict[str, Any]:
+    tidied: dict[str, Any] = {}
+    for name, value in operation.items():
+        key = name.lower()
+        if key == "path" and isinstance(value, str):
+            tidied["path"] = _tidied_path(kind, value.strip()) or None
+        elif key == "value" and isinstance(value, dict):
+            tidied["value"] = {_tidied_path(kind, inner): item for inner, item in value.items()}
+        else:
+            tidied[key] = value
+    return tidied
+
+
+def _tidied_path(kind: str, path: str) -> str:
+    tidy = colon_after_schema(path)
+    lower = tidy.lower()
+    for other, urn in _ROOT_SCHEMAS.items():
+        if other != kind and (lower == urn or lower.startswith(f"{urn}:")):
+            raise InvalidPathException(path=path, detail=f"'{path}' is an attribute of {other}, not of {kind}.")
+    return tidy
+
+
+def _operations_of(body: dict[str, Any]) -> Any:
+    return next((value for name, value in body.items() if name.lower() == "operations"), None)
+
+
+def _patched(kind: str, document: Document, operations: list[Any], schemas: Any) -> Any:
+    """Return the resource of a document with the operations applied; raises what RFC 7644 asks for."""
+    model: Any = MODELS[kind]
+    body: dict[str, Any] = {"Operations": operations}
+    if schemas is not None:
+        body["schemas"] = schemas
+    with POLICY:
+        resource = model.model_validate(document)
+        patch: Any = PatchOp[model].model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
+        patch.patch(resource)
+    return resource
+
+
+class UserAdapter(SCIMUser):
+    """A User: an account and its employee."""
+
+    id_field = "pk"
+    resource_type = "User"
+    obj: User | None
+
+    def __init__(self, obj: User | None, request: Any = None) -> None:
+        super().__init__(obj, request)
+        self.caller: Caller = request.caller
+        self.wish: provisioning.PersonWish | None = None
+
+    @property
+    def location(self) -> str:
+        """Return the address of the resource on the mount that was called."""
+        return f"{self.caller.base}/Users/{self.id}"
+
+    def to_dict(self, query: Query | None = None) -> Document:
+        """Return the document, or the part of it that the query asks for."""
+        if self.obj is None:
+            raise Refused(404, "There is no such User.")
+        projection = Projection.of("User", query or Query())
+        found = user_documents(self.caller, visible_users(self.caller).filter(pk=self.obj.pk), projection)
+        if not found:
+            raise Refused(404, "There is no such User.")
+        self.version = found[0]["meta"]["version"]
+        return projection.apply(found[0])
+
+    def lock(self, key: uuid.UUID) -> None:
+        """Lock the person before reading what is to be changed."""
+        self.employee, self.obj = provisioning.lock_person(key)
+
+    def from_dict(self, body: dict[str, Any]) -> None:
+        """Collect the state that a POST or PUT asks for."""
+        before = self.to_dict() if self.obj else None
+        context = Context.RESOURCE_REPLACEMENT_REQUEST if before else Context.RESOURCE_CREATION_REQUEST
+        with POLICY:
+            resource: Any = UserResource.model_validate(_tidied_body(body), scim_ctx=context)
+        self.wish = person_wish(self.caller, _dump(resource), before, whole=before is None)
+
+    def handle_operations(self, body: dict[str, Any]) -> None:
+        """Collect the state that a PATCH leads to."""
+        operations = _operations_of(body)
+        if not isinstance(operations, list) or not operations:
+            raise InvalidValueException(detail="Operations must be an array of one or more operations.")
+        before = self.to_dict()
+        resource = _patched("User", before, tidied_operations("User", operations), body.get("schemas"))
+        self.wish = person_wish(self.caller, _dump(resource), before, whole=True)
+
+    def save(self) -> None:
+        """Call the action for what was collected."""
+        if self.wish is None:
+            raise Refused(400, "Nothing was asked for.", "invalidSyntax")
+        directory, author = self.caller.directory, self.caller.author
+        if self.obj is None:
+            self.obj = provisioning.add_person(self.wish, directory, author=author)
+        else:
+            provisioning.change_person(self.employee, self.obj, self.wish, directory, author=author)
+
+    def delete(self) -> None:
+        """Remove the person: no access from now on."""
+        if self.obj is None:
+            raise Refused(404, "There is no such User.")
+        provisioning.remove_person(self.employee, self.obj, self.caller.directory, author=self.caller.author)
+
+
+class GroupAdapter(SCIMGroup):
+    """A Group: a role of a site."""
+
+    id_field = "pk"
+    resource_type = "Group"
+    obj: Role | None
+
+    def __init__(self, obj: Role | None, request: Any = None) -> None:
+        super().__init__(obj, request)
+        self.caller: Caller = request.caller
+        self.wish: RoleWish | None = None
+        self.site_id = self.caller.directory.home_site_id
+
+    @property
+    def location(self) -> str:
+        """Return the address of the resource on the mount that was called."""
+        return f"{self.caller.base}/Groups/{self.id}"
+
+    def to_dict(self, query: Query | None = None) -> Document:
+        """Return the document, or the part of it that the query asks for; excluded members are not read."""
+        if self.obj is None:
+            raise Refused(404, "There is no such Group.")
+        projection = Projection.of("Group", query or Query())
+        found = group_documents(self.caller, visible_roles(self.caller).filter(pk=self.obj.pk), projection)
+        if not found:
+            raise Refused(404, "There is no such Group.")
+        self.version = found[0]["meta"]["version"]
+        return projection.apply(found[0])
+
+    def lock(self, key: uuid.UUID) -> None:
+        """Lock the role before reading what is to be changed."""
+        self.obj = role_provisioning.lock_role(key)
+
+    def from_dict(self, body: dict[str, Any]) -> None:
+        """Collect the state that a POST or PUT asks for; a PUT without displayName keeps the name."""
+        rest, given, value = take_members(_tidied_body(body))
+        context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
+        with POLICY:
+            resource: Any = GroupResource.model_validate(rest, scim_ctx=context)
+        self._place(resource[SiteExtension])
+        members = MembersWish(put=entries_of(value), exact=self.obj is not None) if given else None
+        self.wish = RoleWish(resource.display_name, resource.external_id, members)
+
+    def _place(self, site: Any) -> None:
+        """Take the site that the extension names; raises MutabilityException for another than the role has."""
+        if site is None or not site.value:
+            return
+        if self.obj is not None:
+            if site.value.lower() != str(self.obj.site_id):
+                raise MutabilityException(attribute=f"{SITE}:value", detail="The site of a Group cannot change.")
+            return
+        chosen = next((key for key in self.caller.site_ids if str(key) == site.value.lower()), None)
+        if chosen is None:
+            raise InvalidValueException(detail=f"There is no site with the id {site.value[:100]!r}.")
+        self.site_id = chosen
+
+    def handle_operations(self, body: dict[str, Any]) -> None:
+        """Collect the state that a PATCH leads to; members are worked out apart from the models."""
+        if self.obj is None:
+            raise Refused(404, "There is no such Group.")
+        operations = _operations_of(body)
+        tidy = tidied_operations("Group", operations) if isinstance(operations, list) else operations
+        ours, others = split_operations(tidy)
+        role = self.obj
+        wish = RoleWish()
+        if others:
+            before = self.to_dict(Query(excluded_attributes=("members",)))
+            after = _dump(_patched("Group", before, others, body.get("schemas")))
+            wish.name, wish.external_id = after.get("displayName", ""), after.get("externalId", "")
+        if ours:
+
+            def load(about: set[uuid.UUID] | None) -> list[dict[str, Any]]:
+                return members_of(self.caller, [role.pk], about).get(role.pk, [])
+
+            wish.members = Membership(load).apply(ours)
+        self.wish = wish
+
+    def save(self) -> None:
+        """Call the action for what was collected."""
+        if self.wish is None:
+            raise Refused(400, "Nothing was asked for.", "invalidSyntax")
+        directory, author = self.caller.directory, self.caller.author
+        if self.obj is None:
+            self.obj = role_provisioning.add_or_match_role(self.site_id, self.wish, directory, author=author)
+        else:
+            role_provisioning.change_role(self.obj, self.wish, directory, author=author)
+
+    def delete(self) -> None:
+        """Delete the role for this directory."""
+        if self.obj is None:
+            raise Refused(404, "There is no such Group.")
+        role_provisioning.remove_role(self.obj, self.caller.directory, author=self.caller.author)

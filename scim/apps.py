@@ -1,0 +1,43 @@
+"""The provisioning room."""
+
+import uuid
+from typing import Any
+
+from django.apps import AppConfig
+from django.db.backends.signals import connection_created
+from django.http import HttpRequest, HttpResponse
+
+
+class ScimConfig(AppConfig):
+    """Registers scim: its functions on SQLite, and the shape of refusals below both mounts."""
+
+    name = "scim"
+    label = "scim"
+    verbose_name = "Provisioning"
+
+    def ready(self) -> None:
+        """Connect both."""
+        from records.operations.outside import answer_below
+
+        connection_created.connect(add_functions, dispatch_uid="scim-functions")
+        for mount in ("/scim", "/prodscim"):
+            answer_below(mount, _shape)
+
+
+def _shape(request: HttpRequest, refusal: Any) -> HttpResponse:
+    from scim.errors import error_response
+
+    return error_response(refusal.status, refusal.message, headers=refusal.headers)
+
+
+def add_functions(connection: Any, **_: Any) -> None:
+    """Give a SQLite connection the text functions that `scim.expressions` uses; PostgreSQL has its own."""
+    from scim.schemas import folded
+
+    if connection.vendor == "sqlite":
+        connection.connection.create_function("scim_folded", 1, lambda text: text and folded(text), deterministic=True)
+        connection.connection.create_function("scim_text_of_id", 1, _text_of_id, deterministic=True)
+
+
+def _text_of_id(value: str | None) -> str:
+    return str(uuid.UUID(value)) if value else ""

@@ -1,0 +1,92 @@
+"""Who calls: a directory with one of its tokens, on one of the two mounts (DECISIONS 2.4)."""
+
+import datetime
+import uuid
+from dataclasses import dataclass
+from typing import Literal
+
+from django.conf import settings
+from django.db.models import Q
+from django.http import HttpRequest
+
+from records.accounts import peppers
+from records.accounts.models import Dialect, Directory, ProvisioningToken
+from records.history.trail import Author, Channel, now
+from scim.errors import Refused
+
+Mount = Literal["scim", "prodscim"]
+LAST_USED_EVERY = datetime.timedelta(minutes=1)
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="provisioning"'}
+RFC_PROFILE = "profile=rfc7643"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One request's caller: the directory and its sites, the token and its dialect, and the mount that was called."""
+
+    directory: Directory
+    site_ids: tuple[uuid.UUID, ...]
+    token_id: uuid.UUID
+    token_name: str
+    dialect: Dialect
+    mount: Mount
+    author: Author
+    reads_rfc: bool
+
+    @property
+    def base(self) -> str:
+        """Return the address of the mount, which every location starts with; never taken from the Host header."""
+        return base_of(self.mount)
+
+
+def base_of(mount: Mount) -> str:
+    """Return the address of a mount."""
+    return f"{settings.BASE_URL.rstrip('/')}/{mount}"
+
+
+def bearer_of(request: HttpRequest) -> str:
+    """Return the secret that the request carries; raises Refused (401) when it carries none."""
+    scheme, _, secret = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise Refused(401, "Send the token as 'Authorization: Bearer <token>'.", headers=CHALLENGE)
+    return secret.strip()
+
+
+def caller_of(request: HttpRequest, mount: Mount) -> Caller:
+    """Return who calls; raises Refused (401). Two queries, and one small write a minute at most."""
+    secret = bearer_of(request)
+    token = (
+        ProvisioningToken.objects.select_related("directory__service_account")
+        .filter(
+            Q(expires__isnull=True) | Q(expires__gt=now()),
+            digest__in=peppers.digests(secret),
+            revoked__isnull=True,
+            directory__is_archived=False,
+            directory__home_site__is_archived=False,
+        )
+        .first()
+    )
+    if token is None:
+        raise Refused(401, "This token is unknown, expired or revoked.", headers=CHALLENGE)
+    directory = token.directory
+    sites = directory.sites.filter(is_archived=False).values_list("pk", flat=True)
+    if token.last_used is None or now() - token.last_used >= LAST_USED_EVERY:
+        ProvisioningToken.objects.filter(pk=token.pk).update(last_used=now())
+    dialect = Dialect(token.dialect)
+    account = directory.service_account
+    return Caller(
+        directory=directory,
+        site_ids=tuple(sorted({directory.home_site_id, *sites})),
+        token_id=token.pk,
+        token_name=token.name,
+        dialect=dialect,
+        mount=mount,
+        author=Author(
+            account.pk,
+            account.printed_name,
+            Channel.SCIM,
+            f"{directory.name}: {token.name}",
+            getattr(request, "request_id", ""),
+        ),
+        reads_rfc=dialect == Dialect.RFC or RFC_PROFILE in request.META.get("HTTP_ACCEPT", "").replace('"', "").lower(),
+    )

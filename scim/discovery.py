@@ -1,0 +1,130 @@
+"""What the service says about itself: ServiceProviderConfig, ResourceTypes and Schemas, in both shapes."""
+
+from functools import cache
+from typing import Any
+
+from scim2_models import ResourceType as ResourceTypeModel
+from scim2_models import Schema as SchemaModel
+from scim2_models import ServiceProviderConfig as ConfigModel
+
+from scim.callers import Caller
+from scim.requests import LARGEST_COUNT
+from scim.schemas import EXTENSIONS, MODELS, EmployeeExtension, EnterpriseExtension, Group, SiteExtension, User
+
+Document = dict[str, Any]
+
+_RESOURCE_TYPE = "urn:ietf:params:scim:schemas:core:2.0:ResourceType"
+_CONFIG = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"
+_MODELS: tuple[Any, ...] = (
+    User,
+    Group,
+    EmployeeExtension,
+    EnterpriseExtension,
+    SiteExtension,
+    ResourceTypeModel,
+    ConfigModel,
+    SchemaModel,
+)
+_NAMES = {"EmployeeExtension": "Employee User", "EnterpriseExtension": "Enterprise User", "SiteExtension": "Site Group"}
+
+
+@cache
+def _schemas() -> dict[str, Document]:
+    found = {}
+    for model in _MODELS:
+        document = model.to_schema().model_dump()
+        document["name"] = _NAMES.get(document["name"], document["name"])
+        _on_one_line(document)
+        found[document["id"]] = document
+    return found
+
+
+def _on_one_line(described: Document) -> None:
+    """Put descriptions on one line, here and in all attributes below."""
+    described["description"] = " ".join(described.get("description", "").split())
+    for attribute in (*described.get("attributes", ()), *described.get("subAttributes", ())):
+        _on_one_line(attribute)
+
+
+def schema_documents(caller: Caller) -> list[Document]:
+    """Return every Schema; the documented shape carries `referenceTypes` on each attribute."""
+    return [_located(caller, document) for document in _schemas().values()]
+
+
+def schema_document(caller: Caller, key: str) -> Document | None:
+    """Return the Schema with this URN, or of the resource with this name (User, Group), in any case."""
+    wanted = key.lower()
+    for urn, document in _schemas().items():
+        if wanted in (urn.lower(), document["name"].lower()):
+            return _located(caller, document)
+    return None
+
+
+def _located(caller: Caller, document: Document) -> Document:
+    attributes = document["attributes"]
+    if not caller.reads_rfc:
+        attributes = [_with_reference_types(attribute) for attribute in attributes]
+    meta = {"resourceType": "Schema", "location": f"{caller.base}/Schemas/{document['id']}"}
+    return {**document, "attributes": attributes, "meta": meta}
+
+
+def _with_reference_types(attribute: Document) -> Document:
+    found = {"referenceTypes": [], **attribute}
+    if "subAttributes" in attribute:
+        found["subAttributes"] = [_with_reference_types(sub) for sub in attribute["subAttributes"]]
+    return found
+
+
+def resource_type_documents(caller: Caller) -> list[Document]:
+    """Return both ResourceTypes, User first, in the shape that the token reads (DECISIONS 7.8)."""
+    return [_resource_type(caller, kind) for kind in ("User", "Group")]
+
+
+def resource_type_document(caller: Caller, name: str) -> Document | None:
+    """Return the ResourceType with this name, in any case."""
+    return next((found for found in resource_type_documents(caller) if found["name"].lower() == name.lower()), None)
+
+
+def _resource_type(caller: Caller, kind: str) -> Document:
+    model = MODELS[kind]
+    extensions = EXTENSIONS[kind]
+    if caller.reads_rfc:
+        listed = [{"schema": urn, "required": False} for urn in extensions]
+    else:
+        listed = [{"Schema": urn, "IsRequired": False} for urn in extensions]
+    return {
+        "schemas": [_RESOURCE_TYPE] if caller.reads_rfc else None,
+        "id": kind,
+        "name": kind,
+        "description": {"User": "Users, who are employees", "Group": "Roles of a site"}[kind],
+        "endpoint": f"/{kind}s",
+        "schema": str(model.__schema__),
+        "schemaExtensions": listed,
+        "meta": {"resourceType": "ResourceType", "location": f"{caller.base}/ResourceTypes/{kind}"},
+    }
+
+
+def service_provider_config(caller: Caller) -> Document:
+    """Return what the mount can do, and nothing that it cannot."""
+    return {
+        "schemas": [_CONFIG],
+        "patch": {"supported": caller.mount == "scim"},
+        "bulk": {"supported": False, "maxOperations": 0, "maxPayloadSize": 0},
+        "filter": {"supported": True, "maxResults": LARGEST_COUNT},
+        "changePassword": {"supported": True},
+        "sort": {"supported": True},
+        "etag": {"supported": True},
+        "authenticationSchemes": [
+            {
+                "type": "oauthbearertoken",
+                "name": "OAuth Bearer Token",
+                "description": "A token that is made on the directory's page in the back-office.",
+                "specUri": "https://www.rfc-editor.org/info/rfc6750",
+                "primary": True,
+            }
+        ],
+        "meta": {
+            "resourceType": "ServiceProviderConfig",
+            "location": f"{caller.base}/ServiceProviderConfig",
+        },
+    }

@@ -1,0 +1,96 @@
+"""Every error as an RFC 7644 error body: our own, the libraries', the database's."""
+
+import json
+import logging
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from django.http import HttpResponse
+from django_scim.exceptions import SCIMException
+from pydantic import ValidationError as ShapeError
+from scim2_models import Error
+from scim2_models import SCIMException as ProtocolError
+
+from records.sites.writing import RecordNotFound
+from scim.schemas import ERROR
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/scim+json"
+RETRY_AFTER = 5
+
+
+class Refused(SCIMException):
+    """A request that is answered with an error: status, scimType and a sentence in plain words."""
+
+    def __init__(self, status: int, detail: str, scim_type: str = "", headers: dict[str, str] | None = None) -> None:
+        super().__init__(detail, status=status, scim_type=scim_type or None)
+        self.headers = headers or {}
+
+
+def not_found(kind: str, key: str) -> Refused:
+    """Return the answer for what does not exist, or not for this token."""
+    return Refused(404, f"There is no {kind} with the id {key[:100]!r}.")
+
+
+def error_response(
+    status: int, detail: str, scim_type: str = "", headers: dict[str, str] | None = None
+) -> HttpResponse:
+    """Return the error body: `status` is a string, as RFC 7644 section 3.12 has it."""
+    body = {"schemas": [ERROR], "status": str(status), "detail": detail}
+    if scim_type:
+        body["scimType"] = scim_type
+    response = HttpResponse(json.dumps(body), status=status, content_type=MEDIA_TYPE)
+    for name, value in (headers or {}).items():
+        response[name] = value
+    return response
+
+
+def response_for(error: Exception) -> HttpResponse:
+    """Return the answer for anything that a handler raised; what nobody foresaw says nothing of the inside."""
+    if isinstance(error, Refused):
+        return error_response(error.status, error.detail, error.scim_type or "", error.headers)
+    if isinstance(error, SCIMException):
+        return error_response(error.status, error.detail, error.scim_type or "")
+    if isinstance(error, ProtocolError):
+        return _of_model(error.to_error())
+    if isinstance(error, ShapeError):
+        return _of_model(Error.from_validation_errors(error)[0])
+    if isinstance(error, ValidationError):
+        return _of_validation(error)
+    if isinstance(error, RecordNotFound):
+        return error_response(404, "There is no such resource.")
+    if isinstance(error, IntegrityError):
+        return error_response(409, "A value that must be unique is in use already.", "uniqueness")
+    if isinstance(error, DataError):
+        return error_response(400, "A value does not fit its attribute.", "invalidValue")
+    if isinstance(error, (OperationalError, InterfaceError)):
+        logger.error("The database did not answer.", exc_info=error)
+        return error_response(
+            503, "The service cannot reach its database; try again.", headers={"Retry-After": str(RETRY_AFTER)}
+        )
+    logger.error("A provisioning request failed inside.", exc_info=error)
+    return error_response(500, "The request failed inside the service.")
+
+
+def _of_model(error: Error) -> HttpResponse:
+    return error_response(error.status or 400, error.detail or "The request is not valid.", error.scim_type or "")
+
+
+_UNIQUE = {"unique", "unique_together", "Duplicate"}
+
+
+def _of_validation(error: ValidationError) -> HttpResponse:
+    """Answer a fault that an action found: the first one, with the attribute that it lies in."""
+    faults: list[tuple[str, Any]] = []
+    if hasattr(error, "error_dict"):
+        faults = [(name, fault) for name, found in error.error_dict.items() for fault in found]
+    else:
+        faults = [("", fault) for fault in error.error_list]
+    name, fault = faults[0]
+    text = " ".join(fault.messages)
+    detail = f"{name}: {text}" if name and name != "__all__" else text
+    if any(found.code in _UNIQUE for _, found in faults):
+        return error_response(409, detail, "uniqueness")
+    return error_response(400, detail, "invalidValue")

@@ -1,0 +1,126 @@
+"""Database expressions that compare text as Python does: ids as text, folded text, code point order."""
+
+from typing import Any
+
+from django.db.models import Func, Q, TextField, Value
+from django.db.models.expressions import Combinable, Expression
+from django.db.models.functions import Collate, Right, StrIndex
+from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from scim2_models.path import CompareOperator
+
+NEVER = Q(pk__in=[])
+ALWAYS = ~NEVER
+
+Condition = Any
+"""What a queryset filters by: a Q or a conditional expression."""
+
+_ORDERINGS = {
+    CompareOperator.gt: GreaterThan,
+    CompareOperator.ge: GreaterThanOrEqual,
+    CompareOperator.lt: LessThan,
+    CompareOperator.le: LessThanOrEqual,
+}
+
+
+class Folded(Func):
+    """Text folded as `scim.schemas.folded` does it; stored text is in NFC already."""
+
+    function = "LOWER"
+    output_field = TextField()
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
+        """Lower by Unicode rules, whatever the database's own locale is."""
+        collation = ' COLLATE "pg_c_utf8"' if getattr(connection, "pg_version", 0) >= 170000 else ""
+        template = f"REPLACE(LOWER(REPLACE(%(expressions)s, 'İ', 'i'){collation}), 'ς', 'σ')"  # noqa: RUF001 (the letter is meant)
+        return super().as_sql(compiler, connection, template=template, **extra)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:
+        """Use the function that every connection is given at its start: SQLite's LOWER knows ASCII only."""
+        return super().as_sql(compiler, connection, template="scim_folded(%(expressions)s)", **extra)
+
+
+class TextOfId(Func):
+    """A UUID in its 36-character form, '' for none."""
+
+    output_field = TextField()
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
+        """Cast it."""
+        return super().as_sql(compiler, connection, template="COALESCE((%(expressions)s)::text, '')", **extra)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:
+        """Put the dashes where they belong: SQLite keeps 32 hexadecimal digits."""
+        return super().as_sql(compiler, connection, template="scim_text_of_id(%(expressions)s)", **extra)
+
+
+class TextOfNumber(Func):
+    """A whole number as text."""
+
+    output_field = TextField()
+    template = "CAST(%(expressions)s AS TEXT)"
+
+
+class ByCodePoint(Collate):
+    """Text ordered by code point, which is what Python's comparison does."""
+
+    def __init__(self, expression: Any) -> None:
+        super().__init__(expression, "C")
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:
+        """Name SQLite's own collation of bytes; in UTF-8 their order is that of the code points."""
+        return self.as_sql(compiler, connection, template="%(expressions)s COLLATE BINARY", **extra)
+
+
+def text(value: str) -> Value:
+    """Return the value as a parameter whose type the database knows."""
+    return Value(value, output_field=TextField())
+
+
+def is_present(expression: Expression | Combinable) -> Condition:
+    """Return the condition that a text attribute is assigned; unassigned text is ''."""
+    return ~Q(Exact(expression, text("")))
+
+
+def compare_text(expression: Expression | Combinable, op: CompareOperator, value: str | None) -> Condition:
+    """Return the comparison of a text attribute ('' when unassigned) with an operand prepared like it.
+
+    True or false for every row, never unknown, so that `not` means what it says.
+    """
+    if value is None:
+        return {
+            CompareOperator.eq: Q(Exact(expression, text(""))),
+            CompareOperator.ne: is_present(expression),
+        }.get(op, NEVER)
+    if op == CompareOperator.eq:
+        return Q(Exact(expression, text(value))) if value else NEVER
+    if op == CompareOperator.ne:
+        return ~Q(Exact(expression, text(value))) if value else ALWAYS
+    if op in _ORDERINGS:
+        ordered = _ORDERINGS[op](ByCodePoint(expression), text(value))
+        return is_present(expression) & Q(ordered)
+    if not value:
+        return is_present(expression)
+    if op == CompareOperator.co:
+        return Q(GreaterThan(StrIndex(expression, text(value)), Value(0)))
+    if op == CompareOperator.sw:
+        return Q(Exact(StrIndex(expression, text(value)), Value(1)))
+    return Q(Exact(Right(expression, len(value)), text(value)))
+
+
+def compare_moment(expression: Expression | Combinable, op: CompareOperator, value: Any) -> Condition:
+    """Return the comparison of a date-time that is always assigned; a part of a date-time matches nothing."""
+    if value is None:
+        return ALWAYS if op == CompareOperator.ne else NEVER
+    if op == CompareOperator.eq:
+        return Q(Exact(expression, Value(value)))
+    if op == CompareOperator.ne:
+        return ~Q(Exact(expression, Value(value)))
+    return Q(_ORDERINGS[op](expression, Value(value))) if op in _ORDERINGS else NEVER
+
+
+def compare_flag(expression: Expression | Combinable, op: CompareOperator, value: Any) -> Condition:
+    """Return the comparison of a boolean that is always assigned."""
+    if value is None:
+        return ALWAYS if op == CompareOperator.ne else NEVER
+    equal = Q(Exact(expression, Value(bool(value))))
+    return equal if op == CompareOperator.eq else ~equal

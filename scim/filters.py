@@ -1,0 +1,430 @@
+"""From a SCIM filter to a queryset condition: the syntax tree walked over declared attribute sources."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
+from django.db.models.expressions import Combinable, Expression
+from django.db.models.functions import NullIf
+from scim2_models import InvalidFilterException, InvalidPathException, Mutability, Resource, ScimFilter, SearchRequest
+from scim2_models.path import (
+    AttributeBinding,
+    AttrPath,
+    CompareOperator,
+    Comparison,
+    FilterNode,
+    FilterVisitor,
+    LogicalExpr,
+    LogicalOperator,
+    Not,
+    Present,
+    ValuePath,
+    coerce_value,
+)
+
+from scim.expressions import (
+    ALWAYS,
+    NEVER,
+    ByCodePoint,
+    Condition,
+    compare_flag,
+    compare_moment,
+    compare_text,
+    is_present,
+    text,
+)
+from scim.schemas import EXTENSIONS, GROUP, MODELS, USER
+
+LONGEST_FILTER = 10_000
+MOST_COMPARISONS = 200
+
+Term = Expression | Combinable
+
+_SCHEMAS = sorted({USER, GROUP, *(urn for urns in EXTENSIONS.values() for urn in urns)}, key=len, reverse=True)
+_DOT_AFTER_SCHEMA = re.compile(rf"\b({'|'.join(re.escape(urn) for urn in _SCHEMAS)})\.(?=[A-Za-z$])", re.IGNORECASE)
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_BARE_OPERAND = re.compile(
+    rf'({_STRING})|(?<=[\s])(eq|ne|co|sw|ew|gt|ge|lt|le)(\s+)(?!["\s]|(?:true|false|null)(?=[\s)\]]|$))([^\s()\[\]"]+)',
+    re.IGNORECASE,
+)
+
+
+def colon_after_schema(path: str) -> str:
+    """Return the path with a colon before an extension's attribute where the caller wrote a dot."""
+    return _DOT_AFTER_SCHEMA.sub(r"\1:", path)
+
+
+def tidied(expression: str) -> str:
+    """Return the filter with bare operands quoted and dots after schema URNs made colons; strings stay as they are."""
+    quoted = _BARE_OPERAND.sub(lambda m: m[1] or f'{m[2]}{m[3]}"{m[4]}"', expression)
+    parts = re.split(f"({_STRING})", quoted)
+    return "".join(part if i % 2 else colon_after_schema(part) for i, part in enumerate(parts))
+
+
+class Source(Protocol):
+    """Where a text, moment or flag of a resource is found in the database."""
+
+    def compare(self, op: CompareOperator, value: Any) -> Condition:
+        """Return the comparison with an operand in comparable form."""
+
+    def present(self) -> Condition:
+        """Return the condition that the attribute is assigned."""
+
+    def order(self) -> Term:
+        """Return what rows are sorted by ('' or null when unassigned)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text expression: '' when unassigned, folded already unless the attribute is caseExact.
+
+    `prepare` turns an operand into the form that the expression has, where that is not the usual one.
+    """
+
+    expression: Term
+    prepare: Callable[[str], str] | None = None
+    equals: Callable[[str], Condition] | None = None
+
+    def compare(self, op: CompareOperator, value: Any) -> Condition:
+        """Return the comparison; a value that is no text equals nothing."""
+        if value is not None and not isinstance(value, str):
+            return ALWAYS if op == CompareOperator.ne else NEVER
+        if value and self.prepare:
+            value = self.prepare(value)
+        if value and self.equals and op in (CompareOperator.eq, CompareOperator.ne):
+            found = self.equals(value)
+            return found if op == CompareOperator.eq else ~found
+        return compare_text(self.expression, op, value)
+
+    def present(self) -> Condition:
+        """Return the condition that the text is not empty."""
+        return is_present(self.expression)
+
+    def order(self) -> Term:
+        """Return the text by code point, null for none."""
+        return ByCodePoint(NullIf(self.expression, text(""), output_field=TextField()))
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date-time that every row has."""
+
+    expression: Term
+
+    def compare(self, op: CompareOperator, value: Any) -> Condition:
+        """Return the comparison."""
+        return compare_moment(self.expression, op, value)
+
+    def present(self) -> Condition:
+        """Every row has it."""
+        return ALWAYS
+
+    def order(self) -> Term:
+        """Return the expression."""
+        return self.expression
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A boolean that every row has."""
+
+    expression: Term
+
+    def compare(self, op: CompareOperator, value: Any) -> Condition:
+        """Return the comparison."""
+        return compare_flag(self.expression, op, value)
+
+    def present(self) -> Condition:
+        """Every row has it."""
+        return ALWAYS
+
+    def order(self) -> Term:
+        """Return the expression."""
+        return self.expression
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """An attribute that is never assigned as far as a caller can tell, such as a password."""
+
+    def compare(self, op: CompareOperator, value: Any) -> Condition:
+        """Compare with null alone."""
+        return ALWAYS if (op == CompareOperator.ne) == (value is not None) and op in _EQUALITY else NEVER
+
+    def present(self) -> Condition:
+        """Never."""
+        return NEVER
+
+    def order(self) -> Term:
+        """Leave the order to the id."""
+        raise InvalidFilterException(detail="The attribute cannot be sorted on.")
+
+
+_EQUALITY = (CompareOperator.eq, CompareOperator.ne)
+
+
+class Entries(Protocol):
+    """The rows of a multi-valued attribute, each an entry with sub-attributes."""
+
+    def rows(self) -> QuerySet[Any]:
+        """Return the entries of the outer row, one row per entry at least."""
+
+    def sub(self, name: str) -> Source | None:
+        """Return where a sub-attribute of the entry row is found; None for one that no entry has."""
+
+    def order(self, name: str) -> Term:
+        """Return the sub-attribute of the primary, else the first entry, for sorting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A multi-valued attribute of plain values, known in Python with the condition under which each is there."""
+
+    values: tuple[tuple[str, Condition], ...]
+
+    def any_that(self, holds: Callable[[str], bool]) -> Condition:
+        """Return the condition that one of the values at hand passes."""
+        found: Condition = NEVER
+        for value, condition in self.values:
+            if holds(value):
+                found = found | condition
+        return found
+
+
+Attributes = Mapping[str, Source | Entries | Listed]
+"""Sources by lower-case path below the schema (`name.familyname`), those of extensions after their URN and a colon."""
+
+
+def path_of(binding: AttributeBinding, resource: type[Resource[Any]]) -> str:
+    """Return the key under which `Attributes` holds the bound attribute, without its sub-attribute for a list."""
+    urn = binding.urn.lower()
+    own = f"{resource.__schema__}:".lower()
+    return urn[len(own) :] if urn.startswith(own) else urn
+
+
+@dataclass
+class Compiler(FilterVisitor[Any]):
+    """Compiles one filter over the attributes of one resource; a visit returns a condition."""
+
+    resource: type[Resource[Any]]
+    attributes: Attributes
+    filter: ScimFilter[Any]
+
+    def visit_logical_expr(self, node: LogicalExpr) -> Condition:
+        """Join the terms."""
+        conditions = [self.visit(term) for term in node.terms]
+        joined = conditions[0]
+        for condition in conditions[1:]:
+            joined = (Q(joined) & Q(condition)) if node.op == LogicalOperator.and_ else (Q(joined) | Q(condition))
+        return joined
+
+    def visit_not(self, node: Not) -> Condition:
+        """Negate; every condition is true or false, never unknown."""
+        return ~Q(self.visit(node.expr))
+
+    def visit_comparison(self, node: Comparison) -> Condition:
+        """Compare a value, or any of the values of a list (`ne`: each of them)."""
+        binding = self._bound(self.filter.resolve_comparison(node.attr_path))
+        value = _operand(binding, node)
+        path = path_of(binding, self.resource)
+        source = self._source(path)
+        if isinstance(source, Listed):
+            return _compare_listed(source, node.op, value)
+        if not binding.is_multivalued:
+            return self._single(path, source).compare(node.op, value)
+        head, _, sub = path.rpartition(".")
+        return _compare_entries(self._entries(head), sub, node.op, value)
+
+    def visit_present(self, node: Present) -> Condition:
+        """Test whether anything is assigned at or below the path."""
+        binding = self._bound(self.filter.resolve(node.attr_path))
+        path = path_of(binding, self.resource)
+        if binding.is_multivalued:
+            if binding.sub_field_name is None:
+                source = self._source(path)
+                return source.any_that(bool) if isinstance(source, Listed) else Exists(self._entries(path).rows())
+            head, _, sub = path.rpartition(".")
+            return _any_entry(self._entries(head), lambda entries: _present_sub(entries, sub))
+        found = [source for source in self._below(path) if not isinstance(source, Listed)]
+        condition: Condition = NEVER
+        for source in found:
+            condition = Q(condition) | Q(source.present())
+        return condition
+
+    def visit_value_path(self, node: ValuePath) -> Condition:
+        """Test whether one entry of the list fulfils the inner filter."""
+        binding = self._bound(self.filter.resolve(node.attr_path))
+        path = path_of(binding, self.resource)
+        source = self._source(path)
+        if isinstance(source, Listed):
+            raise InvalidFilterException(detail=f"'{path}' has no sub-attributes to select by.")
+        inner = _EntryCompiler(binding, self._entries(path)).visit(node.val_filter)
+        return Exists(self._entries(path).rows().filter(inner))
+
+    def _bound(self, binding: AttributeBinding | None) -> AttributeBinding:
+        if binding is None:
+            raise InvalidFilterException(detail="The filter names an attribute that does not exist.")
+        return binding
+
+    def _source(self, path: str) -> Source | Entries | Listed | None:
+        return self.attributes.get(path)
+
+    def _single(self, path: str, source: Any) -> Source:
+        if source is None:
+            raise InvalidFilterException(detail=f"'{path}' holds sub-attributes; compare one of them.")
+        return source
+
+    def _entries(self, path: str) -> Entries:
+        return cast(Entries, self.attributes[path])
+
+    def _below(self, path: str) -> Iterator[Source]:
+        for name, source in self.attributes.items():
+            if name == path or name.startswith(f"{path}."):
+                yield source  # type: ignore[misc]
+
+
+@dataclass
+class _EntryCompiler(FilterVisitor[Any]):
+    """Compiles the filter between brackets over the rows of a list's entries."""
+
+    binding: AttributeBinding
+    entries: Entries
+
+    def visit_logical_expr(self, node: LogicalExpr) -> Condition:
+        """Join the terms."""
+        return Compiler.visit_logical_expr(self, node)  # type: ignore[arg-type]
+
+    def visit_not(self, node: Not) -> Condition:
+        """Negate."""
+        return ~Q(self.visit(node.expr))
+
+    def visit_comparison(self, node: Comparison) -> Condition:
+        """Compare a sub-attribute of the entry."""
+        inner = self._inner(node.attr_path)
+        return _compare_sub(self.entries, _name(inner), node.op, _operand(inner, node))
+
+    def visit_present(self, node: Present) -> Condition:
+        """Test whether a sub-attribute of the entry is assigned."""
+        return _present_sub(self.entries, _name(self._inner(node.attr_path)))
+
+    def visit_value_path(self, node: ValuePath) -> Condition:
+        """Refuse: lists do not nest."""
+        raise InvalidFilterException(detail="Brackets do not nest.")
+
+    def _inner(self, path: AttrPath) -> AttributeBinding:
+        item: Any = self.binding.field_type
+        bound: Any = ScimFilter[item]
+        inner = bound(f"{path} pr").resolve(path)
+        if inner is None or inner.sub_field_name:
+            raise InvalidFilterException(detail=f"'{path}' is no sub-attribute of '{self.binding.urn}'.")
+        return inner
+
+
+def _name(binding: AttributeBinding) -> str:
+    return binding.urn.rpartition(":")[2].rpartition(".")[2].lower()
+
+
+def _operand(binding: AttributeBinding, node: Comparison) -> Any:
+    """Return the operand in the form that its source is compared in; raises InvalidFilterException."""
+    try:
+        value = coerce_value(binding, node.value, node.op)
+        return binding.comparable(value)
+    except (ValueError, OverflowError) as error:
+        raise InvalidFilterException(detail=f"{node.value!r} does not fit '{binding.urn}'.") from error
+
+
+def _compare_sub(entries: Entries, name: str, op: CompareOperator, value: Any) -> Condition:
+    source = entries.sub(name)
+    return (source or Nothing()).compare(op, value)
+
+
+def _present_sub(entries: Entries, name: str) -> Condition:
+    source = entries.sub(name)
+    return source.present() if source else NEVER
+
+
+def _any_entry(entries: Entries, condition: Callable[[Entries], Condition]) -> Condition:
+    return Exists(entries.rows().filter(condition(entries)))
+
+
+def _compare_entries(entries: Entries, sub: str, op: CompareOperator, value: Any) -> Condition:
+    """Compare each entry's sub-attribute: any that matches, and for `ne` none that is equal; no entry is null."""
+    if op == CompareOperator.ne:
+        return ~Q(_compare_entries(entries, sub, CompareOperator.eq, value))
+    found = _any_entry(entries, lambda rows: _compare_sub(rows, sub, op, value))
+    if value is None and op == CompareOperator.eq:
+        return Q(found) | ~Q(Exists(entries.rows()))
+    return found
+
+
+def _compare_listed(source: Listed, op: CompareOperator, value: Any) -> Condition:
+    if value is None:
+        return ALWAYS if op == CompareOperator.ne else NEVER
+    tests: dict[CompareOperator, Callable[[str], bool]] = {
+        CompareOperator.eq: lambda one: one == value,
+        CompareOperator.co: lambda one: value in one,
+        CompareOperator.sw: lambda one: one.startswith(value),
+        CompareOperator.ew: lambda one: one.endswith(value),
+        CompareOperator.gt: lambda one: one > value,
+        CompareOperator.ge: lambda one: one >= value,
+        CompareOperator.lt: lambda one: one < value,
+        CompareOperator.le: lambda one: one <= value,
+    }
+    if op == CompareOperator.ne:
+        return ~Q(source.any_that(tests[CompareOperator.eq]))
+    return source.any_that(tests[op])
+
+
+def _comparisons(node: FilterNode) -> int:
+    if isinstance(node, LogicalExpr):
+        return sum(_comparisons(term) for term in node.terms)
+    if isinstance(node, Not):
+        return _comparisons(node.expr)
+    if isinstance(node, ValuePath):
+        return 1 + _comparisons(node.val_filter)
+    return 1
+
+
+def parsed(kind: str, expression: str) -> ScimFilter[Any]:
+    """Parse and check a filter over a resource (User, Group); raises InvalidFilterException, never widens."""
+    if len(expression) > LONGEST_FILTER:
+        raise InvalidFilterException(detail=f"The filter is longer than {LONGEST_FILTER} characters.")
+    if "\x00" in expression:
+        raise InvalidFilterException(detail="The filter holds a control character.")
+    model: Any = MODELS[kind]
+    bound: Any = SearchRequest[model]
+    found: Any = ScimFilter[model](tidied(expression))
+    bound(filter=found)
+    if _comparisons(found.ast) > MOST_COMPARISONS:
+        raise InvalidFilterException(detail=f"The filter makes more than {MOST_COMPARISONS} comparisons.")
+    return found
+
+
+def condition(kind: str, attributes: Attributes, expression: str) -> Condition:
+    """Return the queryset condition that a filter stands for; raises InvalidFilterException."""
+    found = parsed(kind, expression)
+    return Compiler(MODELS[kind], attributes, found).visit(found.ast)
+
+
+def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: AttributeBinding | None) -> Term:
+    """Return the expression that sortBy orders by; raises InvalidPathException."""
+    source = None
+    if binding is not None:
+        path = path_of(binding, resource)
+        head, _, sub = path.rpartition(".")
+        if binding.is_multivalued and binding.sub_field_name:
+            return cast(Entries, attributes[head]).order(sub)
+        source = attributes.get(path)
+    if source is None or isinstance(source, Listed) or not hasattr(source, "compare"):
+        raise InvalidPathException(detail="sortBy names nothing that can be sorted on.")
+    return source.order()  # type: ignore[call-arg]
+
+
+def orderings(name: str, *, descending: bool) -> tuple[Any, ...]:
+    """Return the orderings by an annotation: unassigned values last, when descending first (RFC 7644, 3.4.2.3)."""
+    return (F(name).desc(nulls_first=True),) if descending else (F(name).asc(nulls_last=True),)
+
+
+__all__ = ["Attributes", "Entries", "Flag", "Listed", "Moment", "Mutability", "Nothing", "OuterRef", "Source", "Text"]

@@ -1,0 +1,130 @@
+"""Writing the provisioning log: request lines and bodies without personal data, outcomes in plain words."""
+
+import datetime
+import json
+import logging
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import unquote_plus
+
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse
+
+from records.history.models import Change
+from records.history.trail import now
+from scim.callers import Caller
+from scim.models import ProvisioningCall
+
+logger = logging.getLogger(__name__)
+
+KEPT = datetime.timedelta(days=30)
+PRUNE_EVERY = 500
+LONGEST_BODY = 4_000
+
+_SHOWN = {"op", "path", "schemas", "type", "primary", "active", "resourcetype", "startindex", "count", "id", "$ref"}
+"""Keys whose values name no person."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
+_IDS = re.compile(r"^[0-9a-f-]{36}$", re.IGNORECASE)
+_OPERAND = re.compile(r"(\b(?:eq|ne|co|sw|ew|gt|ge|lt|le)\s+)[^\s()\[\]\"]+", re.IGNORECASE)
+_OUTCOMES = {
+    200: "Answered.",
+    201: "Created.",
+    204: "Done.",
+    304: "Unchanged since the caller's version.",
+}
+
+
+def note(
+    request: HttpRequest,
+    response: HttpResponse,
+    *,
+    caller: Caller | None,
+    body: Any,
+    changes: Iterable[Change],
+    duration_ms: int,
+) -> None:
+    """Keep one call; a log that cannot be written never fails the call. Every 500th entry drops those past 30 days."""
+    request_id = getattr(request, "request_id", "")
+    try:
+        call = ProvisioningCall.objects.create(
+            directory_id=caller.directory.pk if caller else None,
+            token_id=caller.token_id if caller else None,
+            token_name=caller.token_name if caller else "",
+            method=(request.method or "")[:10],
+            line=request_line(request),
+            status=response.status_code,
+            outcome=outcome(response, changes)[:1000],
+            body=masked_body(body),
+            request_id=uuid.UUID(request_id) if _IDS.match(request_id) else uuid.uuid4(),
+            duration_ms=duration_ms,
+        )
+        if call.pk % PRUNE_EVERY == 0:
+            prune()
+    except DatabaseError as error:
+        logger.error("The provisioning log could not be written.", exc_info=error)
+
+
+def prune() -> int:
+    """Drop the entries past 30 days and return how many there were."""
+    return ProvisioningCall.objects.filter(at__lt=now() - KEPT).delete()[0]
+
+
+def request_line(request: HttpRequest) -> str:
+    """Return path and query, with a mark in place of every compared value."""
+    query = request.META.get("QUERY_STRING", "")
+    line = f"{request.path}?{masked_filter(unquote_plus(query))}" if query else request.path
+    return "".join(character if character.isprintable() else "?" for character in line)[:500]
+
+
+def masked_filter(text: str) -> str:
+    """Return a filter or path with `"…"` for its strings, unless they are ids."""
+
+    def mask(match: re.Match[str]) -> str:
+        inner = match[0].strip('"')
+        return match[0] if _IDS.match(inner) or inner.lower() in ("work", "home", "true", "false") else '"…"'
+
+    parts = re.split(r"(\"(?:[^\"\\]|\\.)*\"?)", text)
+    return "".join(_QUOTED.sub(mask, part) if i % 2 else _OPERAND.sub(r"\1…", part) for i, part in enumerate(parts))
+
+
+def masked_body(body: Any) -> str:
+    """Return the shape of a body: its keys, operations, flags and ids, and `…` for everything else."""
+    if body is None:
+        return ""
+    return json.dumps(_masked(body, "", 0), ensure_ascii=False)[:LONGEST_BODY]
+
+
+def _masked(value: Any, key: str, depth: int) -> Any:
+    if depth > 10:
+        return "…"
+    if isinstance(value, dict):
+        return {str(name)[:200]: _masked(item, str(name).lower(), depth + 1) for name, item in list(value.items())[:50]}
+    if isinstance(value, list):
+        shown = [_masked(item, key, depth + 1) for item in value[:20]]
+        return [*shown, f"… {len(value) - 20} more"] if len(value) > 20 else shown
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, str):
+        if key == "path":
+            return masked_filter(value)[:200]
+        if key in _SHOWN or _IDS.match(value) or value.lower() in ("true", "false", ""):
+            return value[:200]
+    return "…"
+
+
+def outcome(response: HttpResponse, changes: Iterable[Change]) -> str:
+    """Return how the call ended in plain words: why it failed, or what it changed."""
+    if response.status_code >= 400:
+        try:
+            detail = json.loads(response.content).get("detail", "")
+        except ValueError:
+            detail = ""
+        return _QUOTED.sub('"…"', re.sub(r"'[^']*'", "'…'", detail))
+    listed = list(changes)
+    if not listed:
+        return _OUTCOMES.get(response.status_code, "Answered.")
+    fields = Counter(field["field"] for change in listed for field in change.fields)
+    return f"Changed: {', '.join(fields)}."

@@ -1,0 +1,116 @@
+"""Which attributes an answer carries: attributes and excludedAttributes over a finished document."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from scim.filters import colon_after_schema
+from scim.requests import Query
+from scim.schemas import EXTENSIONS, GROUP, MODELS, USER
+
+_ALWAYS = ("schemas", "id")
+_CORE = {"User": USER.lower(), "Group": GROUP.lower()}
+
+Choice = dict[str, dict[str, set[str]]]
+"""Schema in lower case ('' for the core one) to attribute to sub-attributes; '*' stands for the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """One request's choice of attributes for a kind of resource; names in any case, qualified by a URN or not."""
+
+    kind: str
+    wanted: Choice = field(default_factory=dict)
+    excluded: Choice = field(default_factory=dict)
+    chooses: bool = False
+
+    @classmethod
+    def of(cls, kind: str, query: Query) -> "Projection":
+        """Return the projection that a query asks for."""
+        return cls(
+            kind,
+            _choice(kind, query.attributes),
+            _choice(kind, query.excluded_attributes),
+            bool(query.attributes),
+        )
+
+    def holds(self, name: str) -> bool:
+        """Return whether a core attribute will be part of the answer, so that it need not be read otherwise."""
+        key = name.lower()
+        if self.chooses:
+            wanted = self.wanted.get("", {})
+            return key in wanted or "*" in wanted
+        return "*" not in self.excluded.get("", {}).get(key, ())
+
+    def apply(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Return the document with what was asked for; id and schemas are always part of it."""
+        if not self.chooses and not self.excluded:
+            return document
+        extensions = {urn.lower() for urn in EXTENSIONS[self.kind]}
+        kept: dict[str, Any] = {}
+        for name, value in document.items():
+            key = name.lower()
+            if key in _ALWAYS:
+                kept[name] = value
+            elif key in extensions:
+                inner = {
+                    sub: chosen
+                    for sub, item in value.items()
+                    if (chosen := self._choose(key, sub.lower(), item)) is not None
+                }
+                if inner:
+                    kept[name] = inner
+            elif (chosen := self._choose("", key, value)) is not None:
+                kept[name] = chosen
+        if "schemas" in kept:
+            kept["schemas"] = [urn for urn in kept["schemas"] if urn.lower() not in extensions or urn in kept]
+        return kept
+
+    def _choose(self, schema: str, name: str, value: Any) -> Any:
+        if self.chooses:
+            whole = self.wanted.get(schema, {})
+            subs = whole.get(name) or whole.get("*")
+            if subs is None:
+                return None
+            return value if "*" in subs else _subs(value, lambda sub: sub in subs)
+        left_out = self.excluded.get(schema, {})
+        subs = left_out.get(name) or left_out.get("*") or set()
+        if "*" in subs:
+            return None
+        return _subs(value, lambda sub: sub not in subs) if subs else value
+
+
+def _subs(value: Any, keep: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: item for name, item in value.items() if keep(name.lower())} or None
+    if isinstance(value, list):
+        if not all(isinstance(item, dict) for item in value):
+            return value
+        return [chosen for item in value if (chosen := _subs(item, keep))]
+    return value
+
+
+def _choice(kind: str, names: tuple[str, ...]) -> Choice:
+    chosen: Choice = {}
+    model = MODELS[kind]
+    core = {key.lower() for key in model.__scim_info__.field_by_name}
+    own = _CORE[kind]
+    for name in names:
+        key = colon_after_schema(name).lower()
+        schema, attribute = "", key
+        if key == own:
+            chosen.setdefault("", {})["*"] = {"*"}
+            continue
+        for urn in (urn.lower() for urn in EXTENSIONS[kind]):
+            if key == urn:
+                schema, attribute = urn, "*"
+            elif key.startswith(f"{urn}:"):
+                schema, attribute = urn, key[len(urn) + 1 :]
+        if not schema and key.startswith(f"{own}:"):
+            attribute = key[len(own) + 1 :]
+        head, _, sub = attribute.partition(".")
+        if not schema and head not in core:
+            for urn, extension in model.get_extension_models().items():
+                if head in extension.__scim_info__.field_by_name:
+                    schema = urn.lower()
+        chosen.setdefault(schema, {}).setdefault(head, set()).add(sub or "*")
+    return chosen

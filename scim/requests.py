@@ -1,0 +1,158 @@
+"""Reading a request: its body, its query, and which part of a resource it asks for."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+
+from scim.errors import Refused
+
+LARGEST_BODY = 10 * 1024 * 1024
+DEFAULT_COUNT = 100
+LARGEST_COUNT = 200
+_JSON_TYPES = ("application/scim+json", "application/json")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+
+
+def read_body(request: HttpRequest) -> dict[str, Any]:
+    """Return the body's JSON object; raises Refused (400, 413, 415). A body without a type is read as JSON."""
+    _check_media_type(request)
+    text = _read_text(request)
+    try:
+        body = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except RecursionError as error:
+        raise Refused(400, "The body is nested too deeply.", "invalidSyntax") from error
+    except ValueError as error:
+        raise Refused(400, f"The body is no valid JSON: {error}", "invalidSyntax") from error
+    if not isinstance(body, dict):
+        raise Refused(400, "The body must be a JSON object.", "invalidSyntax")
+    for string in _strings(body):
+        if _CONTROL.search(string):
+            raise Refused(400, "Control characters are not allowed in text.", "invalidValue")
+    return body
+
+
+def _check_media_type(request: HttpRequest) -> None:
+    given = request.META.get("CONTENT_TYPE", "")
+    if not given.strip():
+        return
+    media_type, _, parameters = given.partition(";")
+    charset = re.search(r"charset\s*=\s*\"?([\w-]+)", parameters, re.IGNORECASE)
+    if media_type.strip().lower() not in _JSON_TYPES:
+        raise Refused(415, f"Send application/scim+json, not {media_type.strip()[:100]!r}.")
+    if charset and charset[1].lower() not in ("utf-8", "utf8"):
+        raise Refused(415, "Send the body in UTF-8.")
+
+
+def _read_text(request: HttpRequest) -> str:
+    too_large = Refused(413, f"The body is larger than {LARGEST_BODY} bytes.")
+    try:
+        if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_BODY:
+            raise too_large
+    except ValueError as error:
+        raise Refused(400, "The Content-Length is no number.", "invalidSyntax") from error
+    content = request.read(LARGEST_BODY + 1)
+    if len(content) > LARGEST_BODY:
+        raise too_large
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Refused(400, "The body is not in UTF-8.", "invalidSyntax") from error
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text} is out of range")
+    return value
+
+
+def _strings(body: Any) -> Iterator[str]:
+    """Yield every key and string of a JSON value, without recursion."""
+    waiting = [body]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += value.keys()
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a list or read asks for: filter, page, order, and attributes."""
+
+    filter: str = ""
+    start_index: int = 1
+    count: int = DEFAULT_COUNT
+    sort_by: str = ""
+    descending: bool = False
+    attributes: tuple[str, ...] = ()
+    excluded_attributes: tuple[str, ...] = ()
+
+
+def query_of(parameters: Mapping[str, Any]) -> Query:
+    """Return the query that parameters or the body of a .search hold, names in any case; raises Refused."""
+    values = {name.lower(): value for name, value in parameters.items() if value is not None}
+    attributes = _names(values.get("attributes"))
+    excluded = _names(values.get("excludedattributes"))
+    if attributes and excluded:
+        raise Refused(400, "Send attributes or excludedAttributes, not both.", "invalidValue")
+    order = str(values.get("sortorder", "ascending")).lower()
+    if order not in ("ascending", "descending"):
+        raise Refused(400, "sortOrder is ascending or descending.", "invalidValue")
+    return Query(
+        filter=_text("filter", values.get("filter")),
+        start_index=max(1, _number("startIndex", values.get("startindex"), 1)),
+        count=min(LARGEST_COUNT, max(0, _number("count", values.get("count"), DEFAULT_COUNT))),
+        sort_by=_text("sortBy", values.get("sortby")),
+        descending=order == "descending",
+        attributes=attributes,
+        excluded_attributes=excluded,
+    )
+
+
+def query_of_request(request: HttpRequest) -> Query:
+    """Return the query in the request's address; a name that repeats counts once, the last time."""
+    return query_of({name: request.GET[name] for name in request.GET})
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise Refused(400, f"{name} must be text.", "invalidValue")
+    if _CONTROL.search(value):
+        raise Refused(
+            400, f"{name} holds a control character.", "invalidFilter" if name == "filter" else "invalidValue"
+        )
+    return value.strip()
+
+
+def _number(name: str, value: Any, default: int) -> int:
+    if value is None or value == "":
+        return default
+    if isinstance(value, bool) or not re.fullmatch(r"\s*[+-]?\d{1,18}\s*", str(value)):
+        raise Refused(400, f"{name} must be a whole number.", "invalidValue")
+    return int(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Return the attribute names of a comma-separated text or an array; a filter in brackets is left out."""
+    if value is None:
+        return ()
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, str) for item in items):
+        raise Refused(400, "attributes must be names.", "invalidValue")
+    text = re.sub(r"\[[^\]]*\]", "", ",".join(items))
+    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -1,0 +1,192 @@
+"""The schema registry: what is declared here is what is published, validated, filtered, patched and returned."""
+
+from typing import Annotated, Any, ClassVar
+from unicodedata import normalize
+
+from pydantic import Field, model_validator
+from scim2_models import (
+    URN,
+    AttributeBinding,
+    CaseExact,
+    ComplexAttribute,
+    Email,
+    EnterpriseUser,
+    Extension,
+    External,
+    GroupMember,
+    Manager,
+    Mutability,
+    Path,
+    Reference,
+    Required,
+    Returned,
+    ScimPolicy,
+    Uniqueness,
+)
+from scim2_models import Group as CoreGroup
+from scim2_models import User as CoreUser
+
+USER = "urn:ietf:params:scim:schemas:core:2.0:User"
+GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
+ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+EMPLOYEE = "urn:ietf:params:scim:schemas:extension:employee:2.0:User"
+SITE = "urn:ietf:params:scim:schemas:extension:site:2.0:Group"
+LIST_RESPONSE = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
+SEARCH_REQUEST = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
+PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
+
+
+def folded(text: str) -> str:
+    """Return the form under which text is the same without regard to case, alike in Python and in the database."""
+    return normalize("NFC", normalize("NFC", text).replace("İ", "i").lower()).replace("ς", "σ")  # noqa: RUF001 (the letter is meant)
+
+
+def comparison_key(binding: AttributeBinding | Any, value: str) -> str:
+    """Return what filters, sorting and PATCH compare in place of a value: NFC, and folded unless caseExact."""
+    return normalize("NFC", value) if binding.case_exact else folded(value)
+
+
+POLICY = ScimPolicy(
+    unknown=ScimPolicy.Unknown.ignore,
+    remove_value_as_filter=ScimPolicy.RemoveValue.apply,
+    unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
+    comparison_key=comparison_key,
+)
+"""What directories may do beyond the letter of the RFCs (DECISIONS 7.2)."""
+
+
+class AnyEmail(Email):
+    """An e-mail entry whose domain may be any, special-use ones such as .local included."""
+
+    value: str | None = None
+    """Email addresses for the user."""
+
+
+class LenientManager(Manager):
+    """The manager, named by its id alone; the reference is ours to build."""
+
+    value: Annotated[str | None, CaseExact.true] = None
+    """The id of the User who is this User's manager."""
+
+    ref: Reference[Any] | None = Field(None, serialization_alias="$ref", validation_alias="$ref")
+    """The URI of the User who is this User's manager."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_any_form(cls, value: Any) -> Any:
+        """Take a bare id, or a list of one, as directories send them too."""
+        if isinstance(value, list):
+            value = value[0] if value else {}
+        return {"value": value} if isinstance(value, str) else value
+
+
+class EnterpriseExtension(EnterpriseUser):
+    """Enterprise attributes of the user."""
+
+    manager: LenientManager | None = None
+    """The User's manager."""
+
+
+class EmployeeExtension(Extension):
+    """Employment of the user."""
+
+    __schema__ = URN(EMPLOYEE)
+
+    position: str | None = None
+    """Current position of the employee."""
+
+    nature_of_employment: str | None = None
+    """Nature of employment, by the name of a list entry, such as Employee or Agency."""
+
+    folder: str | None = None
+    """Name of the folder that the employee is filed in."""
+
+
+class SiteExtension(Extension):
+    """Site that the group belongs to."""
+
+    __schema__ = URN(SITE)
+
+    value: Annotated[str | None, Mutability.immutable, CaseExact.true] = None
+    """Identifier of the site."""
+
+    display_name: Annotated[str | None, Mutability.read_only] = None
+    """Name of the site."""
+
+
+class User(CoreUser[Any]):
+    """A person with an account, who is an employee too."""
+
+    user_name: Annotated[str | None, Uniqueness.server, Required.true] = None
+    """Unique identifier of the User, used to sign in."""
+
+    emails: list[AnyEmail] | None = None  # type: ignore[assignment]
+    """Email addresses of the user; the primary one is the employee's."""
+
+    Emails: ClassVar[type[ComplexAttribute]] = AnyEmail
+
+
+class Member(GroupMember):
+    """A member of a Group: a User or another Group."""
+
+    display: Annotated[str | None, Mutability.immutable] = None
+    """Name of the member."""
+
+
+class Group(CoreGroup):
+    """A role of a site."""
+
+    display_name: str | None = None
+    """A human-readable name for the Group."""
+
+    members: list[Member] | None = None  # type: ignore[assignment]
+    """A list of members of the Group."""
+
+    Members: ClassVar[type[ComplexAttribute]] = Member
+
+
+UserResource: Any = User.__class_getitem__(EmployeeExtension | EnterpriseExtension)
+"""A User with both of its extensions."""
+
+GroupResource: Any = Group.__class_getitem__(SiteExtension)
+"""A Group with its extension."""
+
+EXTENSIONS: dict[str, tuple[str, ...]] = {"User": (EMPLOYEE, ENTERPRISE), "Group": (SITE,)}
+MODELS: dict[str, Any] = {"User": UserResource, "Group": GroupResource}
+
+
+def comparable(kind: str, path: str, value: str) -> str:
+    """Return the form in which a filter compares a value of the attribute at the path."""
+    bound: Any = Path.__class_getitem__(MODELS[kind])
+    binding = bound(path).resolve()
+    return comparison_key(binding, value)
+
+
+__all__ = [
+    "EMPLOYEE",
+    "ENTERPRISE",
+    "ERROR",
+    "EXTENSIONS",
+    "GROUP",
+    "LIST_RESPONSE",
+    "MODELS",
+    "PATCH_OP",
+    "POLICY",
+    "SEARCH_REQUEST",
+    "SITE",
+    "USER",
+    "EmployeeExtension",
+    "EnterpriseExtension",
+    "External",
+    "Group",
+    "GroupResource",
+    "Member",
+    "Returned",
+    "SiteExtension",
+    "User",
+    "UserResource",
+    "comparable",
+    "comparison_key",
+    "folded",
+]

@@ -1,0 +1,402 @@
+"""Where each declared attribute of Users and Groups is found in the database, for one caller."""
+
+import unicodedata
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, When
+from django.db.models.functions import Coalesce, Concat, NullIf, Trim
+
+from records.accounts.models import ExternalId, Role, RoleMembership, User, UserAttribute, UserEmail
+from scim.callers import Caller
+from scim.expressions import ALWAYS, NEVER, Condition, Folded, TextOfId, TextOfNumber, text
+from scim.filters import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
+from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER, UserResource
+
+_SIMPLE = ("nickname", "title", "timezone", "profileurl")
+_LISTS = ("phonenumbers", "ims", "photos", "addresses", "entitlements", "roles", "x509certificates")
+_ENTERPRISE = ("costcenter", "organization", "division", "department")
+_NAME_PARTS = ("middlename", "honorificsuffix")
+
+
+def visible_users(caller: Caller) -> QuerySet[User]:
+    """Return the users that the token sees: employees of its directory's sites whom no directory removed."""
+    return User.objects.filter(
+        home_site_id__in=caller.site_ids, employee__isnull=False, removed__isnull=True, is_service_account=False
+    )
+
+
+def visible_roles(caller: Caller) -> QuerySet[Role]:
+    """Return the roles that the token sees: those of its directory's sites, but for the ones it deleted."""
+    return Role.objects.filter(site_id__in=caller.site_ids, is_archived=False).exclude(
+        directory_id=caller.directory.pk, hidden_from_directory=True
+    )
+
+
+def visible_memberships(caller: Caller) -> QuerySet[RoleMembership]:
+    """Return the memberships whose member the token sees."""
+    return RoleMembership.objects.filter(
+        Q(
+            user__home_site_id__in=caller.site_ids,
+            user__employee__isnull=False,
+            user__removed__isnull=True,
+            user__is_service_account=False,
+        )
+        | Q(member_role__site_id__in=caller.site_ids, member_role__is_archived=False)
+        & ~Q(member_role__directory_id=caller.directory.pk, member_role__hidden_from_directory=True)
+    )
+
+
+def as_id(value: str) -> uuid.UUID | None:
+    """Return the id that a text in its canonical form stands for, else None: an id is caseExact."""
+    try:
+        key = uuid.UUID(value)
+    except ValueError:
+        return None
+    return key if str(key) == value else None
+
+
+def keyed(value: str) -> str:
+    """Return an operand in the form of a key column (`records.sites.text.fold`, without its trimming)."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", value).casefold())
+
+
+def _id_source(name: str) -> Text:
+    def equals(value: str) -> Condition:
+        key = as_id(value)
+        return Q(**{name: key}) if key else NEVER
+
+    return Text(TextOfId(F(name)), equals=equals)
+
+
+def _id_below(prefix: str, name: str) -> Text:
+    """Return the source of an address that is a fixed prefix and an id."""
+
+    def equals(value: str) -> Condition:
+        key = as_id(value.removeprefix(prefix)) if value.startswith(prefix) else None
+        return Q(**{name: key}) if key else NEVER
+
+    return Text(Concat(text(prefix), TextOfId(F(name)), output_field=TextField()), equals=equals)
+
+
+def _constant(value: str) -> Text:
+    return Text(text(value))
+
+
+def folded(expression: Term | str) -> Text:
+    """Return the source of a text column, compared without regard to case."""
+    return Text(Folded(expression))
+
+
+def full_name(*parts: str) -> Any:
+    """Return the expression that joins the columns that are not empty with one space each."""
+    joined: list[Any] = []
+    for part in parts:
+        spaced = Concat(F(part), text(" "), output_field=TextField())
+        joined.append(Case(When(**{part: ""}, then=text("")), default=spaced, output_field=TextField()))
+    return Trim(Concat(text(""), *joined, output_field=TextField()))
+
+
+def shown_name(prefix: str = "") -> Any:
+    """Return the expression for the display name of an account: its own, else given and family name, else user name."""
+    return Coalesce(
+        NullIf(F(f"{prefix}display_name"), text(""), output_field=TextField()),
+        NullIf(full_name(f"{prefix}given_name", f"{prefix}family_name"), text(""), output_field=TextField()),
+        F(f"{prefix}user_name"),
+        output_field=TextField(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The entries of a list that has a table of its own."""
+
+    queryset: QuerySet[Any]
+    subs: dict[str, Source]
+    first: tuple[str, ...] = ("pk",)
+
+    def rows(self) -> QuerySet[Any]:
+        """Return the entries of the outer row."""
+        return self.queryset
+
+    def sub(self, name: str) -> Source | None:
+        """Return the column behind a sub-attribute."""
+        return self.subs.get(name)
+
+    def order(self, name: str) -> Term:
+        """Return the sub-attribute of the first entry."""
+        source = self.subs.get(name) or Nothing()
+        return Subquery(self.queryset.order_by(*self.first).annotate(_sorted=source.order()).values("_sorted")[:1])
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPart:
+    """One part of what a directory gave and no column holds: a row of UserAttribute, or none when unassigned."""
+
+    attribute: str
+    part: str
+    of_entry: bool = False
+
+    def _rows(self) -> QuerySet[UserAttribute]:
+        if self.of_entry:
+            return UserAttribute.objects.filter(
+                user_id=OuterRef("user_id"), attribute=self.attribute, idx=OuterRef("idx"), part=self.part
+            )
+        return UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute=self.attribute, part=self.part)
+
+    def compare(self, op: Any, value: Any) -> Condition:
+        """Return whether the row is there and compares; a missing one differs from every value."""
+        if op == op.ne:
+            return ~Q(self.compare(op.eq, value))
+        if value is None:
+            return ~Q(self.present()) if op == op.eq else NEVER
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        elif isinstance(value, bytes):
+            value = value.hex()
+        start = Q(start=value[:100]) if op == op.eq else Q()
+        return Exists(self._rows().filter(start & Q(Text(F("key")).compare(op, value))))
+
+    def present(self) -> Condition:
+        """Return whether the row is there."""
+        return Exists(self._rows())
+
+    def order(self) -> Term:
+        """Return the row's text."""
+        return Coalesce(Subquery(self._rows().values("key")[:1]), text(""), output_field=TextField())
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEntries:
+    """The entries of a list that a directory gave and no table holds: rows of UserAttribute sharing an index."""
+
+    attribute: str
+
+    def rows(self) -> QuerySet[UserAttribute]:
+        """Return the parts of all entries of the outer row."""
+        return UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute=self.attribute)
+
+    def sub(self, name: str) -> Source:
+        """Return the entry's part."""
+        return KeptPart(self.attribute, name, of_entry=True)
+
+    def order(self, name: str) -> Term:
+        """Return the part of the primary, else of the first entry."""
+        primary = Exists(
+            UserAttribute.objects.filter(
+                user_id=OuterRef("user_id"), attribute=self.attribute, idx=OuterRef("idx"), part="primary", key="true"
+            )
+        )
+        found = self.rows().filter(part=name).annotate(_primary=primary).order_by("-_primary", "idx")
+        return Coalesce(Subquery(found.values("key")[:1]), text(""), output_field=TextField())
+
+
+def user_attributes(caller: Caller) -> Attributes:
+    """Return the sources of every attribute of a User, over `visible_users`."""
+    users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
+    external = ExternalId.objects.filter(directory_id=caller.directory.pk)
+    manager = Case(
+        When(
+            employee__reporting_to__user__home_site_id__in=caller.site_ids,
+            employee__reporting_to__user__removed__isnull=True,
+            then=F("employee__reporting_to__user_id"),
+        ),
+        default=None,
+    )
+    given_manager = Subquery(
+        UserAttribute.objects.filter(
+            user_id=OuterRef("pk"), attribute=f"{ENTERPRISE}:manager".lower(), part="value"
+        ).values("key")[:1]
+    )
+    profile = Coalesce(
+        Subquery(UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute="profileurl").values("key")[:1]),
+        Concat(text(profile_prefix()), TextOfId(F("pk")), text("/change/"), output_field=TextField()),
+        output_field=TextField(),
+    )
+    formatted = Coalesce(
+        Subquery(
+            UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute="name", part="formatted").values("key")[:1]
+        ),
+        Folded(full_name("honorific_prefix", "given_name", "family_name")),
+        output_field=TextField(),
+    )
+    enterprise = Exists(UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute__startswith=ENTERPRISE.lower()))
+    has_enterprise = Q(enterprise) | ~Q(employee__code="") | Q(employee__reporting_to__user__isnull=False)
+    sources: dict[str, Source | Entries | Listed] = {
+        "id": _id_source("pk"),
+        "externalid": Text(
+            Coalesce(
+                Subquery(external.filter(user_id=OuterRef("pk")).values("value")[:1]),
+                text(""),
+                output_field=TextField(),
+            ),
+            equals=lambda value: Q(pk__in=external.filter(value=value).values("user_id")),
+        ),
+        "username": Text(F("user_name_key"), prepare=keyed),
+        "name.givenname": folded(F("given_name")),
+        "name.familyname": folded(F("family_name")),
+        "name.honorificprefix": folded(F("honorific_prefix")),
+        "name.formatted": Text(formatted),
+        "displayname": folded(shown_name()),
+        "profileurl": Text(profile),
+        "usertype": folded(F("user_type")),
+        "preferredlanguage": folded(F("preferred_language")),
+        "locale": folded(F("locale")),
+        "active": Flag(F("is_active")),
+        "password": Nothing(),
+        "schemas": Listed(((USER.lower(), ALWAYS), (EMPLOYEE.lower(), ALWAYS), (ENTERPRISE.lower(), has_enterprise))),
+        "emails": Rows(
+            UserEmail.objects.filter(user_id=OuterRef("pk")),
+            {
+                "value": Text(F("value_key"), prepare=keyed),
+                "type": folded(F("type")),
+                "display": folded(F("display")),
+                "primary": Flag(F("primary")),
+            },
+            ("-primary", "idx", "pk"),
+        ),
+        "groups": Rows(
+            RoleMembership.objects.filter(user_id=OuterRef("pk"), role__in=visible_roles(caller)),
+            {
+                "value": _id_source("role_id"),
+                "$ref": _id_below(groups, "role_id"),
+                "display": folded(F("role__name")),
+            },
+            ("role_id",),
+        ),
+        **_meta("User", users, F("last_modified")),
+        f"{EMPLOYEE}:position".lower(): folded(F("employee__position")),
+        f"{EMPLOYEE}:natureofemployment".lower(): folded(F("employee__nature_of_employment__name")),
+        f"{EMPLOYEE}:folder".lower(): folded(
+            Coalesce(F("employee__entity_folder__name"), text(""), output_field=TextField())
+        ),
+        f"{ENTERPRISE}:employeenumber".lower(): folded(F("employee__code")),
+        f"{ENTERPRISE}:manager.value".lower(): Text(
+            Coalesce(
+                NullIf(TextOfId(manager), text(""), output_field=TextField()),
+                given_manager,
+                text(""),
+                output_field=TextField(),
+            )
+        ),
+        f"{ENTERPRISE}:manager.$ref".lower(): Text(_reference(users, manager)),
+        f"{ENTERPRISE}:manager.displayname".lower(): folded(
+            Case(
+                When(Q(_shown(manager)), then=shown_name("employee__reporting_to__user__")),
+                default=text(""),
+                output_field=TextField(),
+            )
+        ),
+    }
+    for name in _SIMPLE:
+        sources.setdefault(name, KeptPart(name, ""))
+    for part in _NAME_PARTS:
+        sources[f"name.{part}"] = KeptPart("name", part)
+    for name in _ENTERPRISE:
+        sources[f"{ENTERPRISE}:{name}".lower()] = KeptPart(f"{ENTERPRISE}:{name}".lower(), "")
+    for name in _LISTS:
+        sources[name] = KeptEntries(name)
+    return sources
+
+
+def _shown(identifier: Any) -> Any:
+    return ~Q(Text(TextOfId(identifier)).compare(_eq(), None))
+
+
+def _eq() -> Any:
+    from scim2_models.path import CompareOperator
+
+    return CompareOperator.eq
+
+
+def _reference(prefix: str, identifier: Any) -> Any:
+    return Case(
+        When(_shown(identifier), then=Concat(text(prefix), TextOfId(identifier), output_field=TextField())),
+        default=text(""),
+        output_field=TextField(),
+    )
+
+
+def profile_prefix() -> str:
+    """Return what the addresses of employees' back-office pages start with."""
+    from django.conf import settings
+
+    return f"{settings.BASE_URL.rstrip('/')}/admin/employees/employee/"
+
+
+def _meta(kind: str, prefix: str, modified: Term) -> dict[str, Source]:
+    return {
+        "meta.resourcetype": _constant(kind),
+        "meta.created": Moment(F("created")),
+        "meta.lastmodified": Moment(modified),
+        "meta.location": folded_location(prefix),
+        "meta.version": Text(
+            Concat(text('W/"'), TextOfNumber(F("revision")), text('"'), output_field=TextField()),
+        ),
+    }
+
+
+def folded_location(prefix: str) -> Text:
+    """Return the source of meta.location, which is not caseExact."""
+    from scim.schemas import folded as fold
+
+    return _id_below(fold(prefix), "pk")
+
+
+def group_attributes(caller: Caller) -> Attributes:
+    """Return the sources of every attribute of a Group, over `visible_roles`."""
+    groups, users = f"{caller.base}/Groups/", f"{caller.base}/Users/"
+    own = Q(directory_id=caller.directory.pk)
+    member = Coalesce(F("user_id"), F("member_role_id"))
+    display = Case(
+        When(~Q(display=""), then=F("display")),
+        When(user__isnull=False, then=shown_name("user__")),
+        default=Coalesce(F("member_role__name"), text(""), output_field=TextField()),
+        output_field=TextField(),
+    )
+
+    def has_member(value: str) -> Condition:
+        key = as_id(value)
+        return Q(user_id=key) | Q(member_role_id=key) if key else NEVER
+
+    return {
+        "id": _id_source("pk"),
+        "externalid": Text(
+            Case(When(own, then=F("external_id")), default=text(""), output_field=TextField()),
+            equals=lambda value: own & Q(external_id=value),
+        ),
+        "displayname": Text(F("name_key"), prepare=keyed),
+        "schemas": Listed(((GROUP.lower(), ALWAYS), (SITE.lower(), ALWAYS))),
+        "members": Rows(
+            visible_memberships(caller).filter(role_id=OuterRef("pk")),
+            {
+                "value": Text(TextOfId(member), equals=has_member),
+                "$ref": Text(
+                    Concat(
+                        Case(
+                            When(user__isnull=False, then=text(users)), default=text(groups), output_field=TextField()
+                        ),
+                        TextOfId(member),
+                        output_field=TextField(),
+                    )
+                ),
+                "display": folded(display),
+                "type": Text(Case(When(user__isnull=False, then=text("user")), default=text("group"))),
+            },
+            ("created", "pk"),
+        ),
+        **_meta("Group", groups, F("last_modified")),
+        f"{SITE}:value".lower(): _id_source("site_id"),
+        f"{SITE}:displayname".lower(): folded(F("site__name")),
+    }
+
+
+__all__ = [
+    "UserResource",
+    "group_attributes",
+    "user_attributes",
+    "visible_memberships",
+    "visible_roles",
+    "visible_users",
+]

@@ -1,0 +1,405 @@
+"""The endpoints of both mounts: django-scim2's views, with authentication, projection, entity tags and the log."""
+
+import json
+import time
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.decorators import method_decorator
+from django.views.decorators.csrf import csrf_exempt
+from django_scim import views as stock
+from scim2_models import InvalidFilterException, InvalidPathException, Path, SearchRequest
+
+from records.accounts.models import Role, User
+from records.accounts.provisioning import NotAllowedError
+from records.history.models import Change
+from records.history.trail import Trail, recording
+from records.operations.errors import Refusal
+from scim import discovery, filters, limits, log, sources
+from scim.adapters import GroupAdapter, UserAdapter
+from scim.callers import Caller, Mount, caller_of
+from scim.documents import Document, group_documents, list_response, user_documents
+from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
+from scim.projection import Projection
+from scim.requests import Query, query_of, query_of_request, read_body
+from scim.schemas import LIST_RESPONSE, MODELS, POLICY, SEARCH_REQUEST
+
+METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
+
+
+class ProvisioningRequest(HttpRequest):
+    """A request with its caller."""
+
+    caller: Caller
+
+
+class ProvisioningView(stock.SCIMView):
+    """What every endpoint does: find out who calls, count it, answer in SCIM whatever happens, and log the call."""
+
+    mount: Mount = "scim"
+    caller: Caller | None = None
+    body: Any = None
+    changes: Iterable[Change] = ()
+
+    @method_decorator(csrf_exempt)
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer the request."""
+        started = time.perf_counter()
+        allowance: dict[str, str] = {}
+        try:
+            self.caller = caller = limits.admitted(request, self.mount, caller_of)
+            request.caller = caller  # type: ignore[attr-defined]
+            request.larder_caller = f"directory {caller.directory.pk}"  # type: ignore[attr-defined]
+            allowance = limits.spend(caller)
+            with POLICY:
+                response = self._handler(request)(request, *args, **kwargs)
+        except Refusal as refusal:
+            response = error_response(refusal.status, refusal.message, headers=refusal.headers)
+        except NotAllowedError as refusal:
+            response = error_response(403, str(refusal))
+        except Exception as error:
+            response = response_for(error)
+        for name, value in allowance.items():
+            response.headers.setdefault(name, value)
+        log.note(
+            request,
+            response,
+            caller=self.caller,
+            body=self.body,
+            changes=self.changes if response.status_code < 400 else (),
+            duration_ms=round((time.perf_counter() - started) * 1000),
+        )
+        return response
+
+    def _handler(self, request: HttpRequest) -> Any:
+        method = (request.method or "").lower()
+        handler = getattr(self, method, None) if method in self.http_method_names else None
+        if method == "head" and handler is None:
+            handler = getattr(self, "get", None)
+        return handler or self.http_method_not_allowed
+
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Answer 405 with the methods that there are."""
+        allowed = ", ".join(self._allowed_methods())
+        return error_response(405, f"{request.method} is not allowed here.", headers={"Allow": allowed})
+
+    def read(self, request: HttpRequest) -> dict[str, Any]:
+        """Read the body, keeping it for the log."""
+        self.body = read_body(request)
+        return dict(self.body)
+
+
+def answer(document: Document, status: int = 200, **headers: str) -> HttpResponse:
+    """Return a document as an answer."""
+    content = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    response = HttpResponse(content, status=status, content_type=MEDIA_TYPE)
+    for name, value in headers.items():
+        response[name.replace("_", "-")] = value
+    return response
+
+
+def rows_of(caller: Caller, kind: str) -> QuerySet[Any]:
+    """Return the users or roles that the token sees."""
+    return sources.visible_users(caller) if kind == "User" else sources.visible_roles(caller)
+
+
+def attributes_of(caller: Caller, kind: str) -> filters.Attributes:
+    """Return the sources of a kind's attributes."""
+    return sources.user_attributes(caller) if kind == "User" else sources.group_attributes(caller)
+
+
+def documents_of(caller: Caller, kind: str, rows: QuerySet[Any], projection: Projection) -> list[Document]:
+    """Return the documents of the rows, in any order."""
+    if kind == "User":
+        return user_documents(caller, rows, projection)
+    return group_documents(caller, rows, projection)
+
+
+def filtered(caller: Caller, kind: str, query: Query) -> QuerySet[Any]:
+    """Return the rows that the query's filter leaves; raises InvalidFilterException."""
+    rows = rows_of(caller, kind)
+    if query.filter:
+        rows = rows.filter(filters.condition(kind, attributes_of(caller, kind), query.filter))
+    return rows
+
+
+def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
+    """Return the rows by id, or by sortBy with ties by id; unassigned values come last, descending first."""
+    if not query.sort_by:
+        return rows.order_by("pk")
+    model: Any = MODELS[kind]
+    bound: Any = SearchRequest[model]
+    binding = bound(sort_by=Path[model](filters.colon_after_schema(query.sort_by))).sort_binding(model)
+    term = filters.sort_term(attributes_of(caller, kind), model, binding)
+    return rows.annotate(_sorted=term).order_by(*filters.orderings("_sorted", descending=query.descending), "pk")
+
+
+def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Document], int]:
+    """Return one page of documents and the total; the ids are found first, so that a page costs what it holds."""
+    rows = filtered(caller, kind, query)
+    start = query.start_index - 1
+    keys: list[uuid.UUID] = []
+    if query.count:
+        keys = list(ordered(caller, kind, rows, query).values_list("pk", flat=True)[start : start + query.count])
+    total = start + len(keys) if keys and len(keys) < query.count else rows.count()
+    return documents_at(caller, kind, keys, query), total
+
+
+def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query) -> list[Document]:
+    """Return what the query asks for of the resources with these ids, in their order."""
+    if not keys:
+        return []
+    projection = Projection.of(kind, query)
+    found = documents_of(caller, kind, rows_of(caller, kind).filter(pk__in=keys), projection)
+    by_id = {document["id"]: document for document in found}
+    return [projection.apply(by_id[str(key)]) for key in keys if str(key) in by_id]
+
+
+class ResourceView(ProvisioningView):
+    """The endpoint of one kind of resource: the list, and each resource by its id."""
+
+    kind = ""
+    scim_adapter_getter: Any = None
+
+    def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
+        """Answer a list or one resource."""
+        query = query_of_request(request)
+        if uuid is None:
+            documents, total = page_of(request.caller, self.kind, query)
+            return answer(list_response(documents, total, query.start_index))
+        key = self.key_of(uuid)
+        projection = Projection.of(self.kind, query)
+        rows = rows_of(request.caller, self.kind).filter(pk=key)
+        found = documents_of(request.caller, self.kind, rows, projection)
+        if not found:
+            raise not_found(self.kind, uuid)
+        version = found[0]["meta"]["version"]
+        if matches(request.META.get("HTTP_IF_NONE_MATCH", ""), version):
+            return HttpResponse(status=304, headers={"ETag": version})
+        return answer(projection.apply(found[0]), ETag=version, Location=found[0]["meta"]["location"])
+
+    def post(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
+        """Make a resource."""
+        if uuid is not None:
+            return self.http_method_not_allowed(request)
+        body = self.read(request)
+        with recording() as trail:
+            adapter = self.scim_adapter(None, request=request)
+            adapter.from_dict(body)
+            adapter.save()
+            return self._written(trail, adapter, query_of_request(request), 201)
+
+    def put(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
+        """Replace a resource."""
+        return self._change(request, uuid, "from_dict")
+
+    def patch(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
+        """Change parts of a resource: all operations, or none."""
+        return self._change(request, uuid, "handle_operations")
+
+    def _change(self, request: ProvisioningRequest, key: str | None, collect: str) -> HttpResponse:
+        if key is None:
+            return self.http_method_not_allowed(request)
+        body = self.read(request)
+        query = query_of_request(request)
+        with recording() as trail:
+            adapter = self._locked(request, key)
+            getattr(adapter, collect)(body)
+            adapter.save()
+            if request.method == "PATCH" and self.answers_nothing(request.caller, query):
+                self.changes = tuple(trail.pending)
+                return HttpResponse(status=204)
+            return self._written(trail, adapter, query, 200)
+
+    def answers_nothing(self, caller: Caller, query: Query) -> bool:
+        """Return whether a PATCH is answered 204 (DECISIONS 7.7)."""
+        return False
+
+    def delete(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
+        """Delete a resource."""
+        if uuid is None:
+            return self.http_method_not_allowed(request)
+        with recording() as trail:
+            self._locked(request, uuid).delete()
+            self.changes = tuple(trail.pending)
+        return HttpResponse(status=204)
+
+    def _locked(self, request: ProvisioningRequest, text: str) -> Any:
+        """Return the adapter of a locked resource of a version that If-Match names; raises Refused (404, 412)."""
+        key = self.key_of(text)
+        adapter = self.scim_adapter(None, request=request)
+        try:
+            adapter.lock(key)
+        except (User.DoesNotExist, Role.DoesNotExist):
+            raise not_found(self.kind, text) from None
+        if not rows_of(request.caller, self.kind).filter(pk=key).exists():
+            raise not_found(self.kind, text)
+        wanted = request.META.get("HTTP_IF_MATCH", "")
+        if wanted and not matches(wanted, f'W/"{adapter.obj.revision}"'):
+            raise Refused(412, "The resource has changed since this version.")
+        return adapter
+
+    def _written(self, trail: Trail, adapter: Any, query: Query, status: int) -> HttpResponse:
+        self.changes = tuple(trail.pending)
+        document = adapter.to_dict(query)
+        return answer(document, status, ETag=adapter.version, Location=adapter.location)
+
+    def key_of(self, text: str) -> uuid.UUID:
+        """Return the id in a path, which is never an externalId; raises Refused (404)."""
+        try:
+            key = uuid.UUID(text)
+        except ValueError:
+            raise not_found(self.kind, text) from None
+        if str(key) != text.lower():
+            raise not_found(self.kind, text)
+        return key
+
+
+def matches(tags: str, version: str) -> bool:
+    """Return whether a header of entity tags names the version, weakly compared, or any (`*`)."""
+    wanted = [tag.strip().removeprefix("W/") for tag in tags.split(",")]
+    return bool(tags.strip()) and ("*" in wanted or version.removeprefix("W/") in wanted)
+
+
+class UsersView(ResourceView, stock.UsersView):
+    """Users and Users/<id>."""
+
+    kind = "User"
+    scim_adapter_getter = staticmethod(lambda: UserAdapter)
+
+
+class GroupsView(ResourceView, stock.GroupsView):
+    """Groups and Groups/<id>."""
+
+    kind = "Group"
+    scim_adapter_getter = staticmethod(lambda: GroupAdapter)
+
+    def answers_nothing(self, caller: Caller, query: Query) -> bool:
+        """Return true for Entra, which asks for no body with all members."""
+        return caller.dialect == caller.dialect.ENTRA and not query.attributes
+
+
+class SearchView(ProvisioningView, stock.SearchView):
+    """<kind>/.search, and .search over both kinds: a query in a body."""
+
+    kinds: tuple[str, ...] = ("User", "Group")
+
+    def post(self, request: ProvisioningRequest) -> HttpResponse:
+        """Answer the query in the body."""
+        body = self.read(request)
+        schemas = body.get("schemas")
+        if schemas is not None and schemas != [SEARCH_REQUEST]:
+            raise Refused(400, f"schemas must hold {SEARCH_REQUEST} alone.", "invalidSyntax")
+        query = query_of({name: value for name, value in body.items() if name.lower() != "schemas"})
+        return answer(self.found(request.caller, query))
+
+    def found(self, caller: Caller, query: Query) -> Document:
+        """Return the page: users first, then groups, where both are asked for."""
+        if len(self.kinds) == 1:
+            documents, total = page_of(caller, self.kinds[0], query)
+            return list_response(documents, total, query.start_index)
+        keys: list[tuple[str, uuid.UUID]] = []
+        total, skip, errors = 0, query.start_index - 1, []
+        for kind in self.kinds:
+            try:
+                rows = ordered(caller, kind, filtered(caller, kind, query), query)
+            except (InvalidFilterException, InvalidPathException) as error:
+                errors.append(error)
+                continue
+            count = rows.count()
+            start = max(0, skip - total)
+            room = query.count - len(keys)
+            if room > 0 and start < count:
+                keys += [(kind, key) for key in rows.values_list("pk", flat=True)[start : start + room]]
+            total += count
+        if len(errors) == len(self.kinds):
+            raise errors[0]
+        documents = [
+            document
+            for kind in self.kinds
+            for document in documents_at(caller, kind, [key for of, key in keys if of == kind], query)
+        ]
+        return list_response(documents, total, query.start_index)
+
+
+class RootView(SearchView):
+    """The mount itself: the same query over both kinds, in the address."""
+
+    def get(self, request: ProvisioningRequest) -> HttpResponse:
+        """Answer the query."""
+        return answer(self.found(request.caller, query_of_request(request)))
+
+    post = None  # type: ignore[assignment]
+
+
+class DiscoveryView(ProvisioningView):
+    """What the service says about itself; nothing to filter here (RFC 7644 section 4)."""
+
+    def _refuse_filter(self, request: HttpRequest) -> None:
+        if any(name.lower() == "filter" for name in request.GET):
+            raise Refused(403, "Filters are not allowed on what the service says about itself.")
+
+
+class ServiceProviderConfigView(DiscoveryView, stock.ServiceProviderConfigView):
+    """ServiceProviderConfig."""
+
+    def get(self, request: ProvisioningRequest) -> HttpResponse:
+        """Answer it."""
+        self._refuse_filter(request)
+        return answer(discovery.service_provider_config(request.caller))
+
+
+class ResourceTypesView(DiscoveryView, stock.ResourceTypesView):
+    """ResourceTypes and ResourceTypes/<name>."""
+
+    def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
+        """Answer all, or one by its name."""
+        self._refuse_filter(request)
+        if uuid is None:
+            return answer(whole_list(discovery.resource_type_documents(request.caller)))
+        found = discovery.resource_type_document(request.caller, uuid)
+        if found is None:
+            raise not_found("ResourceType", uuid)
+        return answer(found)
+
+
+class SchemasView(DiscoveryView, stock.SchemasView):
+    """Schemas and Schemas/<name or URN>."""
+
+    def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
+        """Answer all, or one by its URN or by its resource's name."""
+        self._refuse_filter(request)
+        if uuid is None:
+            return answer(whole_list(discovery.schema_documents(request.caller)))
+        found = discovery.schema_document(request.caller, uuid)
+        if found is None:
+            raise not_found("Schema", uuid)
+        return answer(found)
+
+
+def whole_list(documents: list[Document]) -> Document:
+    """Return a ListResponse of everything there is."""
+    return {**list_response(documents, len(documents), 1), "schemas": [LIST_RESPONSE]}
+
+
+class NotBuiltView(ProvisioningView):
+    """Me and Bulk: 501 until they are built."""
+
+    what = ""
+
+    def _handler(self, request: HttpRequest) -> Any:
+        def refuse(*_: Any, **__: Any) -> HttpResponse:
+            return error_response(501, f"{self.what} is not supported; see ServiceProviderConfig.")
+
+        return refuse
+
+
+class NowhereView(ProvisioningView):
+    """Everything else below a mount: 404 in SCIM."""
+
+    def _handler(self, request: HttpRequest) -> Any:
+        raise Refused(404, "There is no such endpoint.")

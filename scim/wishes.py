@@ -1,0 +1,278 @@
+"""From a User document to what account and employee are to become."""
+
+import base64
+import binascii
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from scim2_models import InvalidValueException
+
+from records.accounts.provisioning import AccountWish, EmailWish, Key
+from records.employees.provisioning import PersonWish
+from scim.callers import Caller
+from scim.documents import Document, display_of, formatted_name, profile_url
+from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
+from scim.sources import visible_users
+
+MOST_ENTRIES = 100
+LONGEST_TEXT = 20_000
+
+_COLUMNS = {
+    "schemas",
+    "id",
+    "externalId",
+    "meta",
+    "userName",
+    "displayName",
+    "userType",
+    "preferredLanguage",
+    "locale",
+    "active",
+    "password",
+    "emails",
+    "groups",
+    "name",
+    EMPLOYEE,
+    ENTERPRISE,
+}
+"""What has a column or table of its own; the rest is kept as it was given."""
+
+
+def person_wish(caller: Caller, after: Document, before: Document | None, *, whole: bool) -> PersonWish:
+    """Return the wish that a User document stands for.
+
+    `whole`: what the document lacks is to be unassigned; otherwise an extension that it lacks keeps what is there.
+    An absent `active` keeps the state.
+    """
+    _refuse_excess(after)
+    account = _account(after, before)
+    wish = PersonWish(account)
+    _employment(wish, after, before, whole=whole)
+    kept = _kept(after, before, account, whole=whole)
+    _enterprise(caller, wish, after, before, kept, whole=whole)
+    _contacts(wish, after, before)
+    account.attributes = kept
+    account.keys = tuple(_keys(kept))
+    return wish
+
+
+def _account(after: Document, before: Document | None) -> AccountWish:
+    user_name = after.get("userName") or ""
+    if not user_name.strip():
+        raise InvalidValueException(detail="userName must not be blank.")
+    name = after.get("name", {})
+    given, family = name.get("givenName", ""), name.get("familyName", "")
+    given = given if given.strip() else after.get("displayName", "").strip() or user_name
+    wish = AccountWish(
+        user_name=user_name,
+        given_name=given,
+        family_name=family,
+        honorific_prefix=name.get("honorificPrefix", ""),
+        user_type=after.get("userType", ""),
+        preferred_language=after.get("preferredLanguage", ""),
+        locale=after.get("locale", ""),
+        active=bool(after.get("active", before["active"] if before else True)),
+        external_id=after.get("externalId", ""),
+        password=after.get("password") or None,
+        emails=_emails(after.get("emails", [])),
+    )
+    wish.display_name = _own_display_name(wish, after, before)
+    return wish
+
+
+def _own_display_name(wish: AccountWish, after: Document, before: Document | None) -> str:
+    """Return the display name to keep; '' when it is only the default, of now or of before."""
+    shown = after.get("displayName", "")
+    columns = {"display_name": "", "given_name": wish.given_name, "family_name": wish.family_name}
+    if shown == display_of({**columns, "user_name": wish.user_name}):
+        return ""
+    if before and shown == before["displayName"]:
+        name = before.get("name", {})
+        columns = {
+            "display_name": "",
+            "given_name": name.get("givenName", ""),
+            "family_name": name.get("familyName", ""),
+        }
+        if shown == display_of({**columns, "user_name": before["userName"]}):
+            return ""
+    return str(shown)
+
+
+def _emails(entries: list[Document]) -> list[EmailWish]:
+    """Return the addresses; where none is marked primary, the first of type work is, else the first."""
+    found = [entry for entry in entries if entry.get("value")]
+    chosen = next((entry for entry in found if entry.get("primary")), None)
+    chosen = chosen or next((entry for entry in found if entry.get("type") == "work"), found[0] if found else None)
+    return [
+        EmailWish(entry["value"], entry.get("type", ""), entry.get("display", ""), entry is chosen) for entry in found
+    ]
+
+
+def _employment(wish: PersonWish, after: Document, before: Document | None, *, whole: bool) -> None:
+    given = after.get(EMPLOYEE)
+    if before is None:
+        wish.position = (given or {}).get("position") or after.get("userType") or None
+        wish.nature_of_employment = (given or {}).get("natureOfEmployment") or None
+        wish.folder = (given or {}).get("folder") or None
+    elif given is not None or whole:
+        now = given or {}
+        then = before.get(EMPLOYEE, {})
+        wish.position = _changed(now, then, "position") or None
+        wish.nature_of_employment = _changed(now, then, "natureOfEmployment") or None
+        wish.folder = _changed(now, then, "folder")
+
+
+def _changed(now: Document, then: Document, name: str) -> str | None:
+    """Return the value now, '' for none; None when it is what it was."""
+    value = now.get(name, "")
+    return None if value == then.get(name, "") else str(value)
+
+
+def _kept(after: Document, before: Document | None, account: AccountWish, *, whole: bool) -> Document:
+    """Return what no column holds, as it was given."""
+    kept = {name: value for name, value in after.items() if name not in _COLUMNS}
+    if before and kept.get("profileUrl") == profile_url(uuid.UUID(before["id"])):
+        del kept["profileUrl"]
+    name = {part: after.get("name", {}).get(part) for part in ("middleName", "honorificSuffix", "formatted")}
+    if name["formatted"] and _is_default_format(name["formatted"], account, before):
+        name["formatted"] = None
+    name = {part: value for part, value in name.items() if value}
+    if name:
+        kept["name"] = name
+    return kept
+
+
+def _is_default_format(shown: str, account: AccountWish, before: Document | None) -> bool:
+    """Return whether a formatted name is what the parts give, or a leftover from before the parts changed."""
+    parts = (account.honorific_prefix, account.given_name, account.family_name)
+    if shown == formatted_name(*parts):
+        return True
+    if not before:
+        return False
+    then = before.get("name", {})
+    changed = parts != (then.get("honorificPrefix", ""), then.get("givenName", ""), then.get("familyName", ""))
+    return bool(changed and shown == then.get("formatted"))
+
+
+def _enterprise(
+    caller: Caller, wish: PersonWish, after: Document, before: Document | None, kept: Document, *, whole: bool
+) -> None:
+    then = (before or {}).get(ENTERPRISE, {})
+    if ENTERPRISE not in after and before is not None and not whole:
+        wish.keeps_manager = True
+        rest = {name: value for name, value in then.items() if name not in ("employeeNumber", "manager")}
+        manager = then.get("manager", {})
+        if manager and "$ref" not in manager:
+            rest["manager"] = manager
+        if rest:
+            kept[ENTERPRISE] = rest
+        return
+    now = after.get(ENTERPRISE, {})
+    wish.code = now.get("employeeNumber", "") if before is None else _changed(now, then, "employeeNumber")
+    rest = {name: value for name, value in now.items() if name not in ("employeeNumber", "manager")}
+    value, past = _manager(now), _manager(then)
+    known = "$ref" in then.get("manager", {})
+    if value == past and (known or not value):
+        wish.keeps_manager = True
+    elif value:
+        key = _id(value)
+        if key and visible_users(caller).filter(pk=key).exists():
+            wish.manager = key
+        else:
+            # A directory may name a manager whom it adds later, or by a name of its own: echoed, no reporting line.
+            rest["manager"] = {"value": value}
+    if rest:
+        kept[ENTERPRISE] = rest
+
+
+def _manager(enterprise: Document) -> str:
+    manager = enterprise.get("manager") or {}
+    return str(manager.get("value") or str(manager.get("$ref") or "").rstrip("/").rpartition("/")[2])
+
+
+def _id(value: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(value)
+    except ValueError:
+        return None
+
+
+def _contacts(wish: PersonWish, after: Document, before: Document | None) -> None:
+    """Set the employee's phone, mobile and address where the entries that carry them changed."""
+    for name, reads in (("phone", phone_of), ("mobile", mobile_of), ("address", address_of)):
+        value = reads(after)
+        if before is None or value != reads(before):
+            setattr(wish, name, value)
+
+
+def phone_of(document: Document) -> str:
+    """Return the telephone number: of type work, else the first that is no mobile, fax or pager."""
+    entries = [entry for entry in document.get("phoneNumbers", []) if entry.get("value")]
+    plain = [entry for entry in entries if str(entry.get("type", "")).lower() not in ("mobile", "fax", "pager")]
+    work = next((entry for entry in plain if str(entry.get("type", "")).lower() == "work"), None)
+    return str((work or (plain[0] if plain else {})).get("value", ""))
+
+
+def mobile_of(document: Document) -> str:
+    """Return the first number of type mobile."""
+    entries = document.get("phoneNumbers", [])
+    return str(next((e["value"] for e in entries if e.get("value") and str(e.get("type", "")).lower() == "mobile"), ""))
+
+
+def address_of(document: Document) -> str:
+    """Return the primary, else the work, else the first address, as lines."""
+    entries = document.get("addresses", [])
+    chosen = next((entry for entry in entries if entry.get("primary")), None)
+    chosen = chosen or next((entry for entry in entries if str(entry.get("type", "")).lower() == "work"), None)
+    entry: Document = chosen or (entries[0] if entries else {})
+    if entry.get("formatted"):
+        return str(entry["formatted"])
+    town = " ".join(str(entry[part]) for part in ("postalCode", "locality") if entry.get(part))
+    lines = (entry.get("streetAddress"), town, entry.get("region"), entry.get("country"))
+    return "\n".join(str(line) for line in lines if line)
+
+
+def _refuse_excess(document: Document) -> None:
+    waiting: list[Any] = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            if len(value) > MOST_ENTRIES:
+                raise InvalidValueException(detail=f"An attribute holds at most {MOST_ENTRIES} values.")
+            waiting += value
+        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise InvalidValueException(detail=f"A value is longer than {LONGEST_TEXT} characters.")
+
+
+def _keys(kept: Document) -> Iterator[Key]:
+    """Yield one key for each value that is kept, under the names by which filters find it."""
+    for name, value in kept.items():
+        if name == ENTERPRISE:
+            for part, inner in value.items():
+                yield from _parts(f"{ENTERPRISE}:{part}", inner)
+        else:
+            yield from _parts(name, value)
+
+
+def _parts(attribute: str, value: Any) -> Iterator[Key]:
+    entries = value if isinstance(value, list) else [value]
+    for idx, entry in enumerate(entries):
+        parts = entry.items() if isinstance(entry, dict) else (("", entry),)
+        for part, inner in parts:
+            if inner not in (None, ""):
+                path = f"{attribute}.{part}" if part else attribute
+                yield Key(attribute.lower(), idx, part.lower(), _key(path, inner))
+
+
+def _key(path: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if path == "x509Certificates.value":
+        try:
+            return base64.b64decode(value).hex()
+        except (ValueError, binascii.Error):
+            return str(value)
+    return comparable("User", path, str(value))

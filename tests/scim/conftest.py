@@ -1,0 +1,106 @@
+"""Fixtures: a directory with a token, and a client that speaks SCIM on either mount."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from records.accounts.models import Dialect, Directory
+from records.sites.models import Site
+from tests.scim import people
+
+MOUNTS = ("/scim", "/prodscim")
+
+
+class Scim:
+    """A client with a provisioning token, on one mount."""
+
+    def __init__(self, secret: str, mount: str = "/scim") -> None:
+        self.secret = secret
+        self.mount = mount
+        self.client = Client(raise_request_exception=False)
+
+    def send(
+        self, method: str, path: str, body: Any = None, content_type: str = "application/scim+json", **headers: str
+    ) -> Any:
+        """Send a request; a body that is no text is written as JSON."""
+        data = body if isinstance(body, bytes | str) else "" if body is None else json.dumps(body)
+        given = {"Authorization": f"Bearer {self.secret}", **{name.replace("_", "-"): v for name, v in headers.items()}}
+        return self.client.generic(method, f"{self.mount}{path}", data, content_type, headers=given)
+
+    def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Any:
+        """Send a GET."""
+        from urllib.parse import urlencode
+
+        return self.send("GET", f"{path}?{urlencode(query)}" if query else path, **headers)
+
+    def post(self, path: str, body: Any, **headers: str) -> Any:
+        """Send a POST."""
+        return self.send("POST", path, body, **headers)
+
+    def put(self, path: str, body: Any, **headers: str) -> Any:
+        """Send a PUT."""
+        return self.send("PUT", path, body, **headers)
+
+    def patch(self, path: str, *operations: dict[str, Any], **headers: str) -> Any:
+        """Send a PATCH with the operations."""
+        body = {"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": list(operations)}
+        return self.send("PATCH", path, body, **headers)
+
+    def delete(self, path: str, **headers: str) -> Any:
+        """Send a DELETE."""
+        return self.send("DELETE", path, **headers)
+
+    def ids(self, path: str, filter_: str) -> list[str]:
+        """Return the ids that a filter finds, in order."""
+        response = self.get(path, {"filter": filter_})
+        assert response.status_code == 200, response.content
+        return [found["id"] for found in response.json()["Resources"]]
+
+    def add_user(self, user_name: str, **fields: Any) -> dict[str, Any]:
+        """Add a user."""
+        response = self.post("/Users", people.user_body(user_name, **fields))
+        assert response.status_code == 201, response.content
+        return response.json()
+
+    def add_group(self, name: str, *members: str, **fields: Any) -> dict[str, Any]:
+        """Add a group with members."""
+        body = {
+            "schemas": [people.GROUP],
+            "displayName": name,
+            "members": [{"value": one} for one in members],
+            **fields,
+        }
+        response = self.post("/Groups", body)
+        assert response.status_code == 201, response.content
+        return response.json()
+
+    def members(self, group: str) -> set[str]:
+        """Return the ids of a group's members."""
+        return {member["value"] for member in self.get(f"/Groups/{group}").json()["members"]}
+
+
+@pytest.fixture
+def directory(site: Site) -> Directory:
+    """Return a directory of the site."""
+    return people.make_directory(site)
+
+
+@pytest.fixture
+def scim_of(directory: Directory) -> Callable[..., Scim]:
+    """Return a function that makes a client for a dialect, mount and directory."""
+    return lambda dialect=Dialect.DOCUMENTED, mount="/scim", of=directory: Scim(people.make_token(of, dialect), mount)
+
+
+@pytest.fixture
+def scim(scim_of: Callable[..., Scim]) -> Scim:
+    """Return a client on /scim."""
+    return scim_of()
+
+
+@pytest.fixture(params=MOUNTS)
+def both(request: pytest.FixtureRequest, scim_of: Callable[..., Scim]) -> Scim:
+    """Return a client on each mount in turn."""
+    return scim_of(mount=request.param)
