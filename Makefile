@@ -5,8 +5,6 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
-PORT ?= 8000
-export PORT
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -22,7 +20,7 @@ ARGS ?= -n $(PYTEST_WORKERS)
 
 .PHONY: help
 help: ## Print the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Installing -----------------------------------------------------------------------------------------------------
 
@@ -54,7 +52,7 @@ dev: $(VENV)/.dev ## Make .venv with the development tools as well
 
 # The server and the worker of the background tasks start and end together, however the end comes.
 .PHONY: run
-run: setup ## Migrate, fill the demo, print how to call it, and serve on 127.0.0.1:$(PORT)
+run: setup ## Migrate, fill the demo, print how to call it, and serve on 127.0.0.1, port 8000 or PORT=…
 	@$(PY) manage.py migrate --no-input -v 0
 	@$(PY) manage.py demo || echo 'The demo was not filled; serving what is there.' >&2
 	@$(PY) -m gunicorn config.wsgi -c config/gunicorn.py & server=$$!; \

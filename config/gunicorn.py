@@ -16,10 +16,8 @@ _environment.refuse_if_faulty()
 
 timeout = 60
 graceful_timeout = 30
-keepalive = 30
-# Workers are replaced now and then, not all at once, so that no slow leak lives for months.
-max_requests = 100_000
-max_requests_jitter = 10_000
+# Longer than the 60 seconds for which proxies keep an idle connection, so that none is closed under a request.
+keepalive = 75
 
 # List addresses may carry many ids; SCIM filters are long.
 limit_request_line = 8190
