@@ -1,9 +1,14 @@
 """Plain functions that make records for tests, through the actions that the product uses."""
 
 import itertools
+import threading
 import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+
+from django.db import connection
 
 from records.accounts import actions as account_actions
 from records.accounts import keys
@@ -103,3 +108,23 @@ def make_job_description(site: Site, **fields: Any) -> JobDescription:
     """Make a job description at the site."""
     values = {"name": f"Job {next(_counter)}", **fields}
     return employee_actions.add_job_description(site.pk, values, author=SYSTEM)
+
+
+def at_once(*acts: Callable[[], Any]) -> list[Any]:
+    """Run functions at the same moment, each with a connection of its own; return each one's result or exception.
+
+    The test needs `django_db(transaction=True)`.
+    """
+    barrier = threading.Barrier(len(acts))
+
+    def run(act: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait(30)
+            return act()
+        except Exception as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return list(pool.map(run, acts))

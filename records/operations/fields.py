@@ -44,10 +44,17 @@ Show = Callable[[Any], Any] | None
 
 
 class WireField:
-    """What all wire fields share: `empty` is stored for null, `read` turns JSON into the stored value."""
+    """What all wire fields share: `empty` is stored for null, `read` turns JSON into the stored value.
+
+    `source_name` is the model's name of the field where it is not the snake form of the wire name.
+    """
 
     empty: Any = None
     show: Show = None
+
+    def __init__(self, *args: Any, source_name: str = "", **kwargs: Any) -> None:
+        self.source_name = source_name
+        super().__init__(*args, **kwargs)
 
     def read(self, value: Any) -> Any:
         """Return the value to store; raises Fault."""

@@ -103,12 +103,13 @@ def page(
     parameters: Sequence[Parameter],
     *,
     site_id: uuid.UUID,
+    narrowed: bool = False,
     hidden: frozenset[str] = frozenset(),
 ) -> Page:
     """Return the asked page of records, which are the site's own already; three queries at most.
 
-    `hidden` are wire names that the caller may not see, and so neither sort nor filter by. Raises the 400
-    InvalidParameter.
+    `narrowed` says that they are not all of the site's, so that the kept total does not count them. `hidden` are
+    wire names that the caller may not see, and so neither sort nor filter by. Raises the 400 InvalidParameter.
     """
     asked, filtered = _filtered(records, plan, rules, query, parameters)
     start = _integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
@@ -117,7 +118,7 @@ def page(
     position = cursors.read(query["cursor"][-1], order) if "cursor" in query else None
     if position is not None:
         start = position.start
-    total = _total(asked, plan.model, query, site_id, filtered=filtered)
+    total = _total(asked, plan.model, query, site_id, filtered=filtered or narrowed)
     rows = _rows(asked, plan, order, start, limit, position)
     shapes = [plan.show(row, with_private=not hidden) for row in rows[:limit]]
     following = None

@@ -125,9 +125,9 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
     """An array of objects kept as child rows; entries carry Id when they are updated (DECISIONS 1.5)."""
 
     def __init__(self, serializer_class: type[WireSerializer], source_name: str = "", **kwargs: Any) -> None:
-        self.serializer_class, self.source_name = serializer_class, source_name
+        self.serializer_class = serializer_class
         kwargs.setdefault("required", False)
-        super().__init__(**kwargs)
+        super().__init__(source_name=source_name, **kwargs)
 
     @property
     def empty(self) -> list[Any]:
@@ -178,9 +178,9 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
     """An array of `{Id}` objects kept as a many-to-many list; an Id that stands twice counts once."""
 
     def __init__(self, model: type[models.Model] | None = None, source_name: str = "", **kwargs: Any) -> None:
-        self.model, self.source_name = model, source_name
+        self.model = model
         kwargs.setdefault("required", False)
-        super().__init__(**kwargs)
+        super().__init__(source_name=source_name, **kwargs)
 
     @property
     def empty(self) -> list[Any]:

@@ -278,15 +278,22 @@ class OperationViewSet(ViewSet):
         response["ETag"] = tag
         return response
 
-    def listing(self, serializer: type[WireSerializer], rules: lists.ListRules) -> HttpResponse:
-        """Return one page of the site's records as a bare array, with the paging headers (DECISIONS 3)."""
+    def listing(
+        self, serializer: type[WireSerializer], rules: lists.ListRules, *, within: models.Q | None = None
+    ) -> HttpResponse:
+        """Return one page of the site's records as a bare array, with the paging headers (DECISIONS 3).
+
+        `within` narrows the list to the records that belong to the one in the path.
+        """
+        asked = self.records(serializer.Meta.model).filter(site_id=self.site_id)
         page = lists.page(
-            self.records(serializer.Meta.model).filter(site_id=self.site_id),
+            asked if within is None else asked.filter(within),
             serializer.plan(),
             rules,
             self.query,
             self.operation.parameters if self.operation else (),
             site_id=self.site_id,
+            narrowed=within is not None,
             hidden=frozenset() if self.sees_private(serializer) else serializer.option("private"),
         )
         response = self.json(page.shapes)

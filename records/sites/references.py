@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import connection, models
+
+from records.sites.models import EntityFolder
 
 UNKNOWN = "No such {name} at this site."
 ARCHIVED = "This {name} is archived and cannot be chosen any more."
@@ -30,7 +32,7 @@ def check_references(
     """Raise ValidationError naming each changed foreign key that may not point where it points.
 
     Uses the related objects that the caller has already loaded; loads the others, one query each. Folders must be of
-    the record's own entity.
+    the record's own entity, and are read anew under a lock (`hold_folder`).
     """
     faults: dict[str, Any] = {}
     left_out = {"site", *skip}
@@ -40,7 +42,10 @@ def check_references(
             continue
         if getattr(record, field.attname) is None:
             continue
-        target = getattr(record, name) if field.is_cached(record) else _load(field, getattr(record, field.attname))
+        if name == "entity_folder":
+            target = hold_folder(getattr(record, field.attname))
+        else:
+            target = getattr(record, name) if field.is_cached(record) else _load(field, getattr(record, field.attname))
         fault = reference_fault(target, field.related_model, site_id)
         if not fault and name == "entity_folder" and target is not None:
             entity = getattr(record, "ENTITY", None)
@@ -50,6 +55,19 @@ def check_references(
             faults[name] = ValidationError(fault, code="InvalidReference")
     if faults:
         raise ValidationError(faults)
+
+
+def hold_folder(folder_id: uuid.UUID) -> EntityFolder | None:
+    """Return the folder as it is now and keep it from being archived until the transaction ends; one query.
+
+    The lock is shared, so writers who file into one folder do not wait for each other. SQLite has one writer anyway.
+    """
+    if connection.vendor != "postgresql":
+        return EntityFolder.objects.filter(pk=folder_id).first()
+    table = connection.ops.quote_name(EntityFolder._meta.db_table)
+    # The foreign key itself is checked at the end of the transaction only: too late to see the folder archived.
+    sql = f"SELECT * FROM {table} WHERE id = %s FOR KEY SHARE"  # noqa: S608 (no outside text)
+    return next(iter(EntityFolder.objects.raw(sql, [folder_id])), None)
 
 
 def _load(field: Any, key: Any) -> models.Model | None:

@@ -177,7 +177,7 @@ def _new_rows(record: SiteRecord, relation: str, rows: Sequence[Values]) -> list
             faults.append(_at(relation, idx, "id", "A new entry must not carry an Id.", "InvalidReference"))
             continue
         row = model(**{owner: record}, idx=idx, **{key: value for key, value in values.items() if key != "id"})
-        faults += _row_faults(row, relation, idx, owner)
+        faults += _row_faults(row, relation, idx, owner, list(columns(row)))
         made.append(row)
     if faults:
         raise ValidationError(faults)
@@ -201,6 +201,7 @@ def replace_children(record: SiteRecord, relation: str, rows: Sequence[Values]) 
         content = {name: value for name, value in values.items() if name != "id"}
         if key is None:
             row: Any = model(**{owner: record}, idx=idx, **content)
+            changed = list(columns(row))
             added.append(row)
         elif key not in stored or key in kept:
             text = "This Id stands twice in the array." if key in kept else "No such entry in this record."
@@ -213,9 +214,10 @@ def replace_children(record: SiteRecord, relation: str, rows: Sequence[Values]) 
             row.idx = idx
             for name, value in content.items():
                 setattr(row, name, value)
-            if columns(row) != before:
+            changed = [key for key, value in columns(row).items() if value != before[key]]
+            if changed:
                 edited.append(row)
-        faults += _row_faults(row, relation, idx, owner)
+        faults += _row_faults(row, relation, idx, owner, changed)
     if faults:
         raise ValidationError(faults)
     gone = [key for key in stored if key not in kept]
@@ -233,14 +235,15 @@ def _forget_prefetched(record: models.Model, relation: str) -> None:
     getattr(record, "_prefetched_objects_cache", {}).pop(relation, None)
 
 
-def _row_faults(row: Any, relation: str, idx: int, owner: str) -> list[ValidationError]:
+def _row_faults(row: Any, relation: str, idx: int, owner: str, changed: Sequence[str]) -> list[ValidationError]:
+    """Return the faults of one child row; as in `check_record`, only changed references are checked."""
     foreign = [field.name for field in row._meta.concrete_fields if field.is_relation]
     faults: dict[str, Any] = {}
     site_id = getattr(row, owner).site_id
     for check in (
         lambda: row.clean_fields(exclude={"id", *foreign}),
         row.clean,
-        lambda: check_references(row, site_id, [name for name in foreign if name != owner]),
+        lambda: check_references(row, site_id, [name for name in foreign if name != owner and name in changed]),
     ):
         try:
             check()

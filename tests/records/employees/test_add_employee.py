@@ -3,6 +3,8 @@
 from typing import Any
 
 from records.history.models import Change
+from records.reference.actions import archive_entry
+from records.reference.models import EducationResult
 from tests import make
 
 
@@ -144,3 +146,17 @@ def test_lists_walk_every_record_once(api: Any) -> None:
         path = link.partition(">")[0].removeprefix("<").removeprefix("http://127.0.0.1:8000") if link else ""
     assert len(seen) == len(set(seen)) == 5
     assert [row["Id"] for row in api.get("/employee/GetEmployeeList?startIndex=3&sort=position").json()] == seen[3:]
+
+
+def test_a_list_entry_archived_meanwhile_stays_on_the_rows_that_have_it(api: Any) -> None:
+    result = EducationResult.objects.get(name="Passed")
+    body = make.employee_body(EducationTraining=[{"Title": "BSc", "EducationResultId": str(result.pk)}])
+    key = api.post("/employee/AddEmployee", body).json()["Id"]
+    rows = api.get(f"/employee/GetEmployee/{key}").json()["EducationTraining"]
+    archive_entry(result, author=make.SYSTEM)
+    kept = make.employee_body(EducationTraining=[{**rows[0], "Title": "BA"}])
+    assert api.put(f"/employee/UpdateEmployee/{key}", kept).status_code == 200
+    added = make.employee_body(EducationTraining=[{"Title": "MSc", "EducationResultId": str(result.pk)}])
+    refused = api.put(f"/employee/UpdateEmployee/{key}", added)
+    assert refused.status_code == 400
+    assert refused.json()["Fields"][0]["Field"] == "EducationTraining[0].EducationResultId"

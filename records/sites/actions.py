@@ -1,0 +1,241 @@
+"""Writes to the folders that records are filed in, each one transaction with its history.
+
+A site's folders change one at a time: every action locks the site's row first, so that two simultaneous moves cannot
+close a circle and two folders of one name cannot stand side by side.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.apps import apps
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from records.history.snapshots import differences, snapshot
+from records.history.trail import Author, now, recording
+from records.sites.models import Entity, EntityFolder, Site
+from records.sites.references import ARCHIVED, UNKNOWN
+from records.sites.text import fold
+from records.sites.writing import RecordNotFound
+
+DEEPEST = 20
+"""How many levels a tree of folders can have."""
+
+
+def add_folder(
+    site_id: uuid.UUID,
+    entity: Entity,
+    name: str,
+    *,
+    parent_id: uuid.UUID | None = None,
+    idx: int = 0,
+    author: Author,
+    operation: str = "AddFolder",
+    reason: str = "",
+) -> EntityFolder:
+    """Add a folder for records of one entity, inside parent or at the top. Raises ValidationError.
+
+    Locks the site's row.
+    """
+    with recording() as trail:
+        _lock(site_id)
+        folder = EntityFolder(site_id=site_id, entity=entity, name=name, idx=idx)
+        _place(folder, parent_id)
+        _check(folder)
+        folder.save(force_insert=True)
+        trail.add(folder, differences(folder, {}, snapshot(folder)), author=author, operation=operation, reason=reason)
+    return folder
+
+
+def rename_folder(
+    site_id: uuid.UUID, folder_id: uuid.UUID, name: str, *, author: Author, reason: str = ""
+) -> EntityFolder:
+    """Give a folder another name. Locks the site's row; raises RecordNotFound or ValidationError."""
+    with _changing(site_id, folder_id, author=author, operation="RenameFolder", reason=reason) as folder:
+        folder.name = name
+    return folder
+
+
+def move_folder(
+    site_id: uuid.UUID,
+    folder_id: uuid.UUID,
+    parent_id: uuid.UUID | None,
+    *,
+    idx: int | None = None,
+    author: Author,
+    reason: str = "",
+) -> EntityFolder:
+    """Move a folder, with all that is in it, into another one of its site and entity, or to the top.
+
+    `idx` is its new position there. Locks the site's row; raises RecordNotFound, or ValidationError where the folder
+    would end up inside itself.
+    """
+    with _changing(site_id, folder_id, author=author, operation="MoveFolder", reason=reason) as folder:
+        if idx is not None:
+            folder.idx = idx
+        if parent_id != folder.parent_id:
+            _place(folder, parent_id)
+    return folder
+
+
+def archive_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, reason: str) -> EntityFolder:
+    """Archive an empty folder; repeating it changes nothing. Locks the site's row and the folder's.
+
+    Raises RecordNotFound, or ValidationError, code InUse, that says what is still in it.
+    """
+    with _changing(site_id, folder_id, author=author, operation="ArchiveFolder", reason=reason) as folder:
+        _need(reason)
+        if not folder.is_archived and (held := contents(folder)):
+            raise ValidationError(f"“{folder.name}” still holds {listed(held)}. Move them first.", code="InUse")
+        folder.is_archived = True
+    return folder
+
+
+def restore_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, reason: str) -> EntityFolder:
+    """Bring an archived folder back to where it was; repeating it changes nothing.
+
+    Locks the site's row; raises RecordNotFound, or ValidationError where the folder around it is archived too or its
+    name is taken by now.
+    """
+    with _changing(site_id, folder_id, author=author, operation="RestoreFolder", reason=reason) as folder:
+        _need(reason)
+        if folder.is_archived and folder.parent is not None and folder.parent.is_archived:
+            text = f"Restore the folder “{folder.parent.name}” around it first."
+            raise ValidationError(text, code="InvalidReference")
+        folder.is_archived = False
+    return folder
+
+
+def contents(folder: EntityFolder) -> list[tuple[int, str]]:
+    """Return how many of each kind the folder holds: records of any room, archived ones too, and active folders.
+
+    One query for each kind of record that can be filed.
+    """
+    held = []
+    for model in filed_models():
+        count = model._default_manager.filter(entity_folder_id=folder.pk).count()
+        if count:
+            held.append((count, str(model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural)))
+    inner = folder.children.filter(is_archived=False).count()
+    if inner:
+        held.append((inner, "folder" if inner == 1 else "folders"))
+    return held
+
+
+def listed(held: list[tuple[int, str]]) -> str:
+    """Return the contents in words, such as "3 employees and 1 folder"."""
+    words = [f"{count} {name}" for count, name in held]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def filed_models() -> list[type[models.Model]]:
+    """Return the models whose rows are filed in folders."""
+    return [
+        model
+        for model in apps.get_models()
+        if any(field.name == "entity_folder" for field in model._meta.concrete_fields)
+    ]
+
+
+def _lock(site_id: uuid.UUID) -> None:
+    # Not the stronger lock: whoever files a record points at the site, and must not wait for the folders' sake.
+    if Site.objects.select_for_update(no_key=True).filter(pk=site_id).first() is None:
+        raise RecordNotFound
+
+
+@contextmanager
+def _changing(
+    site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, operation: str, reason: str
+) -> Iterator[EntityFolder]:
+    """Lock the site and one of its folders, let the block change it, then check, save and record what changed."""
+    with recording() as trail:
+        _lock(site_id)
+        # The row's own lock waits for whoever is filing a record into the folder just now (references.hold_folder).
+        folder = EntityFolder.objects.select_for_update().filter(site_id=site_id, pk=folder_id).first()
+        if folder is None:
+            raise RecordNotFound
+        before = snapshot(folder)
+        yield folder
+        _check(folder)
+        changed = differences(folder, before, snapshot(folder))
+        if not changed:
+            return
+        folder.last_modified = now()
+        folder.save(force_update=True)
+        trail.add(folder, changed, author=author, operation=operation, reason=reason)
+
+
+def _need(reason: str) -> None:
+    if not reason.strip():
+        raise ValidationError({"reason": ValidationError("Say why.", code="RequiredField")})
+
+
+def _place(folder: EntityFolder, parent_id: uuid.UUID | None) -> None:
+    """Put the folder inside another one of its site and entity, or at the top; one query a level up and down."""
+    fault = ""
+    parent = None if parent_id is None else EntityFolder.objects.filter(site_id=folder.site_id, pk=parent_id).first()
+    if parent_id is not None:
+        if parent is None or parent.entity != folder.entity:
+            fault = UNKNOWN.format(name="folder")
+        elif parent.is_archived:
+            fault = ARCHIVED.format(name="folder")
+        else:
+            above = _above(parent)
+            if folder.pk in above:
+                fault = "A folder cannot be moved into itself or into a folder that is in it."
+            elif len(above) + _levels(folder) > DEEPEST:
+                fault = f"Folders can be nested {DEEPEST} levels deep at most."
+    if fault:
+        raise ValidationError({"parent": ValidationError(fault, code="InvalidReference")})
+    folder.parent = parent
+
+
+def _above(folder: EntityFolder) -> list[uuid.UUID]:
+    """Return the folder's own id and those of the folders around it, from the inside out."""
+    found: list[uuid.UUID] = []
+    step: uuid.UUID | None = folder.pk
+    while step is not None and step not in found:
+        found.append(step)
+        step = EntityFolder.objects.filter(pk=step).values_list("parent_id", flat=True).first()
+    return found
+
+
+def _levels(folder: EntityFolder) -> int:
+    """Return how many levels the folder and what is in it take."""
+    levels, step = 0, {folder.pk}
+    while step and levels <= DEEPEST:
+        levels += 1
+        step = set(EntityFolder.objects.filter(parent_id__in=step).values_list("pk", flat=True))
+    return levels
+
+
+def _check(folder: EntityFolder) -> None:
+    """Normalise and check the folder's columns, and that no active sibling has its name; raises ValidationError."""
+    folder.clean_fields(exclude={"site", "parent"})
+    folder.name = folder.name.strip()
+    if not folder.name:
+        raise ValidationError({"name": ValidationError("The name must not be blank.", code="RequiredField")})
+    if folder.is_archived:
+        return
+    siblings = EntityFolder.objects.filter(
+        site_id=folder.site_id, entity=folder.entity, parent_id=folder.parent_id, is_archived=False
+    ).exclude(pk=folder.pk)
+    if fold(folder.name) in {fold(name) for name in siblings.values_list("name", flat=True)}:
+        text = f"There is a folder “{folder.name}” here already."
+        raise ValidationError({"name": ValidationError(text, code="Duplicate")})
+
+
+def folder_tree(site_id: uuid.UUID, entity: Entity) -> list[tuple[EntityFolder, int]]:
+    """Return the active folders of a tree in reading order, each with its depth from 0; one query."""
+    inside: dict[uuid.UUID | None, list[EntityFolder]] = defaultdict(list)
+    for folder in EntityFolder.objects.filter(site_id=site_id, entity=entity, is_archived=False):
+        inside[folder.parent_id].append(folder)
+    found: list[tuple[EntityFolder, int]] = []
+    waiting = [(folder, 0) for folder in reversed(inside[None])]
+    while waiting:
+        folder, depth = waiting.pop()
+        found.append((folder, depth))
+        waiting += [(inner, depth + 1) for inner in reversed(inside[folder.pk])]
+    return found
