@@ -139,6 +139,7 @@ class JobDescription(SiteRecord):
     deputy = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="+")
     effective_date = models.DateTimeField(null=True, blank=True)
     review_date = models.DateTimeField(null=True, blank=True)
+    document = models.ForeignKey("documents.Document", models.PROTECT, null=True, blank=True, related_name="+")
     employees = models.ManyToManyField(Employee, blank=True, related_name="job_descriptions")
 
     class Meta:

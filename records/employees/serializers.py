@@ -88,6 +88,7 @@ class JobDescriptionSerializer(WireSerializer):
             "DeputyId",
             "EffectiveDate",
             "ReviewDate",
+            "DocumentId",
             "Employee",
             "EntityFolderId",
             "Created",

@@ -1,0 +1,214 @@
+"""Controlled documents, their versions with signers and signatures, and the mails that a version owes."""
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from records.history.trail import now
+from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
+from records.sites.text import FreeTextField, LineField
+
+
+class Status(models.TextChoices):
+    """Where a version stands on its way into force (DECISIONS 5)."""
+
+    AWAITING_REVIEW = "Awaiting Review", "Awaiting Review"
+    AWAITING_APPROVAL = "Awaiting Approval", "Awaiting Approval"
+    AWAITING_CHANGE = "Awaiting Change", "Awaiting Change"
+    APPROVED = "Approved", "Approved"
+    ISSUED = "Issued", "Issued"
+    SUPERSEDED = "Superseded", "Superseded"
+
+
+IN_FORCE = (Status.APPROVED, Status.ISSUED)
+WAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL)
+FIRST_VERSION, LAST_VERSION = 1, 2_147_483_647
+
+
+class Document(SiteRecord):
+    """A controlled document: its title, who signs and who is told, and the facts of its newest version.
+
+    What describes the newest version (version, status, file) is written in the transaction that makes or moves the
+    version, so that reads and lists need no join; `effective_version` is the number of the one in force.
+    """
+
+    ENTITY = Entity.DOCUMENT
+    HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("versions", "signers", "signatures")
+
+    name = LineField(blank=False)
+    description = FreeTextField()
+    record_status = models.CharField("status", max_length=20, choices=Status.choices, editable=False)
+    version = models.PositiveIntegerField("newest version", default=FIRST_VERSION, editable=False)
+    effective_version = models.PositiveIntegerField("version in force", null=True, blank=True, editable=False)
+    file_type = LineField("file type", blank=False, editable=False)
+    file_name = LineField("file name", blank=False, editable=False)
+    file_size = models.PositiveBigIntegerField("file size", default=0, editable=False)
+    file_hash = models.CharField("SHA-256 of the file", max_length=64, editable=False)
+    review_date = models.DateTimeField("next review", null=True, blank=True)
+    user_to_review = models.ManyToManyField(
+        "accounts.User", blank=True, related_name="+", verbose_name="reviewers", db_table="documents_usertoreview"
+    )
+    user_to_approve = models.ManyToManyField(
+        "accounts.User", blank=True, related_name="+", verbose_name="approvers", db_table="documents_usertoapprove"
+    )
+    user_to_notify = models.ManyToManyField(
+        "accounts.User", blank=True, related_name="+", verbose_name="notified users", db_table="documents_usertonotify"
+    )
+
+    class Meta:
+        ordering = ("site_sequence_id", "id")
+        constraints = site_record_constraints("document")
+        indexes = (
+            models.Index(fields=("site", "name"), name="document_by_name"),
+            models.Index(fields=("site", "record_status"), name="document_by_status"),
+            models.Index(fields=("site", "review_date"), name="document_by_review_date"),
+            models.Index(fields=("site", "last_modified"), name="document_by_last_modified"),
+        )
+        permissions = (
+            ("archive_document", "Can archive and restore documents"),
+            ("replace_signer", "Can replace a reviewer or approver who is away"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DocumentVersion(models.Model):
+    """One file of a document, never altered once stored; only its status moves on, in `documents.approvals`.
+
+    `path` is where the storage keeps the file; no two versions share one. At most one version of a document is in
+    force, and at most one waits for signatures.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+", editable=False)
+    document = models.ForeignKey(Document, models.PROTECT, related_name="versions", db_index=False, editable=False)
+    version = models.PositiveIntegerField(editable=False)
+    record_status = models.CharField("status", max_length=20, choices=Status.choices, editable=False)
+    file_type = LineField("file type", blank=False, editable=False)
+    file_name = LineField("file name", blank=False, editable=False)
+    file_size = models.PositiveBigIntegerField("file size", editable=False)
+    file_hash = models.CharField("SHA-256 of the file", max_length=64, editable=False)
+    path = models.CharField(max_length=255, unique=True, editable=False)
+    revision = models.PositiveIntegerField(default=1, editable=False)
+    created = models.DateTimeField(default=now, editable=False)
+    created_by = models.ForeignKey(
+        "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
+    )
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "document", "path", "revision", "created", "created_by")
+
+    class Meta:
+        ordering = ("version", "id")
+        verbose_name = "version"
+        constraints = (
+            models.UniqueConstraint(fields=("document", "version"), name="version_once_per_document"),
+            models.UniqueConstraint(
+                fields=("document",), condition=Q(record_status__in=IN_FORCE), name="one_version_in_force"
+            ),
+            models.UniqueConstraint(
+                fields=("document",), condition=Q(record_status__in=WAITING), name="one_version_waits"
+            ),
+            models.CheckConstraint(condition=Q(file_size__gt=0), name="version_has_a_file"),
+        )
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
+class Duty(models.TextChoices):
+    """What a signer is asked to do with a version."""
+
+    REVIEW = "Review", "Review"
+    APPROVE = "Approve", "Approve"
+
+
+class Meaning(models.TextChoices):
+    """What a signature says."""
+
+    REVIEWED = "Reviewed", "Reviewed"
+    APPROVED = "Approved", "Approved"
+    REJECTED = "Rejected", "Rejected"
+
+
+class Signature(models.Model):
+    """What a person signed: printed name, meaning, time, and the SHA-256 of the file that lay before them."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    document = models.ForeignKey(Document, models.PROTECT, related_name="signatures", editable=False)
+    version = models.ForeignKey(DocumentVersion, models.PROTECT, related_name="signatures", editable=False)
+    user = models.ForeignKey("accounts.User", models.PROTECT, related_name="+", editable=False)
+    user_name = LineField("printed name", blank=False, editable=False)
+    meaning = models.CharField(max_length=10, choices=Meaning.choices, editable=False)
+    comment = FreeTextField(editable=False)
+    date = models.DateTimeField(default=now, editable=False)
+    file_hash = models.CharField("SHA-256 of the file", max_length=64, editable=False)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("document",)
+
+    class Meta:
+        ordering = ("date", "id")
+        constraints = (
+            models.UniqueConstraint(fields=("version", "user", "meaning"), name="signature_once_per_meaning"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.meaning} by {self.user_name}"
+
+
+class Signer(ChildRow):
+    """Whoever is asked to review or approve one version, and the signature once it is given."""
+
+    document = models.ForeignKey(Document, models.PROTECT, related_name="signers", editable=False)
+    version = models.ForeignKey(DocumentVersion, models.PROTECT, related_name="signers", db_index=False, editable=False)
+    user = models.ForeignKey("accounts.User", models.PROTECT, related_name="+")
+    duty = models.CharField(max_length=10, choices=Duty.choices, editable=False)
+    signature = models.OneToOneField(
+        Signature, models.PROTECT, null=True, blank=True, related_name="signer", editable=False
+    )
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("document", "idx", "signature")
+
+    class Meta(ChildRow.Meta):
+        ordering = ("duty", "idx", "id")
+        constraints = (
+            models.UniqueConstraint(fields=("version", "duty", "user"), name="signer_once_per_version_and_duty"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.duty} by {self.user}"
+
+
+class Notice(models.Model):
+    """One mail that a version owes to a person; kept with its outcome, so that it is sent once.
+
+    Sent out by `documents.tasks`: whoever takes a notice moves `due` on first, so that no two workers send it and one
+    that a killed worker had taken comes up again.
+    """
+
+    class Kind(models.TextChoices):
+        """Why the mail is sent."""
+
+        REVIEW = "Review", "Asked to review"
+        APPROVE = "Approve", "Asked to approve"
+        IN_FORCE = "In force", "A version came into force"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    version = models.ForeignKey(DocumentVersion, models.PROTECT, related_name="notices", db_index=False)
+    user = models.ForeignKey("accounts.User", models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    created = models.DateTimeField(default=now)
+    due = models.DateTimeField(default=now)
+    attempts = models.PositiveIntegerField(default=0)
+    sent = models.DateTimeField(null=True, blank=True)
+    last_error = models.CharField(max_length=255, blank=True)
+
+    class Meta:
+        ordering = ("created", "id")
+        constraints = (models.UniqueConstraint(fields=("version", "user", "kind"), name="notice_once_per_version"),)
+        indexes = (models.Index(fields=("due",), condition=Q(sent__isnull=True), name="notice_unsent_by_due"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.version} to {self.user}"
