@@ -275,6 +275,7 @@ LOGGING = {
         # SQL holds the values it is run with.
         "django.db.backends": {"level": "INFO"},
         "django_scim": {"level": "ERROR"},
+        "axes": {"level": "WARNING"},
     },
 }
 
