@@ -33,13 +33,12 @@ def add_entry(
             raise ValueError(f"{model.__name__} is kept per site.")
         entry.site_id = site_id
     with recording() as trail:
-        before = {relation: {} for relation in CHILDREN.get(model, {})}
         _apply(entry, values)
         _save(entry)
         _put_children(entry, values)
         trail.add(
             entry,
-            differences(entry, before, snapshot(entry)),
+            differences(entry, {}, snapshot(entry)),
             author=author,
             operation=f"Add{model.__name__}",
             reason=reason,

@@ -54,7 +54,8 @@ class FoldedStartsWith(StartsWith):
     def as_sqlite(self, compiler: Any, connection: Any, **_extra: Any) -> tuple[str, list[Any]]:
         """Return the range from the beginning itself up to the last text that begins so."""
         if not isinstance(self.rhs, str):
-            return super().as_sql(compiler, connection)
+            sql, given = super().as_sql(compiler, connection)
+            return sql, [*given]
         column, params = self.process_lhs(compiler, connection)
         return f"({column} >= %s AND {column} < %s)", [*params, self.rhs, *params, self.rhs + chr(sys.maxunicode)]
 

@@ -1,6 +1,7 @@
 """The registry of reference lists: wire name to model, and whose entries a site sees."""
 
 import uuid
+from typing import Any
 
 from django.db import models
 
@@ -9,32 +10,35 @@ from records.reference.models import ReferenceEntry, SiteEntry, SystemEntry
 from records.sites.text import fold
 
 
-def _concrete(base: type[ReferenceEntry]) -> dict[str, type[ReferenceEntry]]:
-    """Return the lists of one base by name, in the order in which models.py declares them."""
+def _lists(base: Any) -> dict[str, type[ReferenceEntry]]:
+    """Return the lists over one abstract base by name, in the order in which models.py declares them."""
     return {
         name: model
         for name, model in vars(entries).items()
-        if isinstance(model, type) and issubclass(model, base) and not model._meta.abstract
+        if isinstance(model, type)
+        and issubclass(model, ReferenceEntry)
+        and issubclass(model, base)
+        and not model._meta.abstract
     }
 
 
-SYSTEM_LISTS = _concrete(SystemEntry)
+SYSTEM_LISTS = _lists(SystemEntry)
 """The lists that all sites share, by the name that `GET /category/Get<List>List` gives them."""
 
-SITE_LISTS = _concrete(SiteEntry)
+SITE_LISTS = _lists(SiteEntry)
 """The lists that each site keeps for itself."""
 
 LISTS = {**SYSTEM_LISTS, **SITE_LISTS}
 """Every list of DECISIONS 4."""
 
 
-def entries_at(model: type[ReferenceEntry], site_id: uuid.UUID) -> "models.QuerySet[ReferenceEntry]":
+def entries_at(model: type[ReferenceEntry], site_id: uuid.UUID) -> models.QuerySet[Any, Any]:
     """Return the entries of a list that exist for a site, archived ones included."""
-    rows = model._default_manager.all()
+    rows: models.QuerySet[Any, Any] = model._default_manager.all()
     return rows.filter(site_id=site_id) if issubclass(model, SiteEntry) else rows
 
 
-def starting_with(rows: "models.QuerySet[ReferenceEntry]", text: str) -> "models.QuerySet[ReferenceEntry]":
+def starting_with(rows: models.QuerySet[Any, Any], text: str) -> models.QuerySet[Any, Any]:
     """Narrow active entries to those whose name or code begins with the text in any case, by name.
 
     Both beginnings are read from the list's indexes, so the answer costs what it shows, however long the list is.

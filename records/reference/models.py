@@ -21,7 +21,7 @@ class ReferenceEntry(models.Model):
     code = LineField()
     name_key = FoldedField("name")
     code_key = FoldedField("code")
-    idx = models.IntegerField("position", default=0)
+    idx = models.PositiveIntegerField("position", default=0)
     is_archived = models.BooleanField("archived", default=False)
     created = models.DateTimeField(default=now, editable=False)
     last_modified = models.DateTimeField(default=now, editable=False)
@@ -85,7 +85,11 @@ class SiteEntry(ReferenceEntry):
     class Meta(ReferenceEntry.Meta):
         abstract = True
         constraints = _once("site")
-        indexes = (models.Index(fields=("site", "idx", "name", "id"), name="%(class)s_order"),)
+        indexes = (
+            models.Index(fields=("site", "idx", "name", "id"), name="%(class)s_order"),
+            models.Index(fields=("site", "name", "id"), name="%(class)s_by_name"),
+            models.Index(fields=("site", "code", "id"), name="%(class)s_by_code"),
+        )
 
 
 class Title(SystemEntry):

@@ -40,7 +40,7 @@ def in_order(rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def countries() -> list[tuple[str, str]]:
     """Return code and name of every country of ISO 3166-1."""
     return in_order(
-        (country.alpha_2, COUNTRY_NAMES.get(country.alpha_2) or getattr(country, "common_name", country.name))
+        (country.alpha_2, COUNTRY_NAMES.get(country.alpha_2) or str(getattr(country, "common_name", country.name)))
         for country in pycountry.countries
     )
 

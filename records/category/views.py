@@ -1,0 +1,100 @@
+"""The category endpoint: one method for each list, made from the registry, and the lists that are no reference list."""
+
+import uuid
+from hashlib import sha256
+from typing import Any
+
+from django.db import models
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from records.accounts import access
+from records.accounts.models import User
+from records.category.schema import CategorySchema
+from records.category.serializers import EntrySerializer, RatingSerializer, entry_serializer
+from records.operations import conditional, errors, lists
+from records.operations.names import snake
+from records.operations.viewsets import OperationViewSet
+from records.reference.lists import LISTS, entries_at
+from records.reference.models import Rating, ReferenceEntry
+from records.sites.models import EntityFolder, Site
+
+ENTRIES = lists.ListRules(search=("name_key", "code_key"), sort="Name")
+OTHERS = lists.ListRules(search=("name", "code"), sort="Name")
+
+LIST_SERIALIZERS = {name: entry_serializer(name, model) for name, model in LISTS.items()}
+FolderEntrySerializer = entry_serializer("Folder", EntityFolder)
+SiteEntrySerializer = entry_serializer("Site", Site)
+UserEntrySerializer = entry_serializer("User", User)
+
+
+class CategoryViewSet(OperationViewSet):
+    """The lists in which integrators find the ids that records point at.
+
+    Each list of the registry has its `get_<list>_list`, made below the class.
+    """
+
+    schema = CategorySchema()
+
+    def known_parameters(self) -> list[str]:
+        """Return the names of the query parameters; entries lie in no folder."""
+        return [name for name in super().known_parameters() if name != "entityFolderId"]
+
+    def entries(
+        self, rows: models.QuerySet[Any, Any], serializer: type[EntrySerializer], rules: lists.ListRules
+    ) -> HttpResponse:
+        """Return one page of the rows as a bare array, with the paging headers."""
+        plan = serializer.plan()
+        parameters = self.operation.parameters if self.operation else ()
+        page = lists.page(plan.computing(rows), plan, rules, self.query, parameters, site_id=self.site_id)
+        response = self.json(page.shapes)
+        for name, value in page.headers(self.http_request).items():
+            response[name] = value
+        return response
+
+    def get_rating(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Read one rating with the responses that findings can have and its score bands."""
+        plan = RatingSerializer.plan()
+        row = plan.fetch_one(Rating._default_manager.all, self.site_id, id)
+        if row is None:
+            raise errors.not_found()
+        response = self.json(plan.show(row))
+        # Ratings carry no revision, so the tag is of the content itself.
+        tag = f'"{sha256(response.content).hexdigest()[:32]}"'
+        held = self.http_request.META.get("HTTP_IF_NONE_MATCH")
+        if held is not None and conditional.matches(held, tag):
+            response = HttpResponse(status=304)
+        response["ETag"] = tag
+        return response
+
+    def get_folder_list(self, request: Request) -> HttpResponse:
+        """List the site's folders, of all entities or of those asked for."""
+        return self.entries(EntityFolder._default_manager.filter(site_id=self.site_id), FolderEntrySerializer, OTHERS)
+
+    def get_site_list(self, request: Request) -> HttpResponse:
+        """List the sites at which the caller holds a role."""
+        rows = Site._default_manager.all()
+        if not access.EVERYTHING.issubset(self.caller.permissions):
+            rows = rows.filter(pk__in=list(access.roles_held(self.caller.user_id)))
+        return self.entries(rows, SiteEntrySerializer, OTHERS)
+
+    def get_user_list(self, request: Request) -> HttpResponse:
+        """List the people who hold a role at the site: who can review, approve, be notified, audit.
+
+        Service accounts are left out, since they cannot sign.
+        """
+        held = access.accounts_at(self.site_id).order_by().values("pk")
+        rows = User._default_manager.filter(pk__in=held, is_service_account=False)
+        return self.entries(rows, UserEntrySerializer, OTHERS)
+
+
+def _lister(model: type[ReferenceEntry], serializer: type[EntrySerializer]) -> Any:
+    def get_list(self: CategoryViewSet, request: Request) -> HttpResponse:
+        return self.entries(entries_at(model, self.site_id), serializer, ENTRIES)
+
+    get_list.__doc__ = f"List the {model._meta.verbose_name_plural} that records can point at."
+    return get_list
+
+
+for _name, _model in LISTS.items():
+    setattr(CategoryViewSet, snake(f"Get{_name}List"), _lister(_model, LIST_SERIALIZERS[_name]))
