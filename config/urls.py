@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from records.operations import document, health, outside
+from records.operations import document, health, oauth, outside
 
 urlpatterns = [
     path("employee/", include("records.employees.urls")),
@@ -15,6 +15,11 @@ urlpatterns = [
     path("materials", include("materials.urls")),
     path("category/", include("records.category.urls")),
     path("", include("scim.urls")),
+    path("oauth/token", oauth.token, name="oauth-token"),
+    path("oauth/token/", oauth.token),
+    path("oauth/revoke", oauth.revoke, name="oauth-revoke"),
+    path("oauth/revoke/", oauth.revoke),
+    path(".well-known/oauth-authorization-server", oauth.metadata, name="oauth-metadata"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("openapi.yaml", document.YamlView.as_view(), name="openapi-yaml"),

@@ -10,8 +10,9 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from records.accounts import default_roles
+from records.accounts.clients import revoke_client
 from records.accounts.keys import revoke
-from records.accounts.models import Role, RoleMembership, SubscriptionKey, User
+from records.accounts.models import OAuthClient, Role, RoleMembership, SubscriptionKey, User
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
@@ -89,10 +90,15 @@ def end_access(user: User, *, author: Author, operation: str = "EndAccess", reas
 
 
 def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
-    """Revoke every live key of the account and end its back-office sessions; call inside the writing transaction."""
+    """Revoke every live key and OAuth client of the account and end its sessions; call inside the writing transaction.
+
+    A client takes its access tokens with it.
+    """
     with recording():
         for key in SubscriptionKey.objects.filter(user=user, revoked__isnull=True):
             revoke(key, author=author, operation="RevokeKey", site_id=key.site_id, reason=reason)
+        for client in OAuthClient.objects.filter(user=user, revoked__isnull=True):
+            revoke_client(client.pk, author=author, reason=reason)
         end_sessions(user)
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,7 +21,7 @@ C = TypeVar("C", bound=Credential)
 LIVE_KEYS = 2
 LAST_USED_EVERY = datetime.timedelta(minutes=1)
 
-_LOOKUP = """
+KEY_AND_ROLES = """
 WITH RECURSIVE k AS (
     SELECT k.id, k.name, k.user_id, k.site_id, k.last_used, k.expires, u.is_superuser,
            u.display_name, u.given_name, u.family_name, u.user_name
@@ -35,11 +36,11 @@ WITH RECURSIVE k AS (
     SELECT m.role_id FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.id
       JOIN accounts_role r ON r.id = m.role_id AND NOT r.is_archived
 )
-SELECT k.id, k.name, k.user_id, k.site_id, k.last_used, k.expires, k.is_superuser,
-       COALESCE(NULLIF(k.display_name, ''), NULLIF(TRIM(k.given_name || ' ' || k.family_name), ''), k.user_name),
-       {roles}
-  FROM k
 """
+"""The live key of a digest (`{match}`) with its user, and every role that the user holds anywhere."""
+KEY_COLUMNS = """k.id, k.name, k.user_id, k.site_id, k.last_used, k.expires, k.is_superuser,
+       COALESCE(NULLIF(k.display_name, ''), NULLIF(TRIM(k.given_name || ' ' || k.family_name), ''), k.user_name)"""
+_LOOKUP = f"{KEY_AND_ROLES}SELECT {KEY_COLUMNS}, {{roles}} FROM k"  # noqa: S608 (no outside text)
 _ROLES = {
     "postgresql": "(SELECT string_agg(r.id::text || ':' || r.revision, ',') FROM held "
     "JOIN accounts_role r ON r.id = held.id WHERE r.site_id = k.site_id)",
@@ -72,7 +73,7 @@ class Caller:
 def caller_of(secret: str) -> Caller | None:
     """Return who holds this key, or None when it opens nothing; one query, and one small write a minute at most."""
     digests = peppers.digests(secret)
-    match = "= %s" if len(digests) == 1 else f"IN ({', '.join(['%s'] * len(digests))})"
+    match = matching(digests)
     with connection.cursor() as cursor:
         cursor.execute(_LOOKUP.format(match=match, roles=_ROLES[connection.vendor]), digests)
         row = cursor.fetchone()
@@ -80,10 +81,9 @@ def caller_of(secret: str) -> Caller | None:
         return None
     key_id, key_name, user_id, site_id, last_used, expires, is_superuser, printed, roles = row
     moment = now()
-    if expires is not None and _aware(expires) <= moment:
+    if expires is not None and aware(expires) <= moment:
         return None
-    if last_used is None or moment - _aware(last_used) >= LAST_USED_EVERY:
-        SubscriptionKey.objects.filter(pk=access.identifier(key_id)).update(last_used=moment)
+    note_use(access.identifier(key_id), last_used, moment)
     if is_superuser:
         permissions = access.EVERYTHING
     elif roles:
@@ -95,7 +95,19 @@ def caller_of(secret: str) -> Caller | None:
     return Caller(identifier(user_id), printed, identifier(site_id), identifier(key_id), key_name, permissions)
 
 
-def _aware(value: datetime.datetime | str) -> datetime.datetime:
+def matching(digests: Sequence[str]) -> str:
+    """Return the condition that a digest is one of as many."""
+    return "= %s" if len(digests) == 1 else f"IN ({', '.join(['%s'] * len(digests))})"
+
+
+def note_use(key_id: uuid.UUID, last_used: datetime.datetime | str | None, moment: datetime.datetime) -> None:
+    """Write down that the key was used, at most once a minute."""
+    if last_used is None or moment - aware(last_used) >= LAST_USED_EVERY:
+        SubscriptionKey.objects.filter(pk=key_id).update(last_used=moment)
+
+
+def aware(value: datetime.datetime | str) -> datetime.datetime:
+    """Return a moment that a raw query gave back."""
     moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
     return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
@@ -135,7 +147,7 @@ def issue_key(
     return key, secret
 
 
-def revoke(credential: C, *, author: Author, operation: str, site_id: uuid.UUID, reason: str = "") -> C:
+def revoke(credential: C, *, author: Author, operation: str, site_id: uuid.UUID | None, reason: str = "") -> C:
     """End a credential at once, in every process; repeating it changes nothing. Locks its row."""
     with recording() as trail:
         locked = type(credential)._default_manager.select_for_update(of=("self",)).get(pk=credential.pk)

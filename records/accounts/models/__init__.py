@@ -4,15 +4,19 @@ from records.accounts.models.answers import KeptAnswer
 from records.accounts.models.attributes import UserAttribute
 from records.accounts.models.credentials import Dialect, ProvisioningToken, SubscriptionKey
 from records.accounts.models.directories import Directory, ExternalId
+from records.accounts.models.oauth import SCOPES, AccessToken, OAuthClient
 from records.accounts.models.roles import DefaultRole, Role, RoleMembership
 from records.accounts.models.users import User, UserEmail
 
 __all__ = [
+    "SCOPES",
+    "AccessToken",
     "DefaultRole",
     "Dialect",
     "Directory",
     "ExternalId",
     "KeptAnswer",
+    "OAuthClient",
     "ProvisioningToken",
     "Role",
     "RoleMembership",

@@ -1,0 +1,98 @@
+"""OAuth clients: issue, rotate, revoke, and what proves that a program is one (DECISIONS 2.3)."""
+
+import datetime
+import hmac
+import uuid
+
+from django.core.exceptions import ValidationError
+
+from records.accounts import peppers
+from records.accounts.keys import revoke
+from records.accounts.models import SCOPES, AccessToken, OAuthClient, User
+from records.history.snapshots import differences, snapshot
+from records.history.trail import Author, now, recording
+
+LIVE_CLIENTS = 5
+
+
+def live_clients(user: User) -> list[OAuthClient]:
+    """Return the user's clients that can still fetch tokens, newest first."""
+    return [client for client in OAuthClient.objects.filter(user=user, revoked__isnull=True) if client.is_live]
+
+
+def issue_client(
+    user: User,
+    name: str,
+    *,
+    author: Author,
+    scopes: str = " ".join(SCOPES),
+    expires: datetime.datetime | None = None,
+) -> tuple[OAuthClient, str]:
+    """Make a client and return it with its secret, which is shown once and kept only as a digest.
+
+    Raises ValidationError when the user has five live clients already. Locks the user's row.
+    """
+    secret = peppers.new_secret("ls")
+    with recording() as trail:
+        User.objects.select_for_update(of=("self",)).get(pk=user.pk)
+        if len(live_clients(user)) >= LIVE_CLIENTS:
+            fault = f"There are {LIVE_CLIENTS} live clients; revoke one first."
+            raise ValidationError(fault, code="InvalidTransition")
+        client = OAuthClient(
+            user=user, name=name, scopes=scopes, digest=peppers.digest(secret), hint=secret[-4:], expires=expires
+        )
+        client.created_by_id = author.id
+        client.full_clean(validate_unique=False)
+        client.save(force_insert=True)
+        changed = differences(client, {}, snapshot(client))
+        trail.add(client, changed, author=author, operation="IssueClient", site_id=user.home_site_id)
+    return client, secret
+
+
+def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> tuple[OAuthClient, str]:
+    """Give a live client a new secret; the old one and every token fetched with it end at once. Locks the client's row.
+
+    Whoever needs an overlap issues a second client first. Raises ValidationError on a client that has ended.
+    """
+    secret = peppers.new_secret("ls")
+    with recording() as trail:
+        client = OAuthClient.objects.select_for_update(of=("self",)).get(pk=client_id)
+        if not client.is_live:
+            raise ValidationError("This client has ended; issue a new one.", code="InvalidTransition")
+        before = snapshot(client)
+        client.digest, client.hint = peppers.digest(secret), secret[-4:]
+        client.save(update_fields=["digest", "hint"])
+        _end_tokens(client)
+        changed = differences(client, before, snapshot(client)) or [{"field": "secret", "old": "", "new": "rotated"}]
+        site_id = client.user.home_site_id
+        trail.add(client, changed, author=author, operation="RotateClient", reason=reason, site_id=site_id)
+    return client, secret
+
+
+def revoke_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> OAuthClient:
+    """End a client and its tokens at once, in every process; repeating it changes nothing. Locks the client's row."""
+    client = OAuthClient.objects.select_related("user").get(pk=client_id)
+    with recording():
+        site_id = client.user.home_site_id
+        client = revoke(client, author=author, operation="RevokeClient", site_id=site_id, reason=reason)
+        _end_tokens(client)
+    return client
+
+
+def _end_tokens(client: OAuthClient) -> None:
+    AccessToken.objects.filter(client=client, revoked__isnull=True).update(revoked=now())
+
+
+def client_of(client_id: str, secret: str) -> OAuthClient | None:
+    """Return the live client of an active user that this secret proves, or None; one query."""
+    try:
+        key = uuid.UUID(client_id) if len(client_id) == 36 else None
+    except ValueError:
+        key = None
+    if key is None:
+        return None
+    client = OAuthClient.objects.filter(pk=key, revoked__isnull=True, user__is_active=True).first()
+    if client is None or not client.is_live:
+        return None
+    proven = [hmac.compare_digest(client.digest, candidate) for candidate in peppers.digests(secret)]
+    return client if any(proven) else None

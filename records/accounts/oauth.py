@@ -1,0 +1,179 @@
+"""The OAuth 2 server on Authlib: client credentials and revocation with our models (RFC 6749, 7009, 8414)."""
+
+import base64
+import binascii
+import datetime
+from typing import Any
+from urllib.parse import unquote_plus
+
+from authlib.integrations.django_oauth2 import AuthorizationServer, RevocationEndpoint
+from authlib.oauth2.rfc6749 import grants
+from authlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestError, InvalidScopeError
+from authlib.oauth2.rfc6749.requests import OAuth2Payload, OAuth2Request
+from django.http import QueryDict
+
+from records.accounts import clients, peppers
+from records.accounts.models import SCOPES, AccessToken, OAuthClient
+from records.history.trail import now
+
+LIFETIME = datetime.timedelta(minutes=30)
+KEPT = datetime.timedelta(days=1)
+"""How long a token that has expired is kept."""
+AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
+LONGEST = 200
+
+
+class Form(OAuth2Payload):
+    """The fields of a request's form body."""
+
+    def __init__(self, fields: QueryDict) -> None:
+        self.fields = fields
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Return each field's value."""
+        return dict(self.fields.items())
+
+    @property
+    def datalist(self) -> Any:
+        """Return each field's values."""
+        return dict(self.fields.lists())
+
+
+class FormRequest(OAuth2Request):
+    """A POST with a form body; parameters in the query are not looked at (RFC 6749, 2.3.1).
+
+    Whether the way is secure is judged by the settings (BASE_URL), not by what the request says of itself.
+    """
+
+    def __init__(self, form: QueryDict, authorization: str) -> None:
+        super().__init__("POST", "https://localhost/", headers={"Authorization": authorization})
+        self.payload = Form(form)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return the form's fields."""
+        return self.payload.data
+
+
+class WrongClientError(InvalidClientError):
+    """A client id and secret that prove nothing; unlike missing ones they count against the address."""
+
+
+def _basic(authorization: str) -> tuple[str, str] | None:
+    """Return the id and secret of a Basic header, form-decoded (RFC 6749, 2.3.1), or None where there is none."""
+    scheme, _, encoded = authorization.strip().partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        text = base64.b64decode(encoded.strip(), validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise WrongClientError(description="The Basic header cannot be read.", status_code=401) from error
+    client_id, _, secret = text.partition(":")
+    return unquote_plus(client_id), unquote_plus(secret)
+
+
+class Server(AuthorizationServer):
+    """Issues tokens to our clients; every failed authentication is 401 invalid_client."""
+
+    def authenticate_client(self, request: FormRequest, methods: list[str], endpoint: str = "token") -> OAuthClient:
+        """Return the client that a Basic header or the body's fields prove; raises InvalidClientError."""
+        if request.client is not None:
+            return request.client
+        basic = _basic(request.headers["Authorization"])
+        form = request.form
+        posted = (str(form.get("client_id", "")), str(form.get("client_secret", "")))
+        if basic is not None and posted[1]:
+            raise InvalidRequestError("Authenticate in the header or in the body, not in both.")
+        client_id, secret = basic or posted
+        if not client_id or not secret:
+            raise InvalidClientError(description="Send the client id and the client secret.", status_code=401)
+        client = clients.client_of(client_id, secret) if len(client_id) + len(secret) <= LONGEST else None
+        if client is None:
+            raise WrongClientError(description="This client is unknown, expired or revoked.", status_code=401)
+        request.auth_method = AUTH_METHODS[0] if basic else AUTH_METHODS[1]
+        request.client = client
+        return client
+
+    def create_oauth2_request(self, request: FormRequest) -> FormRequest:
+        """Return the request, which is one already."""
+        return request
+
+    def save_token(self, token: dict[str, Any], request: FormRequest) -> None:
+        """Keep the token's digest, note the client's use, and forget its tokens that expired a day ago."""
+        moment = now()
+        AccessToken.objects.filter(client=request.client, expires__lt=moment - KEPT).delete()
+        AccessToken.objects.create(
+            digest=peppers.digest(token["access_token"]),
+            client=request.client,
+            scopes=token["scope"],
+            issued=moment,
+            expires=moment + LIFETIME,
+        )
+        OAuthClient.objects.filter(pk=request.client.pk).update(last_used=moment)
+
+    def generate_token(self, grant_type: str, client: OAuthClient, **options: Any) -> dict[str, Any]:
+        """Return a fresh bearer token with the scopes asked for, or all that the client has."""
+        return {
+            "access_token": peppers.new_secret("lt"),
+            "token_type": "Bearer",
+            "expires_in": int(LIFETIME.total_seconds()),
+            "scope": _granted(client, options.get("scope")),
+        }
+
+
+def _granted(client: OAuthClient, asked: str | None) -> str:
+    allowed = client.scopes.split()
+    wanted = (asked or "").split() or allowed
+    if not set(wanted) <= set(allowed):
+        raise InvalidScopeError(f"This client's scopes are: {' '.join(allowed)}.")
+    return " ".join(scope for scope in SCOPES if scope in wanted)
+
+
+class ClientCredentials(grants.ClientCredentialsGrant):
+    """The one grant: a program acts in the name of its client's user (RFC 6749, 4.4)."""
+
+    TOKEN_ENDPOINT_AUTH_METHODS = AUTH_METHODS
+
+    def validate_token_request(self) -> None:
+        """Authenticate the client; raises the errors of RFC 6749, 5.2."""
+        self.request.client = self.authenticate_token_endpoint_client()
+
+
+class Revocation(RevocationEndpoint):
+    """Ends a token of the client that asks; one that does not exist needs no ending (RFC 7009)."""
+
+    CLIENT_AUTH_METHODS = AUTH_METHODS
+
+    def authenticate_token(self, request: FormRequest, client: OAuthClient) -> AccessToken | None:
+        """Return the client's own live token, or None; raises on a missing or unsupported parameter."""
+        self.check_params(request, client)
+        return AccessToken.objects.filter(
+            digest__in=peppers.digests(request.form["token"]), client=client, revoked__isnull=True
+        ).first()
+
+    def revoke_token(self, token: AccessToken, request: FormRequest) -> None:
+        """End the token at once, in every process."""
+        AccessToken.objects.filter(pk=token.pk).update(revoked=now())
+
+
+server = Server(OAuthClient, AccessToken)
+server.register_grant(ClientCredentials)
+server.register_endpoint(Revocation)
+
+
+def metadata(base_url: str) -> dict[str, Any]:
+    """Return what programs can find out about the server (RFC 8414)."""
+    base = base_url.rstrip("/")
+    return {
+        "issuer": base,
+        "token_endpoint": f"{base}/oauth/token",
+        "revocation_endpoint": f"{base}/oauth/revoke",
+        # Required, and a list without entries must not be sent; there is no authorization endpoint to answer from.
+        "response_types_supported": ["none"],
+        "grant_types_supported": ["client_credentials"],
+        "scopes_supported": list(SCOPES),
+        "token_endpoint_auth_methods_supported": AUTH_METHODS,
+        "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
+        "service_documentation": f"{base}/docs/",
+    }

@@ -1,0 +1,128 @@
+"""The doors of OAuth 2: fetching a token, ending one, and what the server can do (RFC 6749, 7009, 8414)."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from authlib.oauth2.rfc6749.errors import OAuth2Error
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.views.decorators.csrf import csrf_exempt
+
+from records.accounts import oauth
+from records.operations import bodies, errors, limits
+
+BODY_LIMIT = 64 * 1024
+FORM = "application/x-www-form-urlencoded"
+_PERCENT = re.compile(rb"%(?![0-9a-fA-F]{2})")
+_ERRORS = {429: "temporarily_unavailable", 503: "temporarily_unavailable", 500: "server_error"}
+
+
+def _refused(status: int, code: str, description: str, headers: dict[str, str] | None = None) -> HttpResponse:
+    """Return an error as RFC 6749, 5.2 shapes it; none of these answers may be kept."""
+    shown = description.encode("ascii", "replace").decode().replace('"', "'").replace("\\", "/")
+    response = JsonResponse({"error": code, "error_description": shown}, status=status)
+    for name, value in {"Cache-Control": "no-store", "Pragma": "no-cache", **(headers or {})}.items():
+        response[name] = value
+    return response
+
+
+def _form(request: HttpRequest) -> QueryDict:
+    """Return the form body's fields; raises OAuth2Error where it is none, or names a field twice."""
+    kind = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    if kind not in ("", FORM):
+        raise OAuth2Error(f"Send the parameters as {FORM}.", error="invalid_request")
+    raw = bytes(bodies.read(request, BODY_LIMIT))
+    try:
+        if _PERCENT.search(raw):
+            raise ValueError
+        form = QueryDict(raw, encoding="utf-8")
+        unquote_to_bytes(raw).decode()
+    except (ValueError, UnicodeError) as error:
+        raise OAuth2Error("The body is no form in UTF-8.", error="invalid_request") from error
+    for name, values in form.lists():
+        if len(values) > 1:
+            raise OAuth2Error(f"{name[:50]} is given more than once.", error="invalid_request")
+    return form
+
+
+def _answer(request: HttpRequest, act: Callable[[oauth.FormRequest], HttpResponse], operation: str) -> HttpResponse:
+    """Read the form, act, and turn whatever goes wrong into an error of RFC 6749."""
+    request.larder_operation = operation  # type: ignore[attr-defined]
+    if request.method != "POST":
+        return _refused(405, "invalid_request", "This path takes POST.", {"Allow": "POST"})
+    try:
+        framed = oauth.FormRequest(_form(request), request.META.get("HTTP_AUTHORIZATION", ""))
+        response = act(framed)
+        if framed.client is not None:
+            request.larder_caller = framed.client.pk  # type: ignore[attr-defined]
+        return response
+    except OAuth2Error as error:
+        return _oauth_error(error)
+    except Exception as error:
+        refusal = errors.refusal_of(error)
+        if refusal.status == 500:
+            errors.logger.error("Unhandled %s", type(error).__name__, exc_info=error)
+        return _refused(
+            refusal.status, _ERRORS.get(refusal.status, "invalid_request"), refusal.message, refusal.headers
+        )
+
+
+def _oauth_error(error: OAuth2Error) -> HttpResponse:
+    headers = {name: value for name, value in error.get_headers() if name == "WWW-Authenticate"}
+    if headers:
+        headers["WWW-Authenticate"] = 'Basic realm="Larder", charset="UTF-8"'
+    return _refused(error.status_code, error.error, error.get_error_description(), headers)
+
+
+@csrf_exempt
+def token(request: HttpRequest) -> HttpResponse:
+    """Issue an access token to a client that proves itself, for 30 minutes (RFC 6749, 4.4)."""
+    return _answer(request, lambda framed: _issue(request, framed), "IssueToken")
+
+
+def _issue(request: HttpRequest, framed: oauth.FormRequest) -> HttpResponse:
+    data = framed.payload.data
+    if not data.get("grant_type"):
+        raise OAuth2Error("grant_type is required.", error="invalid_request")
+    _prove(request, framed)
+    grant: Any = oauth.server.get_token_grant(framed)
+    grant.validate_token_request()
+    status, body, _ = grant.create_token_response()
+    response = JsonResponse(body, status=status)
+    response["Cache-Control"] = "no-store"
+    response["Pragma"] = "no-cache"
+    return response
+
+
+@csrf_exempt
+def revoke(request: HttpRequest) -> HttpResponse:
+    """End one of the client's own tokens at once; one that is none is as good as ended (RFC 7009)."""
+    return _answer(request, lambda framed: _revoke(request, framed), "RevokeToken")
+
+
+def _revoke(request: HttpRequest, framed: oauth.FormRequest) -> HttpResponse:
+    _prove(request, framed)
+    endpoint = oauth.Revocation(oauth.server)
+    endpoint.create_endpoint_response(framed)
+    response = HttpResponse(status=200)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _prove(request: HttpRequest, framed: oauth.FormRequest) -> None:
+    """Authenticate the client, count its request, and count a wrong secret against the address."""
+    try:
+        client = oauth.server.authenticate_client(framed, oauth.AUTH_METHODS)
+    except oauth.WrongClientError:
+        limits.note_wrong_credential(request)
+        raise
+    limits.spend("oauth", str(client.pk), settings.RATE_LIMIT)
+
+
+def metadata(request: HttpRequest) -> HttpResponse:
+    """Say where tokens are fetched and how (RFC 8414); needs no credential."""
+    if request.method not in ("GET", "HEAD"):
+        return _refused(405, "invalid_request", "This path takes GET.", {"Allow": "GET, HEAD"})
+    return JsonResponse(oauth.metadata(settings.BASE_URL))
