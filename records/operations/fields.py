@@ -84,6 +84,10 @@ class TextField(WireField, serializers.CharField):
         return text
 
 
+class OnDemandField(TextField):
+    """Text that is empty in the read shape unless the caller asks for it; the view fills it in."""
+
+
 class EmailAddressField(TextField, serializers.EmailField):
     """A well-formed e-mail address, or nothing."""
 

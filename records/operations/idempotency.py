@@ -3,7 +3,7 @@
 import datetime
 import hashlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
@@ -32,14 +32,19 @@ def once(
     user_id: uuid.UUID,
     site_id: uuid.UUID,
     operation: str,
-    body: bytes | bytearray,
+    body: Iterable[bytes | bytearray],
     act: Callable[[], HttpResponse],
 ) -> HttpResponse:
     """Act once per key, user, site and operation within 24 hours; the answer is kept in the write's transaction.
 
+    `body` comes in parts, so that a large one is never copied.
+
     A simultaneous repeat waits at the unique key until the first has committed. Raises the 409 where the body differs.
     """
-    digest = hashlib.sha256(body).hexdigest()
+    hashed = hashlib.sha256()
+    for part in body:
+        hashed.update(part)
+    digest = hashed.hexdigest()
     where = {"user_id": user_id, "site_id": site_id, "operation": operation, "key": key}
     for _ in range(3):
         kept = KeptAnswer.objects.filter(**where, created__gt=now() - LIFETIME).first()

@@ -20,7 +20,7 @@ class ReadPlan:
         self.names: list[str] = []
         self.sources: list[str] = []
         self.steps: list[Convert | None] = []
-        self.rows: dict[str, JsonRows] = {}
+        self.rows: dict[str, Any] = {}
         self.private: dict[str, Any] = {}
         self.columns: dict[str, models.Field[Any, Any]] = {}
         self._compiled: dict[str, tuple[str, list[Any], Any]] = {}
@@ -41,6 +41,13 @@ class ReadPlan:
         self.sources.append(name)
         self.steps.append(shape)
         self.rows[name] = rows
+
+    def add_constant(self, name: str, value: str) -> None:
+        """Show a text under a wire name that the view replaces when the caller asks for it."""
+        self.names.append(name)
+        self.sources.append(name)
+        self.steps.append(None)
+        self.rows[name] = models.Value(value, output_field=models.TextField())
 
     def fetching(self, queryset: models.QuerySet[Any, Any], *, extra: Sequence[str] = ()) -> models.QuerySet[Any, Any]:
         """Return the queryset reduced to the plan's values, the revision and the extra attributes, as tuples."""

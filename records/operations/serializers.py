@@ -279,6 +279,9 @@ def _plan(cls: type[WireSerializer]) -> ReadPlan:
             rows, shape = field.reading(cls.Meta.model, source)
             plan.add_rows(name, rows, shape)
             continue
+        if isinstance(field, wire.OnDemandField):
+            plan.add_constant(name, field.empty)
+            continue
         column: Any = cls.Meta.model._meta.get_field(source)
         plan.add_column(name, column, field.show, empty=field.empty, private=name in private)
     return plan

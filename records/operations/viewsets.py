@@ -18,6 +18,7 @@ from records.history.trail import Author
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
 from records.operations.credentials import SubscriptionKeyAuthentication
 from records.operations.names import unknown
+from records.operations.plans import Shape
 from records.operations.references import resolve
 from records.operations.rows import Operation
 from records.operations.serializers import WireSerializer, source_of
@@ -128,9 +129,9 @@ class OperationViewSet(ViewSet):
             act=lambda: handler(self.request, **self.kwargs),
         )
 
-    def idempotent_body(self) -> bytes | bytearray:
-        """Return what makes a repeated request the same: the body and the query."""
-        return bytes(self.http_request.META.get("QUERY_STRING", "").encode("latin-1", "replace")) + self.raw_body()
+    def idempotent_body(self) -> tuple[bytes | bytearray, ...]:
+        """Return what makes a repeated request the same: the query and the body, uncopied."""
+        return self.http_request.META.get("QUERY_STRING", "").encode("latin-1", "replace"), self.raw_body()
 
     def options_answer(self, request: Request, **kwargs: Any) -> HttpResponse:
         """Answer OPTIONS with the methods of the path."""
@@ -212,10 +213,14 @@ class OperationViewSet(ViewSet):
             raise lists.invalid(name, "This must be true or false.")
         return value
 
+    def largest_body(self) -> int:
+        """Return how many bytes a body may have; an endpoint that takes files allows more."""
+        return self.body_limit
+
     def raw_body(self) -> bytes | bytearray:
         """Return the body's bytes, read once; raises the 413."""
         if self._body is None:
-            self._body = bodies.read(self.http_request, self.body_limit)
+            self._body = bodies.read(self.http_request, self.largest_body())
         return self._body
 
     def body(self, serializer: type[WireSerializer]) -> dict[str, Any]:
@@ -262,8 +267,13 @@ class OperationViewSet(ViewSet):
         """Return the records that the endpoint shows, without site; a viewset may narrow them."""
         return model._default_manager.all()
 
-    def record(self, serializer: type[WireSerializer], record_id: uuid.UUID) -> HttpResponse:
-        """Return one record of the site in its read shape, with ETag; 304 where the caller has it already."""
+    def record(
+        self, serializer: type[WireSerializer], record_id: uuid.UUID, *, show: Callable[[Shape], Any] | None = None
+    ) -> HttpResponse:
+        """Return one record of the site in its read shape, with ETag; 304 where the caller has it already.
+
+        `show` answers with the shape where the endpoint adds to it; otherwise it is the body as it stands.
+        """
         plan = serializer.plan()
         row = plan.fetch_one(lambda: self.records(serializer.Meta.model), self.site_id, record_id)
         if row is None:
@@ -274,7 +284,7 @@ class OperationViewSet(ViewSet):
         if held is not None and conditional.matches(held, tag):
             response = HttpResponse(status=304)
         else:
-            response = self.json(plan.show(row, with_private=with_private))
+            response = (show or self.json)(plan.show(row, with_private=with_private))
         response["ETag"] = tag
         return response
 

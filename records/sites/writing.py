@@ -46,24 +46,44 @@ def add_record(
     `skip` names foreign keys that the calling action has checked itself.
     """
     with recording() as trail:
-        later = _set_columns(record, values)
-        record.created_by_id = record.last_modified_by_id = author.id
-        check_record(record, skip=skip)
-        children = {name: _new_rows(record, name, later.pop(name)) for name in children_of(record) if name in later}
-        if numbered:
-            record.site_sequence_id = take_numbers(record.site_id, record.ENTITY)
-        record.save(force_insert=True)
-        taken = columns(record)
-        for name, rows in children.items():
-            if rows:
-                type(rows[0])._base_manager.bulk_create(rows)
-            taken[name] = {str(row.pk): columns(row) for row in rows}
-        for name, targets in later.items():
-            if targets:
-                getattr(record, name).add(*targets)
-            taken[name] = sorted(str(target.pk) for target in targets)
+        taken = _insert(record, values, author=author, numbered=numbered, skip=skip)
         trail.add(record, differences(record, {}, taken), author=author, operation=operation, reason=reason)
     return record
+
+
+@contextmanager
+def adding(
+    record: R, values: Values, *, author: Author, operation: str, reason: str = "", skip: Sequence[str] = ()
+) -> Iterator[R]:
+    """Store a new record as `add_record` does, then let the block make rows that point at it and are part of it.
+
+    What the block made is in the record's first Change too. Raises ValidationError and then stores nothing.
+    """
+    with recording() as trail:
+        _insert(record, values, author=author, numbered=True, skip=skip)
+        yield record
+        changed = differences(record, {}, snapshot(record))
+        trail.add(record, changed, author=author, operation=operation, reason=reason)
+
+
+def _insert(record: SiteRecord, values: Values, *, author: Author, numbered: bool, skip: Sequence[str]) -> Snapshot:
+    """Check and store a new record with its children and lists; returns its snapshot, taken without a query."""
+    later = _set_columns(record, values)
+    record.created_by_id = record.last_modified_by_id = author.id
+    check_record(record, skip=skip)
+    children = {name: _new_rows(record, name, later.pop(name)) for name in children_of(record) if name in later}
+    if numbered:
+        record.site_sequence_id = take_numbers(record.site_id, record.ENTITY)
+    record.save(force_insert=True)
+    taken = columns(record)
+    for name, rows in children.items():
+        if rows:
+            type(rows[0])._base_manager.bulk_create(rows)
+        taken[name] = {str(row.pk): columns(row) for row in rows}
+    for name, targets in later.items():
+        set_list(record, name, targets)
+        taken[name] = sorted({str(target.pk) for target in targets})
+    return taken
 
 
 @contextmanager
@@ -153,7 +173,27 @@ def apply(record: SiteRecord, values: Values) -> None:
         if name in children_of(record):
             replace_children(record, name, value)
         else:
-            getattr(record, name).set(value)
+            set_list(record, name, value)
+
+
+def set_list(record: models.Model, name: str, targets: Sequence[models.Model]) -> None:
+    """Make targets the record's whole many-to-many list, kept in the order in which they were given (DECISIONS 1.5).
+
+    A list of the same members stays as it is.
+    """
+    manager = getattr(record, name)
+    source, target = manager.source_field_name, manager.target_field_name
+    rows = manager.through._base_manager.filter(**{source: record})
+    wanted = list(dict.fromkeys(row.pk for row in targets))
+    stored = set(rows.values_list(f"{target}_id", flat=True))
+    if stored == set(wanted):
+        return
+    if stored:
+        rows.delete()
+    manager.through._base_manager.bulk_create(
+        [manager.through(**{source: record, f"{target}_id": key}) for key in wanted]
+    )
+    _forget_prefetched(record, name)
 
 
 def _set_columns(record: SiteRecord, values: Values) -> Values:
