@@ -171,7 +171,7 @@ class Signer(ChildRow):
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("document", "idx", "signature")
 
-    class Meta(ChildRow.Meta):
+    class Meta:
         ordering = ("duty", "idx", "id")
         constraints = (
             models.UniqueConstraint(fields=("version", "duty", "user"), name="signer_once_per_version_and_duty"),
