@@ -18,20 +18,24 @@ from records.sites.models import EntityFolder, Site
 from records.sites.text import LineField
 
 
-def _text(expression: Any) -> Any:
-    return Coalesce(expression, Value(""), output_field=LineField())
+def _line(text: str) -> Value:
+    return Value(text, output_field=LineField())
 
 
-_NOTHING = Value("", output_field=LineField())
 _NO_PLACE = Value(0, output_field=models.IntegerField())
-_FULL_NAME = Trim(Concat("given_name", Value(" "), "family_name"))
+_FULL_NAME = Trim(Concat("given_name", _line(" "), "family_name"))
 
 COMPUTED: dict[type[models.Model], dict[str, Any]] = {
     Site: {"idx": _NO_PLACE},
-    EntityFolder: {"code": _NOTHING},
+    EntityFolder: {"code": _line("")},
     User: {
-        "name": _text(Coalesce(NullIf("display_name", Value("")), NullIf(_FULL_NAME, Value("")), F("user_name"))),
-        "code": _text(F("employee__code")),
+        "name": Coalesce(
+            NullIf("display_name", _line("")),
+            NullIf(_FULL_NAME, _line("")),
+            F("user_name"),
+            output_field=LineField(),
+        ),
+        "code": Coalesce(F("employee__code"), _line(""), output_field=LineField()),
         "idx": _NO_PLACE,
         "is_archived": models.ExpressionWrapper(Q(is_active=False), output_field=models.BooleanField()),
     },
