@@ -25,7 +25,7 @@ class EmployeeSerializer(WireSerializer):
 
     EducationTraining = ChildRows(EducationTrainingSerializer)
     EmploymentHistory = ChildRows(EmploymentHistorySerializer)
-    JobDescription = IdList(JobDescription, source_name="job_descriptions", read_only=True, required=None)
+    JobDescription = IdList(JobDescription, source_name="job_descriptions", read_only=True)
 
     class Meta:
         model = Employee

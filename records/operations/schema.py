@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import build_array_type
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
@@ -126,6 +128,10 @@ class OperationSchema(AutoSchema):
         if row.many:
             found += LIST_PARAMETERS
         header: Any = OpenApiParameter.HEADER
+        if row.takes_id and row.route is None:
+            found.append(
+                OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="Id of the record.")
+            )  # type: ignore[arg-type]
         if row.method == "POST":
             text = "1 to 255 characters; a repeat within 24 hours answers what the first did and writes nothing."
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
@@ -156,19 +162,13 @@ def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
 
 
 def paths_of_rows(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
-    """Keep one path of each row: the one without a trailing slash (a spectacular hook)."""
-    kept, seen = [], set()
-    for path, regex, method, view in endpoints:
-        rows = getattr(getattr(view, "cls", None), "rows", None)
-        initial = getattr(view, "initkwargs", {}).get("rows", rows)
-        if not initial or method not in initial:
-            continue
-        row = initial[method]
-        if row.name in seen:
-            continue
-        seen.add(row.name)
-        kept.append((path, regex, method, view))
-    return kept
+    """Keep the paths of operation rows, each without its trailing slash (a spectacular hook)."""
+    return [
+        (path, regex, method, view)
+        for path, regex, method, view in endpoints
+        if method in getattr(view, "initkwargs", {}).get("rows", ())
+        and (not path.endswith("/") or path.count("/") == 2)
+    ]
 
 
 def whole_shapes(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -177,3 +177,52 @@ def whole_shapes(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         if component.get("type") == "object" and not name.endswith("Request"):
             component["required"] = list(component.get("properties", ()))
     return result
+
+
+class ChildRowsShape(OpenApiSerializerFieldExtension):
+    """Describes an array of objects by the child's serializer."""
+
+    target_class = "records.operations.serializers.ChildRows"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
+        """Return the array's schema."""
+        child = auto_schema.resolve_serializer(self.target.serializer_class, direction)
+        return build_array_type(child.ref)
+
+
+class IdShape(serializers.Serializer[Any]):
+    """An entry that points at a record."""
+
+    Id = serializers.UUIDField()
+
+
+class IdListShape(OpenApiSerializerFieldExtension):
+    """Describes an array of `{Id}` objects."""
+
+    target_class = "records.operations.serializers.IdList"
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
+        """Return the array's schema."""
+        return build_array_type(auto_schema.resolve_serializer(IdShape, direction).ref)
+
+
+class EmailAddressShape(OpenApiSerializerFieldExtension):
+    """Describes an address as text, since an empty one is no address in the sense of the format."""
+
+    target_class = "records.operations.fields.EmailAddressField"
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
+        """Return the text's schema."""
+        return {"type": "string", "maxLength": self.target.max_length, "description": "An e-mail address, or empty."}
+
+
+class SubscriptionKeyScheme(OpenApiAuthenticationExtension):
+    """Describes the subscription key in its header."""
+
+    target_class = "records.operations.credentials.SubscriptionKeyAuthentication"
+    name = "subscriptionKey"
+
+    def get_security_definition(self, auto_schema: Any) -> Any:
+        """Return the scheme."""
+        return {"type": "apiKey", "in": "header", "name": "Ocp-Apim-Subscription-Key"}

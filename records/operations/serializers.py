@@ -5,6 +5,7 @@
 `private_permission`. A field that the model cannot tell, such as a child array, is declared on the class.
 """
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar
@@ -45,7 +46,8 @@ class WireSerializer(serializers.Serializer[Any]):
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Return the fields by wire name (called by the framework and by the OpenAPI document)."""
-        return dict(_build_fields(type(self)))
+        # The framework binds what it gets to one serializer, so declared fields are copied, as it does itself.
+        return {name: copy.deepcopy(field) for name, field in _build_fields(type(self))}
 
     @classmethod
     def wire_fields(cls) -> Mapping[str, Any]:
@@ -125,9 +127,9 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
     """An array of objects kept as child rows; entries carry Id when they are updated (DECISIONS 1.5)."""
 
     def __init__(self, serializer_class: type[WireSerializer], source_name: str = "", **kwargs: Any) -> None:
-        self.serializer_class = serializer_class
-        kwargs.setdefault("required", False)
-        super().__init__(source_name=source_name, **kwargs)
+        self.serializer_class, self.source_name = serializer_class, source_name
+        kwargs.setdefault("required", None if kwargs.get("read_only") else False)
+        super().__init__(**kwargs)
 
     @property
     def empty(self) -> list[Any]:
@@ -178,9 +180,9 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
     """An array of `{Id}` objects kept as a many-to-many list; an Id that stands twice counts once."""
 
     def __init__(self, model: type[models.Model] | None = None, source_name: str = "", **kwargs: Any) -> None:
-        self.model = model
-        kwargs.setdefault("required", False)
-        super().__init__(source_name=source_name, **kwargs)
+        self.model, self.source_name = model, source_name
+        kwargs.setdefault("required", None if kwargs.get("read_only") else False)
+        super().__init__(**kwargs)
 
     @property
     def empty(self) -> list[Any]:

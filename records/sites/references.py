@@ -45,7 +45,7 @@ def check_references(
         if name == "entity_folder":
             target = hold_folder(getattr(record, field.attname))
         else:
-            target = getattr(record, name) if field.is_cached(record) else _load(field, getattr(record, field.attname))
+            target: Any = getattr(record, name) if field.is_cached(record) else _load(field, getattr(record, field.attname))
         fault = reference_fault(target, field.related_model, site_id)
         if not fault and name == "entity_folder" and target is not None:
             entity = getattr(record, "ENTITY", None)

@@ -1,0 +1,136 @@
+"""What the generic checks send: a valid body and a stored record for any row, made from its serializer and model."""
+
+import datetime
+import itertools
+from decimal import Decimal
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+from records.operations import fields, rows
+from records.operations.credentials import SubscriptionKeyAuthentication
+from records.operations.serializers import ChildRows, IdList, WireSerializer
+from records.reference.models import SiteEntry
+from records.sites.models import EntityFolder, Site, SiteRecord
+from records.sites.writing import add_record
+from tests import make
+
+_counter = itertools.count(1)
+
+ENDPOINTS = {
+    viewset: str(pattern.pattern)
+    for pattern in import_module(settings.ROOT_URLCONF).urlpatterns
+    for inner in getattr(pattern, "url_patterns", [])
+    if (viewset := getattr(getattr(inner, "callback", None), "cls", None)) is not None
+}
+ROWS = list(rows.registry)
+KEY_ROWS = [
+    (row, viewset)
+    for row, viewset in ROWS
+    if tuple(viewset.authentication_classes) == (SubscriptionKeyAuthentication,) and viewset in ENDPOINTS
+]
+"""The rows that a subscription key alone opens."""
+
+
+def named(chosen: list[Any]) -> list[str]:
+    """Return the ids under which parametrised rows are shown."""
+    return [row.name for row, _ in chosen]
+
+
+def path_of(row: Any, viewset: Any, key: Any = "") -> str:
+    """Return the row's path, with an id where it takes one."""
+    return ("/" + ENDPOINTS[viewset] + row.pattern).replace("<str:id>", str(key))
+
+
+def model_of(row: Any) -> type[models.Model]:
+    """Return the model whose Id the row's path carries, or that the row adds."""
+    return BY_ROW.get(row.name, {}).get("model") or (row.request or row.response).Meta.model
+
+
+def stored(row: Any, site: Site) -> Any:
+    """Return a record of the site that the row can act on."""
+    return entry(model_of(row), site)
+
+
+def body_for(row: Any, site: Site) -> dict[str, Any]:
+    """Return a body that the row accepts, with every field filled that can be."""
+    special = BY_ROW.get(row.name, {}).get("body")
+    return special(site) if special else filled(row.request, site)
+
+
+def filled(serializer: type[WireSerializer], site: Site) -> dict[str, Any]:
+    """Return a body with a value for each writable field of a serializer."""
+    body: dict[str, Any] = {}
+    for name, field in serializer.wire_fields().items():
+        value = None if field.read_only or name == "Id" else wire_value(field, name, site)
+        if value is not None:
+            body[name] = value
+    return {**body, **OVERRIDES.get(serializer.__name__, {})}
+
+
+def wire_value(field: Any, name: str, site: Site) -> Any:  # noqa: C901 (one line a kind)
+    """Return a valid JSON value for a wire field."""
+    match field:
+        case ChildRows():
+            return [filled(field.serializer_class, site)]
+        case IdList():
+            return [{"Id": str(entry(field.model, site).pk)}]
+        case fields.ReferenceField():
+            if issubclass(field.model, EntityFolder):
+                return None
+            return str(entry(field.model, site).pk)
+        case fields.EmailAddressField():
+            return "mira@example.com"
+        case fields.ChoiceTextField():
+            return next(iter(field.choices))
+        case fields.TextField():
+            return f"{name} {next(_counter)}"
+        case fields.DateTimeField():
+            return "2020-02-29T12:30:15.123Z"
+        case fields.NumberField():
+            return 12.5
+        case fields.IntegerField():
+            return 3
+        case fields.BooleanField():
+            return False
+    return None
+
+
+def entry(model: Any, site: Site) -> Any:
+    """Return a list entry, or a record, that the site may point at."""
+    if model._meta.label in MAKERS:
+        return MAKERS[model._meta.label](site)
+    if issubclass(model, SiteRecord):
+        return add_record(model(site_id=site.pk), values_for(model, site), author=make.SYSTEM, operation="Make")
+    if issubclass(model, SiteEntry):
+        return model.objects.create(site=site, name=f"{model.__name__} {next(_counter)}")
+    return model.objects.first() or model.objects.create(name=f"{model.__name__} {next(_counter)}")
+
+
+def values_for(model: Any, site: Site) -> dict[str, Any]:
+    """Return values for the columns that a record of the model cannot do without."""
+    values: dict[str, Any] = {}
+    for field in model._meta.concrete_fields:
+        if field.name in ("id", "site") or field.blank or not field.editable:
+            continue
+        if isinstance(field, models.ForeignKey):
+            values[field.name] = entry(field.related_model, site)
+        elif isinstance(field, models.DateTimeField):
+            values[field.name] = datetime.datetime(2020, 2, 29, tzinfo=datetime.UTC)
+        elif isinstance(field, models.DecimalField):
+            values[field.name] = Decimal("12.5")
+        elif isinstance(field, models.CharField | models.TextField):
+            values[field.name] = field.choices[0][0] if field.choices else f"{field.name} {next(_counter)}"
+    return values
+
+
+MAKERS: dict[str, Any] = {"accounts.User": lambda site: make.make_user(site=site, role=rows.READER)}
+"""Makers for models that `values_for` cannot make, by label."""
+
+BY_ROW: dict[str, dict[str, Any]] = {}
+"""What is special about single rows: `model`, or `body(site)`."""
+
+OVERRIDES: dict[str, dict[str, Any]] = {}
+"""Fields that need a value of their own, by serializer."""

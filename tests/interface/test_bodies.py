@@ -1,0 +1,173 @@
+"""What bodies do, for every row that takes one: strict, whole, and never a 500."""
+
+import json
+from typing import Any
+
+import pytest
+
+from records.history.models import Change
+from tests.interface.subjects import KEY_ROWS, body_for, model_of, named, path_of, stored
+from tests.interface.test_doors import refused
+
+body_rows = [entry for entry in KEY_ROWS if entry[0].request is not None]
+every_body_row = pytest.mark.parametrize(("row", "viewset"), body_rows, ids=named(body_rows))
+add_rows = [entry for entry in body_rows if not entry[0].takes_id]
+every_add_row = pytest.mark.parametrize(("row", "viewset"), add_rows, ids=named(add_rows))
+update_rows = [entry for entry in body_rows if entry[0].takes_id]
+every_update_row = pytest.mark.parametrize(("row", "viewset"), update_rows, ids=named(update_rows))
+WRONG = [
+    5,
+    -1,
+    1.5,
+    True,
+    "x" * 20_001,
+    "a\u0000b",
+    "\ud800",
+    [],
+    [1],
+    {},
+    {"Id": 1},
+    [{"Id": "x"}],
+    [[]],
+    10**30,
+    "abc",
+]
+NO_OBJECTS = (
+    "",
+    "{",
+    "[]",
+    "null",
+    '"x"',
+    "5",
+    "[" * 20_000,
+    '{"a":' * 20_000,
+    '{"a": NaN}',
+    '{"a": Infinity}',
+    b"\xff\xfe{}",
+    "{'a':1}",
+)
+
+
+def path(row: Any, viewset: Any, site: Any) -> str:
+    """Return the row's path, to a record that exists where it takes an id."""
+    return path_of(row, viewset, stored(row, site).pk if row.takes_id else "")
+
+
+@every_body_row
+def test_a_write_leaves_one_change(row: Any, viewset: Any, api: Any) -> None:
+    site = api.key.site
+    where, body = path(row, viewset, site), body_for(row, site)
+    known = set(Change.objects.values_list("pk", flat=True))
+    answer = api.send(row.method, where, body)
+    assert answer.status_code == 200, answer.content
+    assert answer.json() == {"Error": "", "Message": "Success.", "Id": answer.json()["Id"]}
+    change = Change.objects.exclude(pk__in=known).get()
+    assert (str(change.record_id), change.operation, change.channel) == (answer.json()["Id"], row.name, "API")
+    assert (change.author_id, change.author_name) == (api.key.user.pk, api.key.user.printed_name)
+    assert (change.site_id, change.credential) == (site.pk, "Test key")
+    assert change.request_id == answer["X-Request-Id"]
+    assert change.fields
+
+
+@every_update_row
+def test_a_repeated_update_leaves_no_second_change(row: Any, viewset: Any, api: Any) -> None:
+    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
+    for name, value in body.items():
+        if isinstance(value, list) and value and set(value[0]) != {"Id"}:
+            body[name] = []
+    if row.name == "UpdateDocument":
+        pytest.skip("Every file that arrives is a new version.")
+    assert api.send(row.method, where, body).status_code == 200
+    before = Change.objects.count()
+    assert api.send(row.method, where, body).status_code == 200
+    assert Change.objects.count() == before
+
+
+@every_body_row
+def test_what_is_no_json_object_is_refused(row: Any, viewset: Any, api: Any) -> None:
+    where = path(row, viewset, api.key.site)
+    for body in NO_OBJECTS:
+        assert refused(api.send(row.method, where, body), 400, "MalformedJson"), body[:20]
+
+
+@every_body_row
+def test_another_media_type_is_refused_and_none_is_json(row: Any, viewset: Any, api: Any) -> None:
+    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
+    for media_type in ("text/plain", "application/xml", "application/json; charset=utf-16", "multipart/form-data"):
+        assert refused(api.send(row.method, where, body, media_type), 415, "UnsupportedMediaType")
+    assert api.send(row.method, where, body, "").status_code == 200
+
+
+@every_body_row
+def test_a_misspelt_field_is_refused_with_the_nearest_name(row: Any, viewset: Any, api: Any) -> None:
+    body = body_for(row, api.key.site)
+    name = next(name for name in body if len(name) > 3)
+    body[name[0] + name[2] + name[1] + name[3:]] = body.pop(name)
+    shape = api.send(row.method, path(row, viewset, api.key.site), body).json()
+    assert name in next(fault["Message"] for fault in shape["Fields"] if fault["Code"] == "UnknownField")
+
+
+@every_body_row
+def test_every_required_field_is_demanded(row: Any, viewset: Any, api: Any) -> None:
+    where = path(row, viewset, api.key.site)
+    for name in row.request.option("required"):
+        for value in (None, "", " ", ...):
+            body = body_for(row, api.key.site)
+            if value is ...:
+                body.pop(name)
+            else:
+                body[name] = value
+            before = Change.objects.count()
+            answer = api.send(row.method, where, body)
+            assert refused(answer, 400, "ValidationFailed"), (name, value)
+            assert name in [fault["Field"] for fault in answer.json()["Fields"]]
+            assert Change.objects.count() == before
+
+
+@every_body_row
+def test_no_value_of_any_field_breaks_the_operation(row: Any, viewset: Any, api: Any, settings: Any) -> None:
+    settings.RATE_LIMIT = 100_000
+    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
+    for name in row.request.wire_fields():
+        for value in WRONG:
+            answer = api.send(row.method, where, json.dumps({**body, name: value}))
+            assert answer.status_code in (200, 400), (name, str(value)[:20], answer.content)
+            if answer.status_code == 400 and answer.json()["Error"] != "MalformedJson":
+                faulty = [fault["Field"] for fault in answer.json()["Fields"]]
+                assert any(field.startswith(name) for field in faulty), (name, value, faulty)
+
+
+@every_add_row
+def test_a_repeat_under_one_idempotency_key_writes_once(row: Any, viewset: Any, api: Any) -> None:
+    where, body = path_of(row, viewset), body_for(row, api.key.site)
+    before = model_of(row)._default_manager.count()
+    first = api.send(row.method, where, body, **{"Idempotency-Key": "k-1"})
+    again = api.send(row.method, where, body, **{"Idempotency-Key": "k-1"})
+    assert first.status_code == again.status_code == 200
+    assert first.content == again.content
+    assert model_of(row)._default_manager.count() == before + 1
+    other = api.send(row.method, where, {**body, "Nothing": 1}, **{"Idempotency-Key": "k-1"})
+    assert refused(other, 409, "IdempotencyMismatch")
+    assert refused(api.send(row.method, where, body, **{"Idempotency-Key": "k" * 256}), 400, "InvalidParameter")
+
+
+@every_add_row
+def test_a_refused_add_is_not_kept_under_its_key(row: Any, viewset: Any, api: Any) -> None:
+    where, body = path_of(row, viewset), body_for(row, api.key.site)
+    assert api.send(row.method, where, {"Nothing": 1}, **{"Idempotency-Key": "k-2"}).status_code == 400
+    assert api.send(row.method, where, body, **{"Idempotency-Key": "k-2"}).status_code == 200
+
+
+@every_update_row
+def test_a_stale_if_match_changes_nothing(row: Any, viewset: Any, api: Any) -> None:
+    record = stored(row, api.key.site)
+    where, body = path_of(row, viewset, record.pk), body_for(row, api.key.site)
+    before = Change.objects.count()
+    for stale in ('"99"', '"x"', "nonsense", f'W/"{record.revision}"'):
+        assert refused(api.send(row.method, where, body, **{"If-Match": stale}), 412, "PreconditionFailed")
+    assert Change.objects.count() == before
+    answer = api.send(row.method, where, body, **{"If-Match": f'"98", "{record.revision}"'})
+    assert answer.status_code == 200, answer.content
+    assert refused(api.send(row.method, where, body, **{"If-Match": '"0"'}), 412, "PreconditionFailed")
+    assert api.send(row.method, where, body, **{"If-Match": answer["ETag"]}).status_code == 200
+    assert api.send(row.method, where, body, **{"If-Match": "*"}).status_code == 200

@@ -1,0 +1,121 @@
+"""Who gets in: keys, roles, sites, methods and ids, for every row that a key opens."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+from records.accounts import actions
+from records.accounts.keys import revoke_key
+from records.accounts.models import DefaultRole, Role, SubscriptionKey
+from records.operations.rows import READER
+from records.sites.models import Site
+from tests import make
+from tests.conftest import Api
+from tests.interface.subjects import KEY_ROWS, body_for, named, path_of, stored
+
+every_row = pytest.mark.parametrize(("row", "viewset"), KEY_ROWS, ids=named(KEY_ROWS))
+id_rows = [entry for entry in KEY_ROWS if entry[0].takes_id]
+every_id_row = pytest.mark.parametrize(("row", "viewset"), id_rows, ids=named(id_rows))
+BELOW = {DefaultRole.STANDARD: DefaultRole.READER, DefaultRole.MANAGER: DefaultRole.STANDARD}
+
+
+def send(api: Any, row: Any, viewset: Any, key: Any = "", body: Any = None, **headers: str) -> Any:
+    """Send a row's request."""
+    return api.send(row.method, path_of(row, viewset, key or uuid.uuid4()), body, **headers)
+
+
+def refused(answer: Any, status: int, code: str) -> bool:
+    """Return whether the answer is that refusal, in the envelope."""
+    assert answer.status_code == status, answer.content
+    shape = answer.json()
+    assert shape.keys() == {"Error", "Message", "Id", "Fields", "RequestId"}
+    assert shape["RequestId"] == answer["X-Request-Id"]
+    assert shape["Id"] == ""
+    assert shape["Message"]
+    assert answer["X-Api-Version"] == "1"
+    return bool(shape["Error"] == code)
+
+
+@every_row
+def test_no_row_answers_without_a_key(row: Any, viewset: Any, db: None) -> None:
+    answer = send(Api(), row, viewset)
+    assert refused(answer, 401, "Unauthorized")
+    assert answer["WWW-Authenticate"]
+
+
+@every_row
+def test_no_row_answers_to_a_wrong_or_revoked_key(row: Any, viewset: Any, api: Any) -> None:
+    wrong = Api(**{"Ocp-Apim-Subscription-Key": "lk_wrong"})
+    assert refused(send(wrong, row, viewset), 401, "Unauthorized")
+    revoke_key(SubscriptionKey.objects.get().pk, author=make.SYSTEM)
+    assert refused(send(api, row, viewset), 401, "Unauthorized")
+
+
+@every_row
+def test_a_row_is_forbidden_below_its_lowest_role(row: Any, viewset: Any, site: Site) -> None:
+    if row.role == READER:
+        user = make.make_user(site=site)
+        role = actions.add_role(Role(site=site, name="Nothing"), author=make.SYSTEM)
+        actions.set_members(role, add=[user], author=make.SYSTEM)
+        api = Api(make.make_key(site, user=user))
+    else:
+        api = Api(make.make_key(site, BELOW[row.role]))
+    body = body_for(row, site) if row.request else None
+    assert refused(send(api, row, viewset, body=body), 403, "Forbidden")
+
+
+@every_id_row
+def test_a_record_of_another_site_does_not_exist(row: Any, viewset: Any, api: Any, other_site: Site) -> None:
+    record = stored(row, other_site)
+    body = body_for(row, api.key.site) if row.request else None
+    answer = send(api, row, viewset, record.pk, body)
+    assert refused(answer, 404, "NotFound")
+    assert send(api, row, viewset, uuid.uuid4(), body).json()["Message"] == answer.json()["Message"]
+
+
+@every_id_row
+@pytest.mark.parametrize("key", ["abc", "1", "%00", "00000000000000000000000000000000", "{id}"])
+def test_a_malformed_id_is_refused_as_such(row: Any, viewset: Any, key: str, api: Any) -> None:
+    assert refused(send(api, row, viewset, key), 400, "InvalidId")
+
+
+@every_row
+def test_other_methods_are_refused_with_allow(row: Any, viewset: Any, api: Any) -> None:
+    for method in sorted({"GET", "POST", "PUT", "PATCH", "DELETE"} - {row.method}):
+        answer = api.send(method, path_of(row, viewset, uuid.uuid4()), {})
+        assert refused(answer, 405, "MethodNotAllowed")
+        assert row.method in answer["Allow"]
+    options = api.send("OPTIONS", path_of(row, viewset, uuid.uuid4()))
+    assert options.status_code in (200, 204)
+    assert row.method in options["Allow"]
+
+
+@every_row
+def test_a_trailing_slash_is_accepted_and_never_redirected(row: Any, viewset: Any, api: Any) -> None:
+    plain = send(api, row, viewset)
+    slashed = api.send(row.method, path_of(row, viewset, uuid.uuid4()) + "/")
+    assert slashed.status_code == plain.status_code
+    assert slashed.status_code < 300 or slashed.status_code >= 400
+
+
+@every_row
+def test_an_unknown_query_parameter_is_refused(row: Any, viewset: Any, api: Any) -> None:
+    answer = api.send(row.method, path_of(row, viewset, uuid.uuid4()) + "?sarch=x")
+    assert refused(answer, 400, "UnknownParameter")
+    assert not row.many or "search" in answer.json()["Message"]
+
+
+@every_row
+def test_a_media_type_that_is_not_offered_is_refused(row: Any, viewset: Any, api: Any) -> None:
+    assert refused(send(api, row, viewset, Accept="text/html"), 406, "NotAcceptable")
+
+
+def test_an_unknown_path_answers_in_the_envelope(api: Any) -> None:
+    for path in ("/employee/GetNothing", "/nothing", "/employee/", "/"):
+        assert refused(api.get(path), 404, "NotFound")
+
+
+def test_a_foreign_host_is_refused_without_a_traceback(api: Any, caplog: Any) -> None:
+    assert refused(api.get("/employee/GetEmployeeList", Host="evil.example"), 400, "UnknownHost")
+    assert not [record for record in caplog.records if record.exc_info]

@@ -1,0 +1,48 @@
+"""The OpenAPI document: valid, complete, and served without credential."""
+
+import json
+from typing import Any
+
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+from openapi_spec_validator import validate
+
+from tests.conftest import Api
+from tests.interface.subjects import KEY_ROWS, named, path_of
+
+
+@pytest.fixture(scope="module")
+def document() -> Any:
+    """Return the document as the product makes it."""
+    return json.loads(json.dumps(SchemaGenerator().get_schema(public=True), default=str))
+
+
+def test_the_document_is_valid(document: Any) -> None:
+    validate(document)
+
+
+@pytest.mark.parametrize(("row", "viewset"), KEY_ROWS, ids=named(KEY_ROWS))
+def test_each_row_is_in_the_document(row: Any, viewset: Any, document: Any) -> None:
+    described = document["paths"][path_of(row, viewset, "{id}")][row.method.lower()]
+    assert described["operationId"] == row.name
+    assert ("requestBody" in described) == (row.request is not None)
+    assert {"subscriptionKey": []} in described["security"]
+    parameters = {parameter["name"] for parameter in described.get("parameters", ())}
+    assert {parameter.name for parameter in row.parameters} <= parameters
+    assert {"400", "401", "403", "429"} <= described["responses"].keys()
+    if row.many:
+        assert {"startIndex", "limit", "sort", "order", "search"} <= parameters
+        assert described["responses"]["200"]["content"]["application/json"]["schema"]["type"] == "array"
+
+
+def test_an_answer_always_has_all_its_fields(document: Any) -> None:
+    shape = document["components"]["schemas"]["Employee"]
+    assert set(shape["required"]) == set(shape["properties"])
+    assert shape["properties"]["TitleId"]["nullable"]
+    assert "nullable" not in shape["properties"]["FirstName"]
+
+
+def test_the_document_and_its_page_need_no_credential(db: None) -> None:
+    for path in ("/openapi.yaml", "/openapi.json", "/docs/"):
+        assert Api().get(path, Accept="*/*").status_code == 200
+    assert json.loads(Api().get("/openapi.json").content)["openapi"].startswith("3.")

@@ -1,0 +1,129 @@
+"""What reads do, for every row that reads: the declared shape, few queries, and pages that fit together."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.interface.subjects import KEY_ROWS, named, path_of, stored
+from tests.interface.test_doors import refused
+
+one_rows = [entry for entry in KEY_ROWS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
+every_one_row = pytest.mark.parametrize(("row", "viewset"), one_rows, ids=named(one_rows))
+list_rows = [entry for entry in KEY_ROWS if entry[0].many and not entry[0].takes_id]
+every_list_row = pytest.mark.parametrize(("row", "viewset"), list_rows, ids=named(list_rows))
+record_lists = [entry for entry in list_rows if hasattr(entry[0].response.Meta.model, "ENTITY")]
+every_record_list = pytest.mark.parametrize(("row", "viewset"), record_lists, ids=named(record_lists))
+STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+WRONG_QUERIES = (
+    "limit=0",
+    "limit=1001",
+    "limit=x",
+    "startIndex=-1",
+    "startIndex=9223372036854775808",
+    "startIndex=1.5",
+    "order=up",
+    "sort=Nothing",
+    "isArchived=maybe",
+    "modifiedSince=yesterday",
+    "entityFolderId=abc",
+    "cursor=abc",
+    "cursor=W10",
+    "search=%00",
+)
+
+
+@every_one_row
+def test_a_read_has_exactly_the_declared_fields(row: Any, viewset: Any, api: Any) -> None:
+    record = stored(row, api.key.site)
+    answer = api.get(path_of(row, viewset, str(record.pk).upper()))
+    assert answer.status_code == 200, answer.content
+    shape = answer.json()
+    assert list(shape) == row.response.plan().names
+    assert shape["Id"] == str(record.pk)
+    assert "Created" not in shape or STAMP.fullmatch(shape["Created"])
+
+
+@every_one_row
+def test_a_read_costs_two_queries_at_most(row: Any, viewset: Any, api: Any) -> None:
+    where = path_of(row, viewset, stored(row, api.key.site).pk)
+    api.get(where)
+    with CaptureQueriesContext(connection) as queries:
+        assert api.get(where).status_code == 200
+    assert len(queries) <= 2, [query["sql"] for query in queries]
+
+
+@every_one_row
+def test_a_read_that_the_caller_has_already_is_304(row: Any, viewset: Any, api: Any) -> None:
+    where = path_of(row, viewset, stored(row, api.key.site).pk)
+    tag = api.get(where)["ETag"]
+    again = api.get(where, **{"If-None-Match": tag})
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag)
+    assert api.get(where, **{"If-None-Match": '"other"'}).status_code == 200
+    head = api.send("HEAD", where)
+    assert (head.status_code, head.content, head["ETag"]) == (200, b"", tag)
+
+
+@every_record_list
+def test_a_list_costs_the_same_for_3_and_for_30_records(row: Any, viewset: Any, api: Any) -> None:
+    where, counts = path_of(row, viewset), []
+    known = int(api.get(where)["X-Total-Count"])
+    for number in (3, 27):
+        for _ in range(number):
+            stored(row, api.key.site)
+        api.get(where)
+        with CaptureQueriesContext(connection) as queries:
+            answer = api.get(where)
+        assert answer.status_code == 200, answer.content
+        assert list(answer.json()[0]) == row.response.plan().names
+        counts.append(len(queries))
+    assert counts[0] == counts[1] <= 4
+    assert int(answer["X-Total-Count"]) == known + 30
+
+
+@every_record_list
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_every_sort_walks_each_record_once(row: Any, viewset: Any, order: str, api: Any, settings: Any) -> None:
+    settings.RATE_LIMIT = 100_000
+    for _ in range(5):
+        stored(row, api.key.site)
+    for name in row.response.plan().columns:
+        start = where = path_of(row, viewset) + f"?limit=2&order={order}&sort={name}"
+        seen: list[str] = []
+        while where:
+            answer = api.get(where)
+            assert answer.status_code == 200, (name, answer.content)
+            seen += [record["Id"] for record in answer.json()]
+            link = re.fullmatch(r'<([^>]+)>; rel="next"', answer.headers.get("Link", ""))
+            where = link[1].removeprefix(settings.BASE_URL) if link else ""
+        assert len(seen) == len(set(seen)) == int(answer["X-Total-Count"]), name
+        whole = api.get(start.replace("limit=2", "limit=1000")).json()
+        assert [record["Id"] for record in whole] == seen, name
+        by_index = api.get(start.replace("limit=2", "startIndex=3")).json()
+        assert [record["Id"] for record in by_index] == seen[3:], name
+
+
+@every_list_row
+@pytest.mark.parametrize("query", WRONG_QUERIES)
+def test_a_wrong_list_parameter_is_refused(row: Any, viewset: Any, query: str, api: Any) -> None:
+    assert refused(api.get(path_of(row, viewset) + "?" + query), 400, "InvalidParameter")
+
+
+@every_list_row
+def test_list_parameters_are_named_in_any_case(row: Any, viewset: Any, api: Any) -> None:
+    answer = api.get(path_of(row, viewset) + "?LIMIT=5&startindex=0&Order=ASC&ISARCHIVED=0")
+    assert answer.status_code == 200, answer.content
+
+
+@every_list_row
+def test_every_filter_reads_its_own_kind(row: Any, viewset: Any, api: Any) -> None:
+    samples = {"text": "none", "id": "a3c1b2d4-0000-4000-8000-000000000000", "date-time": "2020-01-01", "boolean": "1"}
+    for parameter in row.parameters:
+        value = parameter.choices[0] if parameter.choices else samples[parameter.kind]
+        for given in (value, value if parameter.kind == "date-time" else f"{value},{value}"):
+            answer = api.get(path_of(row, viewset), {parameter.name: given})
+            assert answer.status_code == 200, (parameter.name, answer.content)
+        if parameter.kind != "text":
+            assert refused(api.get(path_of(row, viewset), {parameter.name: "~"}), 400, "InvalidParameter")
