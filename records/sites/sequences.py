@@ -3,6 +3,7 @@
 import uuid
 
 from django.db import connection
+from django.db.models import F
 
 from records.sites.models import Entity, SiteSequence
 
@@ -12,12 +13,23 @@ def take_numbers(site_id: uuid.UUID, entity: Entity, count: int = 1) -> int:
 
     Locks the sequence's row until the transaction ends, so take late; a transaction that fails gives the numbers back.
     """
-    return _move(site_id, entity, last=count, archived=0)[0] - count + 1
+    _demand_transaction()
+    table = connection.ops.quote_name(SiteSequence._meta.db_table)
+    key = site_id if connection.vendor == "postgresql" else site_id.hex
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} AS kept (site_id, entity, last, archived) VALUES (%s, %s, %s, 0) "  # noqa: S608 (no outside text)
+            "ON CONFLICT (site_id, entity) DO UPDATE SET last = kept.last + excluded.last RETURNING last",
+            (key, str(entity.value), count),
+        )
+        last: int = cursor.fetchone()[0]
+    return last - count + 1
 
 
 def count_archived(site_id: uuid.UUID, entity: Entity, change: int) -> None:
     """Add change to the kept count of archived records; call where is_archived is turned, in its transaction."""
-    _move(site_id, entity, last=0, archived=change)
+    _demand_transaction()
+    SiteSequence.objects.filter(site_id=site_id, entity=entity).update(archived=F("archived") + change)
 
 
 def totals(site_id: uuid.UUID, entity: Entity) -> tuple[int, int]:
@@ -26,16 +38,6 @@ def totals(site_id: uuid.UUID, entity: Entity) -> tuple[int, int]:
     return row or (0, 0)
 
 
-def _move(site_id: uuid.UUID, entity: Entity, *, last: int, archived: int) -> tuple[int, int]:
+def _demand_transaction() -> None:
     if not connection.in_atomic_block:
         raise RuntimeError("Numbers are taken in the writing transaction.")
-    table = connection.ops.quote_name(SiteSequence._meta.db_table)
-    key = site_id if connection.vendor == "postgresql" else site_id.hex
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} AS kept (site_id, entity, last, archived) VALUES (%s, %s, %s, %s) "  # noqa: S608 (no outside text)
-            "ON CONFLICT (site_id, entity) DO UPDATE SET last = kept.last + excluded.last, "
-            "archived = kept.archived + excluded.archived RETURNING last, archived",
-            (key, str(entity.value), last, archived),
-        )
-        return cursor.fetchone()
