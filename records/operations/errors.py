@@ -51,6 +51,18 @@ def invalid(faults: Iterable[FieldFault]) -> Refusal:
     return Refusal(400, "ValidationFailed", f"{len(listed)} fields are not valid.", listed)
 
 
+CONFLICTS = frozenset({"InvalidTransition", "Duplicate", "InUse"})
+"""Codes of faults that lie not in the body but in the record's state or in another record (DECISIONS 6)."""
+
+
+def refused(error: ValidationError, wire: Callable[[str], str]) -> Refusal:
+    """Return the refusal for what checks and actions raised: the 409 where all of it is conflicts, else the 400."""
+    faults = faults_of(error, wire)
+    if not faults or any(fault.code not in CONFLICTS for fault in faults):
+        return invalid(faults)
+    return Refusal(409, faults[0].code, faults[0].message, [fault for fault in faults if fault.field])
+
+
 def not_found() -> Refusal:
     """Return the 404 for a record that does not exist, or exists at another site."""
     return Refusal(404, "NotFound", "There is no such record.")
@@ -75,7 +87,7 @@ def refusal_of(error: BaseException) -> Refusal:
         case RecordNotFound() | Http404():
             return not_found()
         case ValidationError():
-            return invalid(faults_of(error, str))
+            return refused(error, str)
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return unauthorized()
         case exceptions.PermissionDenied() | PermissionDenied():

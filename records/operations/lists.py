@@ -3,6 +3,8 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,7 +16,7 @@ from django.http import HttpRequest
 
 from records.operations import cursors, values
 from records.operations.errors import Refusal
-from records.operations.names import nearest, snake
+from records.operations.names import nearest
 from records.operations.plans import ReadPlan, Shape
 from records.operations.rows import Parameter
 from records.sites.sequences import totals
@@ -193,10 +195,11 @@ def _filtered(
     many = False
     for parameter in parameters:
         if parameter.name in query:
-            lookup = parameter.lookup or snake(parameter.name)
-            asked = asked.filter(_condition(parameter, lookup, query[parameter.name]))
+            asked = asked.filter(
+                reduce(or_, (_condition(parameter, lookup, query[parameter.name]) for lookup in parameter.lookups))
+            )
             filtered = True
-            many = many or _crosses_rows(plan.model, lookup)
+            many = many or any(_crosses_rows(plan.model, lookup) for lookup in parameter.lookups)
     if "modifiedSince" in query:
         asked = asked.filter(last_modified__gte=_moment("modifiedSince", query["modifiedSince"][-1]))
         filtered = True

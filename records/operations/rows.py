@@ -21,8 +21,8 @@ class Parameter:
     """A query parameter of an operation beside the list parameters: its name, kind and meaning.
 
     Kinds: text, id, date-time, boolean, integer, choice. `lookup` is the ORM lookup that a list filter stands for
-    (default: the snake form of the name, whole text in any case, ids exactly); a parameter of a single-record
-    operation has none.
+    (default: the snake form of the name, whole text in any case, ids exactly), and `also` names further lookups any of
+    which may hold instead; a parameter of a single-record operation has none.
     """
 
     name: str
@@ -30,6 +30,12 @@ class Parameter:
     lookup: str = ""
     description: str = ""
     choices: Sequence[str] = ()
+    also: Sequence[str] = ()
+
+    @property
+    def lookups(self) -> tuple[str, ...]:
+        """Return the ORM lookups that a list filter stands for, any of which may hold."""
+        return (self.lookup or snake(self.name), *self.also)
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,11 +246,11 @@ class OperationViewSet(ViewSet):
         return not permission or self.caller.may(permission)
 
     def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call an action; faults that it raises come back as the 400 with wire names."""
+        """Call an action; faults that it raises come back as the 400 or 409 with wire names."""
         try:
             return action(*args, **kwargs)
         except errors.ValidationError as error:
-            raise errors.invalid(errors.faults_of(error, self.serializer.wire_name)) from error
+            raise errors.refused(error, self.serializer.wire_name) from error
 
     def written(self, record_id: uuid.UUID, revision: int | None = None) -> HttpResponse:
         """Return the success body of an add or update (DECISIONS 1.3)."""
