@@ -1,5 +1,50 @@
-"""The operations of the items endpoint; start reading here."""
+"""The operations of the item endpoint; start reading here."""
 
-from typing import Any
+from records.items.serializers import ItemChangeSerializer, ItemSerializer
+from records.items.views import ItemViewSet
+from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.schema import WriteResult
 
-urlpatterns: list[Any] = []
+permits("items.archive_item", MANAGER)
+
+urlpatterns = operation_urls(
+    ItemViewSet,
+    Operation(
+        method="POST",
+        name="AddItem",
+        permission="items.add_item",
+        role=MANAGER,
+        request=ItemSerializer,
+        response=WriteResult,
+    ),
+    Operation(
+        method="GET",
+        name="GetItem",
+        permission="items.view_item",
+        role=READER,
+        takes_id=True,
+        response=ItemSerializer,
+    ),
+    Operation(
+        method="GET",
+        name="GetItemList",
+        permission="items.view_item",
+        role=READER,
+        many=True,
+        response=ItemSerializer,
+        parameters=(
+            Parameter("code", lookup="code_key"),
+            Parameter("serialNumber", lookup="serial_number_key"),
+            Parameter("location", lookup="location_key"),
+        ),
+    ),
+    Operation(
+        method="PUT",
+        name="UpdateItem",
+        permission="items.change_item",
+        role=MANAGER,
+        takes_id=True,
+        request=ItemChangeSerializer,
+        response=WriteResult,
+    ),
+)

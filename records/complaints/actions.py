@@ -1,0 +1,67 @@
+"""Writes to complaints, each one transaction with its history; the steps of their way are in workflow.py."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from records.complaints.models import Complaint, RecordStatus
+from records.history.trail import Author, now
+from records.sites.writing import Precondition, RecordNotFound, Values, add_record, apply, changing
+
+
+def add_complaint_detail(
+    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddComplaintDetail", reason: str = ""
+) -> Complaint:
+    """Add a complaint that awaits its review; without a date it is dated now. Raises ValidationError."""
+    complaint = Complaint(site_id=site_id, record_status=RecordStatus.AWAITING_REVIEW)
+    return add_record(complaint, dated(values), author=author, operation=operation, reason=reason)
+
+
+def dated(values: Values) -> Values:
+    """Return the values with the present moment where they carry no date."""
+    return {**values, "date": values.get("date") or now()}
+
+
+def update_complaint_detail(
+    site_id: uuid.UUID,
+    complaint_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    may_change_completed: bool,
+    operation: str = "UpdateComplaintDetail",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Complaint:
+    """Change a submitted complaint; its status stays (DECISIONS 5).
+
+    Raises RecordNotFound (for a draft too), ValidationError (code InvalidTransition for a completed one, unless
+    `may_change_completed`), or what the precondition raises.
+    """
+    with changing_submitted(
+        site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as complaint:
+        if complaint.is_completed and not may_change_completed:
+            text = "This complaint is completed; only a Manager can change it."
+            raise ValidationError(text, code="InvalidTransition")
+        apply(complaint, values)
+    return complaint
+
+
+@contextmanager
+def changing_submitted(
+    site_id: uuid.UUID, complaint_id: uuid.UUID, *, precondition: Precondition | None = None, **recorded: Any
+) -> Iterator[Complaint]:
+    """Lock a complaint that is no draft and let the block change it; for others a draft does not exist."""
+
+    def check(complaint: Complaint) -> None:
+        if complaint.is_draft:
+            raise RecordNotFound
+        if precondition is not None:
+            precondition(complaint)
+
+    with changing(Complaint, site_id, complaint_id, precondition=check, **recorded) as complaint:
+        yield complaint

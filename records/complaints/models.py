@@ -1,0 +1,158 @@
+"""Complaints, and what must be true of one in each state."""
+
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from records.reference.folding import FoldedField
+from records.sites.models import Entity, SiteRecord, site_record_constraints
+from records.sites.text import EMAIL, FreeTextField, LineField
+
+
+class RecordStatus(models.TextChoices):
+    """Where a complaint stands (DECISIONS 5)."""
+
+    DRAFT = "Draft", "Draft"
+    AWAITING_REVIEW = "Awaiting Review", "Awaiting Review"
+    COMPLETED = "Completed", "Completed"
+
+
+REQUIRED = ("customer", "product", "nonconformance")
+"""What every complaint but a draft names."""
+
+
+def _points_at(relation: str, *, always: bool = False) -> models.Index:
+    """Return the index by which the complaints of a customer, product and so on are listed in their order."""
+    condition = None if always else Q(**{f"{relation}__isnull": False})
+    return models.Index(fields=(relation, "site_sequence_id"), condition=condition, name=f"complaint_of_{relation}")
+
+
+class Complaint(SiteRecord):
+    """What a customer or consumer complained about, which product it was, and what the review found.
+
+    A draft is the back-office's own: it has no number and no other door shows it.
+    """
+
+    ENTITY = Entity.COMPLAINT
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "trace_number_key")
+
+    record_status = models.CharField(
+        "status", max_length=20, choices=RecordStatus.choices, default=RecordStatus.AWAITING_REVIEW, editable=False
+    )
+    date = models.DateTimeField(null=True, blank=True)
+    # What complaints are listed by leads an index below, which the key's own would only double.
+    customer = models.ForeignKey(
+        "customers.Customer", models.PROTECT, null=True, blank=True, related_name="complaints", db_index=False
+    )
+    source = models.ForeignKey(
+        "reference.ComplaintSource", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    source_details = FreeTextField()
+    method = models.ForeignKey(
+        "reference.ComplaintMethod", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    sample_details = FreeTextField()
+    consumer_salutation = models.ForeignKey(
+        "reference.Title", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    consumer_first_name = LineField()
+    consumer_last_name = LineField()
+    consumer_address = FreeTextField()
+    consumer_purchased = FreeTextField("place of purchase")
+    consumer_phone = LineField()
+    consumer_mobile = LineField()
+    consumer_email = models.EmailField("consumer e-mail", max_length=EMAIL, blank=True)
+    product = models.ForeignKey(
+        "reference.Product", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    quantity = models.DecimalField(
+        max_digits=15, decimal_places=4, null=True, blank=True, validators=[MinValueValidator(0)]
+    )
+    manufacture_date = models.DateTimeField(null=True, blank=True)
+    expiration_date = models.DateTimeField(null=True, blank=True)
+    trace_number = LineField()
+    trace_number_key = FoldedField("trace_number")
+    brand = models.ForeignKey(
+        "reference.Brand", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    production_unit = models.ForeignKey(
+        "reference.ProductionUnit", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    nonconformance = models.ForeignKey(
+        "reference.Nonconformance", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    complaint_description = FreeTextField("description")
+    review_report = FreeTextField()
+
+    class Meta:
+        ordering = ("site_sequence_id", "id")
+        constraints = (
+            *site_record_constraints("complaint"),
+            models.CheckConstraint(
+                condition=Q(record_status=RecordStatus.DRAFT, site_sequence_id__isnull=True)
+                | (~Q(record_status=RecordStatus.DRAFT) & Q(site_sequence_id__isnull=False)),
+                name="only_a_draft_complaint_has_no_number",
+            ),
+            models.CheckConstraint(
+                condition=Q(record_status=RecordStatus.DRAFT)
+                | Q(customer__isnull=False, product__isnull=False, nonconformance__isnull=False),
+                name="only_a_draft_complaint_lacks_what_is_required",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("site", "record_status", "site_sequence_id"), name="complaint_by_status"),
+            models.Index(fields=("site", "date", "id"), name="complaint_by_date"),
+            models.Index(fields=("site", "last_modified", "id"), name="complaint_by_last_modified"),
+            models.Index(
+                fields=("site", "trace_number_key"),
+                opclasses=["uuid_ops", "varchar_pattern_ops"],
+                name="complaint_by_trace_number",
+            ),
+            _points_at("customer", always=True),
+            _points_at("product", always=True),
+            _points_at("nonconformance", always=True),
+            _points_at("brand"),
+            _points_at("production_unit"),
+            _points_at("source"),
+            _points_at("method"),
+        )
+        permissions = (
+            ("submit_complaint", "Can submit draft complaints"),
+            ("complete_complaint", "Can complete and reopen complaints, and change completed ones"),
+            ("archive_complaint", "Can archive and restore complaints"),
+        )
+
+    def __str__(self) -> str:
+        number = f"Complaint {self.site_sequence_id}" if self.site_sequence_id is not None else "Draft complaint"
+        return f"{number}: {self.trace_number}" if self.trace_number else number
+
+    @property
+    def is_draft(self) -> bool:
+        """Return whether the complaint has not been submitted yet."""
+        return self.record_status == RecordStatus.DRAFT
+
+    @property
+    def is_completed(self) -> bool:
+        """Return whether the complaint's review is closed."""
+        return self.record_status == RecordStatus.COMPLETED
+
+    def clean(self) -> None:
+        """Check what the state demands and the rules across fields (DECISIONS 1.11, 5)."""
+        faults = {}
+        if not self.is_draft:
+            faults = {
+                name: ValidationError("This field is required.", code="RequiredField")
+                for name in REQUIRED
+                if getattr(self, f"{name}_id") is None
+            }
+        if self.is_completed and not self.review_report.strip():
+            text = "A completed complaint needs a review report."
+            faults["review_report"] = ValidationError(text, code="RequiredField")
+        if self.manufacture_date and self.expiration_date and self.expiration_date < self.manufacture_date:
+            text = "The expiration date lies before the manufacture date."
+            faults["expiration_date"] = ValidationError(text, code="InvalidValue")
+        if faults:
+            raise ValidationError(faults)

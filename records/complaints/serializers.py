@@ -1,0 +1,70 @@
+"""The wire shapes of complaints."""
+
+from records.complaints.models import Complaint
+from records.operations.fields import TextField
+from records.operations.serializers import WireSerializer
+from records.sites.text import REASON
+
+
+class ComplaintSerializer(WireSerializer):
+    """A complaint, exactly as the document lists it; a reason sent on an add is kept in the history."""
+
+    ReasonForChange = TextField(
+        write_only=True,
+        required=False,
+        max_length=REASON,
+        help_text="The reason why the record is being changed. Kept in the history, not part of the record.",
+    )
+
+    class Meta:
+        model = Complaint
+        fields = (
+            "Id",
+            "SiteSequenceId",
+            "RecordStatus",
+            "Date",
+            "CustomerId",
+            "SourceId",
+            "SourceDetails",
+            "MethodId",
+            "SampleDetails",
+            "ConsumerSalutationId",
+            "ConsumerFirstName",
+            "ConsumerLastName",
+            "ConsumerAddress",
+            "ConsumerPurchased",
+            "ConsumerPhone",
+            "ConsumerMobile",
+            "ConsumerEmail",
+            "ProductId",
+            "Quantity",
+            "ManufactureDate",
+            "ExpirationDate",
+            "TraceNumber",
+            "BrandId",
+            "ProductionUnitId",
+            "NonconformanceId",
+            "ComplaintDescription",
+            "ReasonForChange",
+            "ReviewReport",
+            "Created",
+            "CreatedBy",
+            "LastModified",
+            "LastModifiedBy",
+        )
+        required: tuple[str, ...] = ("CustomerId", "ProductId", "NonconformanceId")
+        read_only = ("RecordStatus", "ReviewReport")
+
+
+class ComplaintChangeSerializer(ComplaintSerializer):
+    """The body of an update, which says why the complaint is changed."""
+
+    ReasonForChange = TextField(
+        write_only=True,
+        required=True,
+        max_length=REASON,
+        help_text="The reason why the record is being changed.",
+    )
+
+    class Meta(ComplaintSerializer.Meta):
+        required = (*ComplaintSerializer.Meta.required, "ReasonForChange")

@@ -1,0 +1,54 @@
+"""The complaint endpoint: reads stop here, writes call the actions."""
+
+import uuid
+from typing import Any
+
+from django.db import models
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from records.complaints import actions
+from records.complaints.serializers import ComplaintChangeSerializer, ComplaintSerializer
+from records.operations.lists import ListRules
+from records.operations.viewsets import OperationViewSet
+
+COMPLAINTS = ListRules(search=("trace_number_key", "consumer_last_name", "complaint_description"))
+
+
+class ComplaintViewSet(OperationViewSet):
+    """Complaints of the caller's site; drafts do not exist here."""
+
+    def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
+        """Return the submitted complaints: those that have a number."""
+        return super().records(model).filter(site_sequence_id__isnull=False)  # type: ignore[arg-type]
+
+    def add_complaint_detail(self, request: Request) -> HttpResponse:
+        """Add a complaint, which then awaits its review; without a Date it is dated now."""
+        values = self.body(ComplaintSerializer)
+        reason = values.pop("reason_for_change", "")
+        complaint = self.acting(actions.add_complaint_detail, self.site_id, values, author=self.author, reason=reason)
+        return self.written(complaint.pk, complaint.revision)
+
+    def update_complaint_detail(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Change a complaint; its status stays. A completed one can be changed by Managers only (409 for others)."""
+        values = self.body(ComplaintChangeSerializer)
+        reason = values.pop("reason_for_change")
+        complaint = self.acting(
+            actions.update_complaint_detail,
+            self.site_id,
+            id,
+            values,
+            author=self.author,
+            may_change_completed=self.caller.may("complaints.complete_complaint"),
+            reason=reason,
+            precondition=self.precondition,
+        )
+        return self.written(complaint.pk, complaint.revision)
+
+    def get_complaint(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Read one complaint."""
+        return self.record(ComplaintSerializer, id)
+
+    def get_complaint_list(self, request: Request) -> HttpResponse:
+        """List the site's complaints."""
+        return self.listing(ComplaintSerializer, COMPLAINTS)

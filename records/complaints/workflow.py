@@ -1,0 +1,151 @@
+"""The steps of a complaint's way, each one transaction with its history: draft, submit, complete, reopen (DECISIONS 5).
+
+A step that the complaint's status does not allow raises ValidationError with code InvalidTransition. Who may take a
+step is asked at the door: `complaints.submit_complaint`, `complaints.complete_complaint`.
+"""
+
+import uuid
+
+from django.core.exceptions import ValidationError
+
+from records.complaints.models import Complaint, RecordStatus
+from records.history.trail import Author, now
+from records.sites.reasons import required_reason
+from records.sites.sequences import take_numbers
+from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+
+
+def refuse(text: str) -> ValidationError:
+    """Return the fault of a step that the complaint's status does not allow."""
+    return ValidationError(text, code="InvalidTransition")
+
+
+def add_draft(
+    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddComplaintDraft", reason: str = ""
+) -> Complaint:
+    """Keep a complaint that is not complete yet, without a number. Raises ValidationError."""
+    draft = Complaint(site_id=site_id, record_status=RecordStatus.DRAFT)
+    return add_record(draft, values, author=author, operation=operation, reason=reason, numbered=False)
+
+
+def update_draft(
+    site_id: uuid.UUID,
+    complaint_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "UpdateComplaintDraft",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Complaint:
+    """Change a draft. Raises RecordNotFound, ValidationError, or what the precondition raises."""
+    with changing(
+        Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as complaint:
+        if not complaint.is_draft:
+            raise refuse("This complaint is no draft any more; it has been submitted meanwhile.")
+        apply(complaint, values)
+    return complaint
+
+
+def submit(
+    site_id: uuid.UUID,
+    complaint_id: uuid.UUID,
+    *,
+    author: Author,
+    operation: str = "SubmitComplaint",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Complaint:
+    """Turn a draft into a complaint that awaits its review, with the next number; without a date it is dated now.
+
+    Raises RecordNotFound, or ValidationError naming each required field that is empty.
+    """
+    with changing(
+        Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as complaint:
+        if not complaint.is_draft:
+            raise refuse(f"Only a draft can be submitted; this complaint is {complaint.record_status}.")
+        if complaint.is_archived:
+            raise refuse("This draft is archived; restore it before it is submitted.")
+        complaint.record_status = RecordStatus.AWAITING_REVIEW
+        complaint.date = complaint.date or now()
+        complaint.clean()
+        complaint.site_sequence_id = take_numbers(site_id, Complaint.ENTITY)
+    return complaint
+
+
+def complete(
+    site_id: uuid.UUID,
+    complaint_id: uuid.UUID,
+    *,
+    author: Author,
+    review_report: str | None = None,
+    operation: str = "CompleteComplaint",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Complaint:
+    """Close the review; a report that is given replaces the stored one, and there must be one.
+
+    Raises RecordNotFound, or ValidationError (RequiredField at review_report, or InvalidTransition).
+    """
+    with changing(
+        Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as complaint:
+        if complaint.is_draft:
+            raise refuse("This complaint is a draft; submit it before it is completed.")
+        if complaint.is_completed:
+            raise refuse("This complaint is completed already.")
+        if complaint.is_archived:
+            raise refuse("This complaint is archived; restore it before it is completed.")
+        complaint.record_status = RecordStatus.COMPLETED
+        if review_report is not None:
+            complaint.review_report = review_report
+    return complaint
+
+
+def reopen(
+    site_id: uuid.UUID,
+    complaint_id: uuid.UUID,
+    *,
+    author: Author,
+    reason: str,
+    operation: str = "ReopenComplaint",
+    precondition: Precondition | None = None,
+) -> Complaint:
+    """Take a completed complaint back to its review; the report stays. Needs a reason.
+
+    Raises RecordNotFound, or ValidationError (RequiredField at reason, or InvalidTransition).
+    """
+    why = required_reason(reason)
+    with changing(
+        Complaint, site_id, complaint_id, author=author, operation=operation, reason=why, precondition=precondition
+    ) as complaint:
+        if not complaint.is_completed:
+            raise refuse(f"Only a completed complaint can be reopened; this one is {complaint.record_status}.")
+        if complaint.is_archived:
+            raise refuse("This complaint is archived; restore it before it is reopened.")
+        complaint.record_status = RecordStatus.AWAITING_REVIEW
+    return complaint
+
+
+def archive_complaint(
+    site_id: uuid.UUID,
+    complaint_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> Complaint:
+    """Archive a complaint or restore it, with a reason, in whatever state it is; repeating it changes nothing."""
+    return archive_record(
+        Complaint,
+        site_id,
+        complaint_id,
+        archived=archived,
+        author=author,
+        operation="ArchiveComplaint" if archived else "RestoreComplaint",
+        reason=required_reason(reason),
+        precondition=precondition,
+    )

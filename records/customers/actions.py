@@ -1,0 +1,55 @@
+"""Writes to customers, each one transaction with its history."""
+
+import uuid
+
+from records.customers.models import Customer
+from records.history.trail import Author
+from records.sites.reasons import required_reason
+from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+
+
+def add_customer(
+    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddCustomer", reason: str = ""
+) -> Customer:
+    """Add a customer with its contacts to the site. Raises ValidationError."""
+    return add_record(Customer(site_id=site_id), values, author=author, operation=operation, reason=reason)
+
+
+def update_customer(
+    site_id: uuid.UUID,
+    customer_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "UpdateCustomer",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Customer:
+    """Change a customer. Raises RecordNotFound, ValidationError, or what the precondition raises."""
+    with changing(
+        Customer, site_id, customer_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as customer:
+        apply(customer, values)
+    return customer
+
+
+def archive_customer(
+    site_id: uuid.UUID,
+    customer_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> Customer:
+    """Archive a customer or restore it, with a reason; its complaints keep it, new ones cannot name it."""
+    return archive_record(
+        Customer,
+        site_id,
+        customer_id,
+        archived=archived,
+        author=author,
+        operation="ArchiveCustomer" if archived else "RestoreCustomer",
+        reason=required_reason(reason),
+        precondition=precondition,
+    )

@@ -1,0 +1,57 @@
+"""The wire shapes of customers."""
+
+from records.customers.models import Customer, PartyContact
+from records.operations.serializers import ChildRows, WireSerializer
+
+
+class PartyContactSerializer(WireSerializer):
+    """Somebody to talk to at a customer; carries Id when it is updated."""
+
+    class Meta:
+        model = PartyContact
+        fields = ("Id", "TitleId", "FirstName", "LastName", "Position", "Email", "Phone")
+
+
+class CustomerSerializer(WireSerializer):
+    """A customer, exactly as the document lists it."""
+
+    PartyContacts = ChildRows(PartyContactSerializer)
+
+    class Meta:
+        model = Customer
+        fields = (
+            "Id",
+            "SiteSequenceId",
+            "Name",
+            "Code",
+            "PostalAddressStreet",
+            "PostalAddressCity",
+            "PostalAddressState",
+            "PostalAddressPoBox",
+            "PostalAddressCountryId",
+            "PhysicalAddressStreet",
+            "PhysicalAddressCity",
+            "PhysicalAddressState",
+            "PhysicalAddressPoBox",
+            "PhysicalAddressCountryId",
+            "Telephone",
+            "Fax",
+            "Ddi",
+            "Note",
+            "EntityFolderId",
+            "PartyContacts",
+            "Lng",
+            "Lat",
+            "Created",
+            "CreatedBy",
+            "LastModified",
+            "LastModifiedBy",
+        )
+        required: tuple[str, ...] = ("Name",)
+
+
+class CustomerChangeSerializer(CustomerSerializer):
+    """The body of an update, where an absent Name keeps its value."""
+
+    class Meta(CustomerSerializer.Meta):
+        required = ()

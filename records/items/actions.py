@@ -1,0 +1,55 @@
+"""Writes to items, each one transaction with its history."""
+
+import uuid
+
+from records.history.trail import Author
+from records.items.models import Item
+from records.sites.reasons import required_reason
+from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+
+
+def add_item(
+    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddItem", reason: str = ""
+) -> Item:
+    """Add an item to the site. Raises ValidationError."""
+    return add_record(Item(site_id=site_id), values, author=author, operation=operation, reason=reason)
+
+
+def update_item(
+    site_id: uuid.UUID,
+    item_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "UpdateItem",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Item:
+    """Change an item. Raises RecordNotFound, ValidationError, or what the precondition raises."""
+    with changing(
+        Item, site_id, item_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as item:
+        apply(item, values)
+    return item
+
+
+def archive_item(
+    site_id: uuid.UUID,
+    item_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> Item:
+    """Archive an item or restore it, with a reason; repeating it changes nothing."""
+    return archive_record(
+        Item,
+        site_id,
+        item_id,
+        archived=archived,
+        author=author,
+        operation="ArchiveItem" if archived else "RestoreItem",
+        reason=required_reason(reason),
+        precondition=precondition,
+    )

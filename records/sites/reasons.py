@@ -1,0 +1,18 @@
+"""The reason that a change of state needs (DECISIONS 5)."""
+
+from django.core.exceptions import ValidationError
+
+from records.sites.text import REASON, normalise
+
+
+def required_reason(reason: str) -> str:
+    """Return the reason as it is kept; raises ValidationError, under `reason`, where it is blank or too long."""
+    try:
+        text = normalise(reason).strip()
+        if not text:
+            raise ValidationError("Say why.", code="RequiredField")
+        if len(text) > REASON:
+            raise ValidationError(f"At most {REASON} characters are allowed.", code="ValueTooLong")
+    except ValidationError as fault:
+        raise ValidationError({"reason": fault}) from fault
+    return text

@@ -1,0 +1,98 @@
+"""AddItem, GetItem, GetItemList, UpdateItem and archiving."""
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from records.history.models import Change
+from records.items import actions
+from records.items.models import Item
+from records.sites.models import Entity
+from tests import make
+from tests.make_items import make_item
+
+ADD = "/item/AddItem"
+GET = "/item/GetItem/"
+LIST = "/item/GetItemList"
+UPDATE = "/item/UpdateItem/"
+
+
+def test_an_added_item_reads_back_whole(api: Any) -> None:
+    body = {
+        "Name": "Metal detector",
+        "Code": "MD-2",
+        "SerialNumber": "SN 00042",
+        "Location": "Packing line 2",
+        "Notes": "Calibrate weekly.\nSee the log.",
+        "EntityFolderId": str(make.make_folder(api.key.site, Entity.ITEM).pk),
+    }
+    answer = api.post(ADD, body)
+    assert answer.status_code == 200, answer.content
+    key = answer.json()["Id"]
+    assert answer.json() == {"Error": "", "Message": "Success.", "Id": key}
+    shape = api.get(GET + key).json()
+    user = str(api.key.user.pk)
+    assert shape == {
+        **body,
+        "Id": key,
+        "SiteSequenceId": 1,
+        "Created": shape["Created"],
+        "CreatedBy": user,
+        "LastModified": shape["Created"],
+        "LastModifiedBy": user,
+    }
+    assert Change.objects.get(record_id=key).operation == "AddItem"
+
+
+def test_a_name_is_needed_on_an_add_and_cannot_be_cleared(api: Any) -> None:
+    for body in ({"Code": "x"}, {"Name": None}, {"Name": "  "}):
+        answer = api.post(ADD, body)
+        assert [(one["Field"], one["Code"]) for one in answer.json()["Fields"]] == [("Name", "RequiredField")]
+    key = api.post(ADD, {"Name": "Scale"}).json()["Id"]
+    for empty in (None, "", "\t"):
+        answer = api.put(UPDATE + key, {"Name": empty})
+        assert answer.status_code == 400
+        assert [(one["Field"], one["Code"]) for one in answer.json()["Fields"]] == [("Name", "RequiredField")]
+    assert Item.objects.get(pk=key).name == "Scale"
+
+
+def test_an_update_keeps_what_it_does_not_name(api: Any) -> None:
+    key = api.post(ADD, {"Name": "Scale", "Code": "S1", "Notes": "a\r\nb"}).json()["Id"]
+    before = api.get(GET + key).json()
+    assert before["Notes"] == "a\nb"
+    assert api.put(UPDATE + key, {"Location": "Store", "Code": None}).status_code == 200
+    after = api.get(GET + key).json()
+    assert after == {**before, "Location": "Store", "Code": "", "LastModified": after["LastModified"]}
+    assert api.put(UPDATE + key, after).status_code == 200
+    assert Change.objects.filter(record_id=key).count() == 2
+
+
+def test_lists_find_by_code_serial_number_and_place(api: Any) -> None:
+    site = api.key.site
+    make_item(site, name="Scale", code="S1", serial_number="SN-1", location="Store")
+    make_item(site, name="Oven", code="O1", serial_number="SN-2", location="STORE")
+
+    def found(**query: Any) -> list[int]:
+        return [row["SiteSequenceId"] for row in api.get(LIST, query).json()]
+
+    assert found(code="s1") == [1]
+    assert found(serialNumber="sn-2,SN-1") == [1, 2]
+    assert found(location="store") == [1, 2]
+    assert found(location="stor") == []
+    assert found(search="ove") == [2]
+    assert found(sort="name") == [2, 1]
+
+
+def test_archiving_an_item_needs_a_reason_and_can_be_undone(api: Any) -> None:
+    site = api.key.site
+    item = make_item(site)
+    with pytest.raises(ValidationError):
+        actions.archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason=" ")
+    actions.archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason="Scrapped")
+    assert api.get(LIST).json() == []
+    assert api.get(f"{GET}{item.pk}").status_code == 200
+    actions.archive_item(site.pk, item.pk, archived=False, author=make.SYSTEM, reason="Found again")
+    assert len(api.get(LIST).json()) == 1
+    changes = Change.objects.filter(record_id=item.pk).order_by("number")
+    assert [change.reason for change in changes] == ["", "Scrapped", "Found again"]
