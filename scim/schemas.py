@@ -26,6 +26,8 @@ from scim2_models import (
 from scim2_models import Group as CoreGroup
 from scim2_models import User as CoreUser
 
+from records.accounts.employee_facts import folded
+
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
@@ -35,11 +37,6 @@ LIST_RESPONSE = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 SEARCH_REQUEST = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
 PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
-
-
-def folded(text: str) -> str:
-    """Return the form under which text is the same without regard to case, alike in Python and in the database."""
-    return normalize("NFC", normalize("NFC", text).replace("İ", "i").lower()).replace("ς", "σ")  # noqa: RUF001 (the letter is meant)
 
 
 def comparison_key(binding: AttributeBinding | Any, value: str) -> str:

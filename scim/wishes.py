@@ -8,7 +8,8 @@ from typing import Any
 
 from scim2_models import InvalidValueException
 
-from records.accounts.provisioning import AccountWish, EmailWish, Key
+from records.accounts.employee_facts import Key, address_entry, mobile_entry, phone_entry
+from records.accounts.provisioning import AccountWish, EmailWish
 from records.employees.provisioning import PersonWish
 from scim.callers import Caller
 from scim.documents import Document, display_of, formatted_name, profile_url
@@ -171,7 +172,7 @@ def _enterprise(
     now = after.get(ENTERPRISE, {})
     wish.code = now.get("employeeNumber", "") if before is None else _changed(now, then, "employeeNumber")
     rest = {name: value for name, value in now.items() if name not in ("employeeNumber", "manager")}
-    value, past = _manager(now), _manager(then)
+    value, past = _manager(now, then), _manager(then)
     known = "$ref" in then.get("manager", {})
     if value == past and (known or not value):
         wish.keeps_manager = True
@@ -186,9 +187,13 @@ def _enterprise(
         kept[ENTERPRISE] = rest
 
 
-def _manager(enterprise: Document) -> str:
-    manager = enterprise.get("manager") or {}
-    return str(manager.get("value") or str(manager.get("$ref") or "").rstrip("/").rpartition("/")[2])
+def _manager(enterprise: Document, then: Document | None = None) -> str:
+    """Return the manager's id: the value, or what `$ref` ends in where only that was sent or changed."""
+    manager, past = enterprise.get("manager") or {}, (then or {}).get("manager") or {}
+    value, reference = manager.get("value"), manager.get("$ref")
+    if reference and (value is None or (value == past.get("value") and reference != past.get("$ref"))):
+        return str(reference).rstrip("/").rpartition("/")[2]
+    return str(value or "")
 
 
 def _id(value: str) -> uuid.UUID | None:
@@ -207,25 +212,18 @@ def _contacts(wish: PersonWish, after: Document, before: Document | None) -> Non
 
 
 def phone_of(document: Document) -> str:
-    """Return the telephone number: of type work, else the first that is no mobile, fax or pager."""
-    entries = [entry for entry in document.get("phoneNumbers", []) if entry.get("value")]
-    plain = [entry for entry in entries if str(entry.get("type", "")).lower() not in ("mobile", "fax", "pager")]
-    work = next((entry for entry in plain if str(entry.get("type", "")).lower() == "work"), None)
-    return str((work or (plain[0] if plain else {})).get("value", ""))
+    """Return the telephone number of a document."""
+    return str((phone_entry(document.get("phoneNumbers", [])) or {}).get("value", ""))
 
 
 def mobile_of(document: Document) -> str:
-    """Return the first number of type mobile."""
-    entries = document.get("phoneNumbers", [])
-    return str(next((e["value"] for e in entries if e.get("value") and str(e.get("type", "")).lower() == "mobile"), ""))
+    """Return the mobile number of a document."""
+    return str((mobile_entry(document.get("phoneNumbers", [])) or {}).get("value", ""))
 
 
 def address_of(document: Document) -> str:
-    """Return the primary, else the work, else the first address, as lines."""
-    entries = document.get("addresses", [])
-    chosen = next((entry for entry in entries if entry.get("primary")), None)
-    chosen = chosen or next((entry for entry in entries if str(entry.get("type", "")).lower() == "work"), None)
-    entry: Document = chosen or (entries[0] if entries else {})
+    """Return the address of a document, as lines."""
+    entry = address_entry(document.get("addresses", [])) or {}
     if entry.get("formatted"):
         return str(entry["formatted"])
     town = " ".join(str(entry[part]) for part in ("postalCode", "locality") if entry.get(part))

@@ -10,8 +10,8 @@ from django.core.validators import validate_email
 from django.db.models import F
 
 from records.accounts.actions import editing, end_credentials
-from records.accounts.models import DefaultRole, Directory, ExternalId, RoleMembership, User, UserAttribute, UserEmail
-from records.accounts.models.attributes import START
+from records.accounts.employee_facts import Key, replace_keys
+from records.accounts.models import DefaultRole, Directory, ExternalId, RoleMembership, User, UserEmail
 from records.accounts.roles_held import holds_default_role
 from records.history.snapshots import FieldChange, differences, snapshot
 from records.history.trail import Author, now, recording
@@ -32,16 +32,6 @@ class EmailWish:
     primary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One part of a kept attribute, under the key by which filters find it."""
-
-    attribute: str
-    idx: int
-    part: str
-    key: str
-
-
 @dataclass(slots=True)
 class AccountWish:
     """The whole state that an account is to have; `attributes` is what no column holds, `keys` the same for filters."""
@@ -59,7 +49,7 @@ class AccountWish:
     password: str | None = None
     emails: Sequence[EmailWish] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
-    keys: Sequence[Key] = ()
+    keys: tuple[Key, ...] = ()
 
     @property
     def email(self) -> str:
@@ -97,7 +87,7 @@ def add_account(key: uuid.UUID, wish: AccountWish, directory: Directory, *, auth
         user.clean_fields(exclude=["password", "home_site", "directory"])
         user.save(force_insert=True)
         _replace_emails(user, wish.emails)
-        _replace_keys(user, wish.keys)
+        replace_keys(user, None, wish.keys)
         set_external_id(user, directory, wish.external_id)
         changed = differences(user, {}, snapshot(user))
         if wish.external_id:
@@ -125,7 +115,7 @@ def change_account(user: User, wish: AccountWish, directory: Directory, *, autho
             locked.directory = directory
             if locked.directory_attributes != wish.attributes:
                 locked.directory_attributes = wish.attributes
-                _replace_keys(locked, wish.keys)
+                replace_keys(locked, None, wish.keys)
             _replace_emails(locked, wish.emails)
             if wish.password:
                 locked.set_password(wish.password)
@@ -240,15 +230,3 @@ def _replace_emails(user: User, wished: Iterable[EmailWish]) -> None:
         raise ValidationError({"emails": [ValidationError(text, code="InvalidValue") for text in faults]})
     if len(stored) > len(wanted):
         UserEmail.objects.filter(pk__in=[row.pk for row in stored[len(wanted) :]]).delete()
-
-
-def _replace_keys(user: User, keys: Iterable[Key]) -> None:
-    UserAttribute.objects.filter(user=user).delete()
-    UserAttribute.objects.bulk_create(
-        [
-            UserAttribute(
-                user=user, attribute=key.attribute, idx=key.idx, part=key.part, key=key.key, start=key.key[:START]
-            )
-            for key in keys
-        ]
-    )

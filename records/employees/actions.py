@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import F
 
 from records.accounts import access
+from records.accounts.employee_facts import EmployeeFacts, follow_employee
 from records.employees.models import Employee, JobDescription
 from records.history.trail import Author, recording
 from records.sites.models import Site
@@ -21,7 +22,10 @@ def add_employee(
     employee = Employee(site_id=site_id) if key is None else Employee(id=key, site_id=site_id)
     with recording():
         check_reporting_to(employee, site_id, values)
-        return add_record(employee, values, author=author, operation=operation, skip=["reporting_to", "user"])
+        added = add_record(employee, values, author=author, operation=operation, skip=["reporting_to", "user"])
+        if added.user_id is not None:
+            follow_employee(added.user_id, EmployeeFacts(), facts_of(added))
+        return added
 
 
 def update_employee(
@@ -35,19 +39,36 @@ def update_employee(
     precondition: Precondition | None = None,
 ) -> Employee:
     """Change an employee. Raises RecordNotFound, ValidationError, or what the precondition raises."""
-    with changing(
-        Employee,
-        site_id,
-        employee_id,
-        author=author,
-        operation=operation,
-        reason=reason,
-        precondition=precondition,
-        skip=["reporting_to", "user"],
-    ) as employee:
-        check_reporting_to(employee, site_id, values)
-        apply(employee, values)
+    with recording():
+        with changing(
+            Employee,
+            site_id,
+            employee_id,
+            author=author,
+            operation=operation,
+            reason=reason,
+            precondition=precondition,
+            skip=["reporting_to", "user"],
+        ) as employee:
+            before, revision = facts_of(employee), employee.revision
+            check_reporting_to(employee, site_id, values)
+            apply(employee, values)
+        if employee.user_id is not None and employee.revision != revision:
+            follow_employee(employee.user_id, before, facts_of(employee))
     return employee
+
+
+def facts_of(employee: Employee) -> EmployeeFacts:
+    """Return what the employee's account repeats of it."""
+    return EmployeeFacts(
+        given_name=employee.first_name,
+        family_name=employee.last_name,
+        title=employee.title.name if employee.title else "",
+        email=employee.email_address,
+        phone=employee.phone,
+        mobile=employee.mobile,
+        address=employee.address,
+    )
 
 
 def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -> None:

@@ -22,7 +22,7 @@ class Employee(SiteRecord):
     )
     title = models.ForeignKey("reference.Title", models.PROTECT, null=True, blank=True, related_name="+")
     first_name = LineField(blank=False)
-    last_name = LineField(blank=False)
+    last_name = LineField()
     code = LineField("employee code")
     nature_of_employment = models.ForeignKey("reference.NatureOfEmployment", models.PROTECT, related_name="+")
     position = LineField(blank=False)

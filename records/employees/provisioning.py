@@ -1,20 +1,21 @@
 """Persons as a directory sees them: an account and an employee of one Id, made, changed and removed together."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.apps import apps
 from django.core.exceptions import ValidationError
 
 from records.accounts import provisioning as accounts
+from records.accounts.employee_facts import follow_employee
 from records.accounts.models import Directory, User
 from records.accounts.provisioning import AccountWish, NotAllowedError
-from records.employees.actions import add_employee, check_reporting_to
+from records.employees.actions import check_reporting_to, facts_of
 from records.employees.models import Employee
 from records.history.trail import Author, recording
 from records.sites.models import Entity, EntityFolder
-from records.sites.writing import Values, apply, changing
+from records.sites.writing import Values, add_record, apply, changing
 
 
 @dataclass(slots=True)
@@ -45,12 +46,17 @@ def add_person(wish: PersonWish, directory: Directory, *, author: Author) -> Use
         employee = _matching_employee(wish, directory)
         if employee is not None:
             user = accounts.add_account(employee.pk, wish.account, directory, author=author)
-            _write_employee(employee.pk, employee.site_id, {**_values(wish, employee.site_id), "user": user}, author)
+            values = {**_values(wish, employee.site_id), "user": user}
+            written = _write_employee(employee.pk, employee.site_id, values, author)
+            facts = facts_of(written)
+            wished = replace(facts, phone=wish.phone or "", mobile=wish.mobile or "", address=wish.address or "")
+            follow_employee(user.pk, wished, facts)
             return user
         user = accounts.add_account(uuid.uuid4(), wish.account, directory, author=author)
         values = {**_defaults(), **_values(wish, directory.home_site_id), "user": user}
-        _drop_invalid_superior(Employee(id=user.pk, site_id=directory.home_site_id), values)
-        add_employee(directory.home_site_id, values, author=author, key=user.pk)
+        employee = Employee(id=user.pk, site_id=directory.home_site_id)
+        _drop_invalid_superior(employee, values)
+        add_record(employee, values, author=author, operation="AddUser", skip=["reporting_to", "user"])
     return user
 
 

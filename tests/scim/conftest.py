@@ -14,6 +14,17 @@ from tests.scim import people
 MOUNTS = ("/scim", "/prodscim")
 
 
+def assert_error(response: Any, status: int, scim_type: str | None = None) -> None:
+    """Check that an answer is the RFC 7644 error body of this status."""
+    assert response.status_code == status, response.content
+    assert response["Content-Type"] == "application/scim+json"
+    body = response.json()
+    assert body["schemas"] == [people.ERROR]
+    assert body["status"] == str(status)
+    assert body["detail"]
+    assert body.get("scimType") == scim_type, body
+
+
 class Scim:
     """A client with a provisioning token, on one mount."""
 
@@ -48,6 +59,22 @@ class Scim:
         """Send a PATCH with the operations."""
         body = {"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": list(operations)}
         return self.send("PATCH", path, body, **headers)
+
+    def apply(self, path: str, *operations: dict[str, Any], **headers: str) -> Any:
+        """Send a PATCH where there is one; on the mount without it see the refusal, then go by the other."""
+        if self.mount == "/scim":
+            return self.patch(path, *operations, **headers)
+        refused = self.patch(path, *operations, **headers)
+        assert refused.status_code == 405, refused.content
+        assert "PATCH" not in refused["Allow"]
+        assert_error(refused, 405)
+        return Scim(self.secret, "/scim").patch(path, *operations, **headers)
+
+    def user(self, key: str) -> dict[str, Any]:
+        """Return a user."""
+        response = self.get(f"/Users/{key}")
+        assert response.status_code == 200, response.content
+        return response.json()
 
     def delete(self, path: str, **headers: str) -> Any:
         """Send a DELETE."""

@@ -1,0 +1,166 @@
+"""What an account repeats of its employee, so that sign-in, mails and directories see the same person."""
+
+import unicodedata
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F
+
+from records.accounts.models import User, UserAttribute, UserEmail
+from records.accounts.models.attributes import START
+from records.history.trail import now
+from records.sites.text import fold
+
+
+@dataclass(frozen=True, slots=True)
+class EmployeeFacts:
+    """The facts of an employee that the account repeats."""
+
+    given_name: str = ""
+    family_name: str = ""
+    title: str = ""
+    email: str = ""
+    phone: str = ""
+    mobile: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One part of a kept attribute, under the key by which filters find it."""
+
+    attribute: str
+    idx: int
+    part: str
+    key: str
+
+
+def folded(text: str) -> str:
+    """Return the form under which kept text is the same without regard to case, alike in every database."""
+    lower = unicodedata.normalize("NFC", text).replace("İ", "i").lower()
+    return unicodedata.normalize("NFC", lower).replace("ς", "σ")  # noqa: RUF001 (the letter is meant)
+
+
+def follow_employee(user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFacts) -> None:
+    """Repeat on the account what changed of its employee, in the employee's transaction; the trail has it there.
+
+    Moves the account's revision on in any case: directories read both as one. Locks the account's row.
+    """
+    user = User.objects.select_for_update(of=("self",)).get(pk=user_id)
+    user.given_name, user.family_name = after.given_name, after.family_name
+    if after.title != before.title:
+        user.honorific_prefix = after.title
+    if after.email != before.email:
+        _set_primary_email(user, after.email)
+        user.email = after.email
+    _set_contacts(user, before, after)
+    user.revision = F("revision") + 1
+    user.last_modified = now()
+    user.save(
+        update_fields=[
+            "given_name",
+            "family_name",
+            "honorific_prefix",
+            "email",
+            "directory_attributes",
+            "revision",
+            "last_modified",
+        ]
+    )
+
+
+def _set_primary_email(user: User, value: str) -> None:
+    rows = UserEmail.objects.filter(user=user).order_by("-primary", "idx", "pk")
+    row = rows.first()
+    if not value:
+        if row is not None:
+            row.delete()
+        return
+    if row is None:
+        row = UserEmail(user=user, type="work")
+    row.value, row.value_key, row.primary = value, fold(value), True
+    row.save()
+
+
+def _set_contacts(user: User, before: EmployeeFacts, after: EmployeeFacts) -> None:
+    kept = dict(user.directory_attributes)
+    numbers = [dict(entry) for entry in kept.get("phoneNumbers", [])]
+    if after.phone != before.phone:
+        _set_value(numbers, phone_entry(numbers), "value", after.phone, "work")
+    if after.mobile != before.mobile:
+        _set_value(numbers, mobile_entry(numbers), "value", after.mobile, "mobile")
+    addresses = [dict(entry) for entry in kept.get("addresses", [])]
+    if after.address != before.address:
+        chosen = address_entry(addresses)
+        if chosen is not None:
+            for part in ("streetAddress", "locality", "region", "postalCode", "country"):
+                chosen.pop(part, None)
+        _set_value(addresses, chosen, "formatted", after.address, "work")
+    for name, entries in (("phoneNumbers", numbers), ("addresses", addresses)):
+        if entries != kept.get(name, []):
+            kept.pop(name, None)
+            if entries:
+                kept[name] = entries
+            replace_keys(user, [name], keys_of(name, entries))
+    user.directory_attributes = kept
+
+
+def _set_value(entries: list[dict[str, Any]], entry: dict[str, Any] | None, part: str, value: str, kind: str) -> None:
+    if not value:
+        if entry is not None:
+            entries.remove(entry)
+    elif entry is None:
+        entries.append({part: value, "type": kind})
+    else:
+        entry[part] = value
+
+
+def phone_entry(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the entry that carries the telephone number: of type work, else the first no mobile, fax or pager."""
+    plain = [entry for entry in entries if entry.get("value") and _kind(entry) not in ("mobile", "fax", "pager")]
+    work = next((entry for entry in plain if _kind(entry) == "work"), None)
+    return work or (plain[0] if plain else None)
+
+
+def mobile_entry(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the entry that carries the mobile number: the first of that type."""
+    return next((entry for entry in entries if entry.get("value") and _kind(entry) == "mobile"), None)
+
+
+def address_entry(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the entry that carries the address: the primary, else the work, else the first one."""
+    primary = next((entry for entry in entries if entry.get("primary")), None)
+    work = next((entry for entry in entries if _kind(entry) == "work"), None)
+    return primary or work or (entries[0] if entries else None)
+
+
+def _kind(entry: dict[str, Any]) -> str:
+    return str(entry.get("type", "")).lower()
+
+
+def keys_of(attribute: str, value: Any) -> Iterator[Key]:
+    """Yield one key for each part of a kept attribute's value: a text, an object, or a list of either."""
+    for idx, entry in enumerate(value if isinstance(value, list) else [value]):
+        parts = entry.items() if isinstance(entry, dict) else (("", entry),)
+        for part, inner in parts:
+            if inner not in (None, ""):
+                key = ("true" if inner else "false") if isinstance(inner, bool) else folded(str(inner))
+                yield Key(attribute.lower(), idx, part.lower(), key)
+
+
+def replace_keys(user: User, attributes: list[str] | None, keys: Iterator[Key] | tuple[Key, ...] | list[Key]) -> None:
+    """Make these the account's keys, of the named attributes alone or of all."""
+    rows = UserAttribute.objects.filter(user=user)
+    if attributes is not None:
+        rows = rows.filter(attribute__in=[name.lower() for name in attributes])
+    rows.delete()
+    UserAttribute.objects.bulk_create(
+        [
+            UserAttribute(
+                user=user, attribute=key.attribute, idx=key.idx, part=key.part, key=key.key, start=key.key[:START]
+            )
+            for key in keys
+        ]
+    )
