@@ -131,7 +131,7 @@ class OperationSchema(AutoSchema):
         if row.takes_id and row.route is None:
             found.append(
                 OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="Id of the record.")
-            )  # type: ignore[arg-type]
+            )
         if row.method == "POST":
             text = "1 to 255 characters; a repeat within 24 hours answers what the first did and writes nothing."
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))

@@ -116,7 +116,7 @@ def _missing(value: Any) -> bool:
 
 def source_of(name: str, field: Any) -> str:
     """Return the model's name for a field: its declared source, else the snake form of its wire name."""
-    declared = getattr(field, "source_name", "")
+    declared = field.source_name
     if declared:
         return str(declared)
     found = snake(name)
@@ -127,9 +127,9 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
     """An array of objects kept as child rows; entries carry Id when they are updated (DECISIONS 1.5)."""
 
     def __init__(self, serializer_class: type[WireSerializer], source_name: str = "", **kwargs: Any) -> None:
-        self.serializer_class, self.source_name = serializer_class, source_name
+        self.serializer_class = serializer_class
         kwargs.setdefault("required", None if kwargs.get("read_only") else False)
-        super().__init__(**kwargs)
+        super().__init__(source_name=source_name, **kwargs)
 
     @property
     def empty(self) -> list[Any]:
@@ -180,9 +180,9 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
     """An array of `{Id}` objects kept as a many-to-many list; an Id that stands twice counts once."""
 
     def __init__(self, model: type[models.Model] | None = None, source_name: str = "", **kwargs: Any) -> None:
-        self.model, self.source_name = model, source_name
+        self.model = model
         kwargs.setdefault("required", None if kwargs.get("read_only") else False)
-        super().__init__(**kwargs)
+        super().__init__(source_name=source_name, **kwargs)
 
     @property
     def empty(self) -> list[Any]:

@@ -42,10 +42,11 @@ def check_references(
             continue
         if getattr(record, field.attname) is None:
             continue
+        target: models.Model | None
         if name == "entity_folder":
             target = hold_folder(getattr(record, field.attname))
         else:
-            target: Any = getattr(record, name) if field.is_cached(record) else _load(field, getattr(record, field.attname))
+            target = getattr(record, name) if field.is_cached(record) else _load(field, getattr(record, field.attname))
         fault = reference_fault(target, field.related_model, site_id)
         if not fault and name == "entity_folder" and target is not None:
             entity = getattr(record, "ENTITY", None)

@@ -1,0 +1,1 @@
+"""Cost measurements, run by hand on PostgreSQL: `make bench`; each prints medians and ratios as measured."""
