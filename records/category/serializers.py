@@ -15,7 +15,7 @@ from records.operations.rows_in_json import Convert, JsonRows
 from records.operations.serializers import ChildRows, WireSerializer
 from records.reference.models import Rating, RatingResponse, ReferenceEntry, ScoreBand
 from records.sites.models import EntityFolder, Site
-from records.sites.text import LineField
+from records.sites.text import NAME, LineField
 
 
 def _line(text: str) -> Value:
@@ -74,8 +74,8 @@ class EntrySerializer(WireSerializer):
     """One row of a list: what to point at, and what people call it."""
 
     Id = wire.IdField(read_only=True, allow_null=False)
-    Name = wire.TextField(read_only=True)
-    Code = wire.TextField(read_only=True)
+    Name = wire.TextField(read_only=True, max_length=NAME)
+    Code = wire.TextField(read_only=True, max_length=NAME)
     Idx = wire.IntegerField(read_only=True, allow_null=False, help_text="Its place in the list, where it has one.")
     IsArchived = wire.BooleanField(read_only=True)
 

@@ -88,3 +88,8 @@ class FoldedWithin(Contains):
     def get_rhs_op(self, connection: Any, rhs: str) -> str:
         """Return the comparison as `contains` writes it."""
         return connection.operators["contains"] % rhs
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_extra: Any) -> tuple[str, list[Any]]:
+        """Return a plain search of the text: SQLite's LIKE would fold once more, letter by letter."""
+        column, params = self.process_lhs(compiler, connection)
+        return f"INSTR({column}, %s) > 0", [*params, self.rhs]

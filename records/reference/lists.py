@@ -46,6 +46,5 @@ def starting_with(rows: models.QuerySet[Any, Any], text: str) -> models.QuerySet
     rows, key = rows.filter(is_archived=False), fold(text)
     if not key:
         return rows
-    # The index over codes leaves empty ones out; saying so lets the database see that it may use it.
-    code = models.Q(code_key__startswith=key) & ~models.Q(code_key="")
-    return rows.filter(models.Q(name_key__startswith=key) | code).order_by("name_key", "code_key", "id")
+    begins = models.Q(name_key__startswith=key) | models.Q(code_key__startswith=key)
+    return rows.filter(begins).order_by("name_key", "code_key", "id")

@@ -87,8 +87,12 @@ class SiteEntry(ReferenceEntry):
         constraints = _once("site")
         indexes = (
             models.Index(fields=("site", "idx", "name", "id"), name="%(class)s_order"),
-            models.Index(fields=("site", "name", "id"), name="%(class)s_by_name"),
-            models.Index(fields=("site", "code", "id"), name="%(class)s_by_code"),
+            models.Index(
+                fields=("site", "name", "id"), condition=models.Q(is_archived=False), name="%(class)s_by_name"
+            ),
+            models.Index(
+                fields=("site", "code_key"), opclasses=("uuid_ops", "varchar_pattern_ops"), name="%(class)s_by_code"
+            ),
         )
 
 
