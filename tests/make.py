@@ -3,11 +3,12 @@
 import itertools
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.models import Permission
 from django.db import connection
 
 from records.accounts import actions as account_actions
@@ -16,7 +17,7 @@ from records.accounts.models import DefaultRole, Role, User
 from records.employees import actions as employee_actions
 from records.employees.models import Employee, JobDescription
 from records.history.trail import Author, Channel
-from records.reference.models import NatureOfEmployment
+from records.reference.models import EducationResult, NatureOfEmployment
 from records.sites.models import Entity, EntityFolder, Site
 
 SYSTEM = Author(None, "Test", Channel.SYSTEM)
@@ -42,6 +43,18 @@ def make_user(user_name: str = "", *, site: Site | None = None, role: DefaultRol
 def give_role(user: User, site: Site, role: DefaultRole) -> None:
     """Make the user a member of the site's default role."""
     account_actions.set_members(Role.objects.get(site=site, default_role=role), add=[user], author=SYSTEM)
+
+
+def make_role(site: Site, permissions: Iterable[str], members: Sequence[User] = (), name: str = "") -> Role:
+    """Make a role of the site with the permissions (as `app.codename`) and members."""
+    chosen = [
+        Permission.objects.get(content_type__app_label=app, codename=codename)
+        for app, codename in (permission.split(".") for permission in permissions)
+    ]
+    role = Role(site=site, name=name or f"Role {next(_counter)}")
+    account_actions.add_role(role, permissions=chosen, author=SYSTEM)
+    account_actions.set_members(role, add=members, author=SYSTEM)
+    return role
 
 
 @dataclass
@@ -78,6 +91,11 @@ def make_folder(site: Site, entity: Entity = Entity.EMPLOYEE, name: str = "", **
 def nature(name: str = "Employee") -> NatureOfEmployment:
     """Return the nature of employment of that name."""
     return NatureOfEmployment.objects.get(name=name)
+
+
+def education_result() -> EducationResult:
+    """Return one of the results of a course or training."""
+    return EducationResult.objects.order_by("idx", "name").first() or EducationResult.objects.create(name="Passed")
 
 
 def employee_body(**fields: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The back-office room and its admin site."""
 
 from django.apps import AppConfig
-from django.contrib.admin.apps import SimpleAdminConfig
+from django.contrib.admin.apps import AdminConfig
 
 
 class BackofficeConfig(AppConfig):
@@ -11,8 +11,15 @@ class BackofficeConfig(AppConfig):
     label = "backoffice"
     verbose_name = "Back-office"
 
+    def ready(self) -> None:
+        """Say who may read the history (case R63)."""
+        from records.accounts.default_roles import register
+        from records.accounts.models import DefaultRole
 
-class LarderAdminConfig(SimpleAdminConfig):
-    """Django's admin with our own site."""
+        register("history.view_change", DefaultRole.MANAGER)
+
+
+class LarderAdminConfig(AdminConfig):
+    """Django's admin with our own site; finds each room's admin.py."""
 
     default_site = "records.backoffice.site.BackofficeSite"

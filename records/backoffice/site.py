@@ -1,6 +1,18 @@
-"""The back-office's admin site."""
+"""The back-office's admin site: who may come in, the site switcher, and where references are looked up."""
+
+from typing import Any
 
 from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from records.accounts.models import User
+from records.backoffice.acting import choose_site, current_site, sites_of
+from records.backoffice.choosing import choose
+from records.backoffice.moments import NOTHING
 
 
 class BackofficeSite(AdminSite):
@@ -9,3 +21,32 @@ class BackofficeSite(AdminSite):
     site_title = "Larder"
     site_header = "Larder"
     index_title = "Start"
+    site_url = None
+    empty_value_display = NOTHING
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Return whether the user may come in: active people, no service accounts."""
+        return isinstance(request.user, User) and request.user.is_staff and request.user.removed is None
+
+    def get_urls(self) -> list[Any]:
+        """Return Django's addresses with ours before them."""
+        return [
+            path("choose/", self.admin_view(lambda request: choose(request, self)), name="choose"),
+            path("site/", self.admin_view(require_POST(self.switch_site)), name="switch-site"),
+            *super().get_urls(),
+        ]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what every page shows: the site that the user looks at, and those to switch to."""
+        context: dict[str, Any] = super().each_context(request)
+        if context.get("has_permission"):
+            context["current_site"] = current_site(request)
+            context["user_sites"] = sites_of(request)
+        return context
+
+    def switch_site(self, request: HttpRequest) -> HttpResponse:
+        """Show another site's records from now on, and go back to where the user was, or to the start page."""
+        choose_site(request, request.POST.get("site", ""))
+        after = request.POST.get("next", "")
+        safe = url_has_allowed_host_and_scheme(after, {request.get_host()}, require_https=request.is_secure())
+        return redirect(after if safe and after.startswith("/") else "admin:index")

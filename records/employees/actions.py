@@ -7,12 +7,14 @@ from django.core.exceptions import ValidationError
 from django.db.models import F
 
 from records.accounts import access
+from records.accounts.actions import end_access
 from records.accounts.employee_facts import EmployeeFacts, follow_employee
+from records.accounts.models import User
 from records.employees.models import Employee, JobDescription
 from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.references import UNKNOWN
-from records.sites.writing import Precondition, Values, add_record, apply, changing
+from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
 
 
 def add_employee(
@@ -69,6 +71,30 @@ def facts_of(employee: Employee) -> EmployeeFacts:
         mobile=employee.mobile,
         address=employee.address,
     )
+
+
+def archive_employee(
+    site_id: uuid.UUID,
+    employee_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    reason: str,
+    operation: str = "",
+) -> Employee:
+    """Archive or restore an employee, with a reason. Raises RecordNotFound.
+
+    Archiving ends the account's access in the same transaction; restoring does not bring it back (DECISIONS 5).
+    """
+    name = operation or ("ArchiveEmployee" if archived else "RestoreEmployee")
+    with recording():
+        employee = archive_record(
+            Employee, site_id, employee_id, archived=archived, author=author, operation=name, reason=reason
+        )
+        if archived and employee.user_id is not None:
+            account = User.objects.get(pk=employee.user_id)
+            end_access(account, author=author, reason=reason)
+    return employee
 
 
 def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -> None:

@@ -1,0 +1,175 @@
+"""Two people edit one record: the second sees who changed what, keeps the own input, and loses nothing (case R57)."""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django import forms
+from django.core.exceptions import FieldDoesNotExist
+from django.db import models
+from django.http import QueryDict
+
+from records.backoffice.forms import RecordFormSet
+from records.history.models import Change
+
+
+class StaleError(Exception):
+    """Raised under the record's lock when it is no longer what the editor saw."""
+
+
+@dataclass(slots=True)
+class Conflict:
+    """What happened to a record since the editor opened it, newest last, and which fields both have changed."""
+
+    changes: list[Change]
+    both: list[str] = field(default_factory=list)
+
+
+def last_change(record_id: uuid.UUID) -> str:
+    """Return the id of the record's newest change, or an empty text; one query."""
+    newest = Change.objects.filter(record_id=record_id).order_by("-at", "-number").values_list("pk", flat=True).first()
+    return str(newest or "")
+
+
+def refuse_when_stale(record_id: uuid.UUID, seen: str) -> None:
+    """Raise StaleError when the record was changed since the change that the editor saw; call under its lock."""
+    if last_change(record_id) != seen:
+        raise StaleError
+
+
+def changes_since(record_id: uuid.UUID, seen: str) -> list[Change]:
+    """Return the record's changes after the one that was seen, oldest first."""
+    newer: list[Change] = []
+    for change in Change.objects.filter(record_id=record_id).order_by("-at", "-number")[:200]:
+        if str(change.pk) == seen:
+            break
+        newer.append(change)
+    return newer[::-1]
+
+
+def raw(bound: forms.BoundField) -> Any:
+    """Return a field's value as a browser would send it."""
+    value = bound.value()
+    if isinstance(bound.field, forms.BooleanField):
+        return "on" if value else None
+    return value if isinstance(value, list) else "" if value is None else str(value)
+
+
+def put(data: QueryDict, name: str, value: Any) -> None:
+    """Set a value in sent data as a browser would send it."""
+    if value is None:
+        data.pop(name, None)
+    elif isinstance(value, list):
+        data.setlist(name, value)
+    else:
+        data[name] = value
+
+
+def _before(model: type[models.Model], name: str, old: Any) -> Any:
+    """Return a value of the trail as the form knows it."""
+    if isinstance(old, dict):
+        return old.get("id")
+    if isinstance(old, list):
+        return [entry.get("id") if isinstance(entry, dict) else entry for entry in old]
+    try:
+        return model._meta.get_field(name).to_python(old) if old is not None else None  # type: ignore[union-attr]
+    except (FieldDoesNotExist, AttributeError, ValueError):
+        return old
+
+
+def merge(data: QueryDict, stored: forms.ModelForm[Any], changes: Iterable[Change]) -> Conflict:
+    """Take over, in the sent data, what others changed in fields that the editor left alone; keep all other input.
+
+    `stored` is an unbound form of the record as it is now.
+    """
+    conflict = Conflict(list(changes))
+    before: dict[str, Any] = {}
+    for change in conflict.changes:
+        for entry in change.fields:
+            before.setdefault(entry["field"], entry.get("old"))
+    for name, old in before.items():
+        if name not in stored.fields:
+            continue
+        form_field = stored.fields[name]
+        sent = form_field.widget.value_from_datadict(data, {}, name)
+        if form_field.has_changed(_before(stored._meta.model, name, old), sent):
+            if form_field.has_changed(stored.initial.get(name), sent):
+                conflict.both.append(name)
+        else:
+            put(data, name, raw(stored[name]))
+    return conflict
+
+
+def reconcile_rows(data: QueryDict, stored: RecordFormSet, changes: Iterable[Change]) -> None:
+    """Renumber sent child rows to the rows that are stored now, in place.
+
+    Rows that others added are taken in; an edited row that others removed becomes a new one; cells that the editor
+    left alone take what others wrote.
+    """
+    prefix = str(stored.prefix)
+    sent = _sent_rows(data, prefix)
+    before = {
+        (entry["row"], entry["field"].split(".", 1)[1]): entry.get("old")
+        for change in reversed(list(changes))
+        for entry in change.fields
+        if entry["field"].startswith(f"{stored.relation}.") and "row" in entry
+    }
+    removed = {
+        entry["row"]: entry.get("old") or {}
+        for change in changes
+        for entry in change.fields
+        if entry["field"] == stored.relation and entry.get("new") is None
+    }
+    rows: list[dict[str, Any]] = []
+    for form in stored.initial_forms:
+        key = str(form.instance.pk)
+        current = {name: raw(form[name]) for name in form.fields if name != "DELETE"}
+        row = sent.pop(key, None)
+        if row is None:
+            rows.append(current)
+            continue
+        for (changed, name), old in before.items():
+            if changed == key and name in form.fields:
+                model = form._meta.model
+                if not form.fields[name].has_changed(_before(model, name, old), row.get(name)):
+                    row[name] = current[name]
+        rows.append(row)
+    count = len(rows)
+    for key, row in sent.items():
+        if key in removed and (row.get("DELETE") or not _edited(stored, row, removed[key])):
+            continue
+        rows.append({**row, "id": ""})
+    _write(data, prefix, rows, count)
+
+
+def _edited(stored: RecordFormSet, row: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    form = stored.empty_form
+    return any(
+        form_field.has_changed(_before(form._meta.model, name, old.get(name)), row.get(name))
+        for name, form_field in form.fields.items()
+        if name not in ("id", "DELETE", stored.fk.name)
+    )
+
+
+def _sent_rows(data: QueryDict, prefix: str) -> dict[str, dict[str, Any]]:
+    """Return the sent rows by their id; new ones, which have none, by their place."""
+    rows: dict[str, dict[str, Any]] = {}
+    total = data.get(f"{prefix}-TOTAL_FORMS", "")
+    for idx in range(min(int(total) if total.isdigit() else 0, 2000)):
+        start = f"{prefix}-{idx}-"
+        row = {key[len(start) :]: data[key] for key in data if key.startswith(start)}
+        if row:
+            rows[str(row.get("id", "")).lower() or f"new {idx}"] = row
+    return rows
+
+
+def _write(data: QueryDict, prefix: str, rows: list[dict[str, Any]], stored: int) -> None:
+    start = f"{prefix}-"
+    for key in [key for key in data if key.startswith(start) and key[len(start) :].split("-")[0].isdigit()]:
+        del data[key]
+    for idx, row in enumerate(rows):
+        for name, value in row.items():
+            put(data, f"{prefix}-{idx}-{name}", value)
+    data[f"{prefix}-TOTAL_FORMS"] = str(len(rows))
+    data[f"{prefix}-INITIAL_FORMS"] = str(stored)

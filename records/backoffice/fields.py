@@ -1,0 +1,200 @@
+"""Form fields whose unchanged values never count as changes: text, days, moments, and references within a site."""
+
+import datetime
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from records.backoffice.moments import stored, wall_clock
+
+UNKNOWN_CHOICE = "Choose one of the entries that are offered."
+
+
+def newlines(text: str) -> str:
+    r"""Return the text with `\n` line ends: browsers send `\r\n`, which is no change of ours (case R55)."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class TextField(forms.CharField):
+    """One line or several lines of text."""
+
+    def to_python(self, value: Any) -> str:
+        """Return the text with our line ends."""
+        return newlines(super().to_python(value) or "")
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Return whether the text differs in more than its line ends."""
+        return newlines(str(initial or "")) != newlines(str(data or ""))
+
+
+class DayInput(forms.TextInput):
+    """The browser's own date picker."""
+
+    input_type = "date"
+
+
+class MomentInput(forms.TextInput):
+    """The browser's own picker of date and time."""
+
+    input_type = "datetime-local"
+
+
+class DayField(forms.Field):
+    """A day, kept at midnight UTC and the same day in every time zone (case R05)."""
+
+    widget = DayInput
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the day as the browser wants it."""
+        if isinstance(value, datetime.datetime):
+            return value.astimezone(datetime.UTC).date().isoformat()
+        return value
+
+    def to_python(self, value: Any) -> datetime.datetime | None:
+        """Return midnight UTC of the day; raises ValidationError."""
+        if value in self.empty_values:
+            return None
+        if isinstance(value, datetime.datetime):
+            return value
+        try:
+            day = datetime.date.fromisoformat(str(value).strip())
+        except ValueError:
+            raise ValidationError("Enter a date as year-month-day.", code="InvalidDate") from None
+        return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Return whether another day was entered; a stored time of day is left alone."""
+        return (self.prepare_value(initial) or "") != str(data or "").strip()
+
+
+class MomentField(forms.Field):
+    """A date and time, shown and entered in the site's time."""
+
+    widget = MomentInput
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the wall clock as the browser wants it."""
+        if isinstance(value, datetime.datetime):
+            clock = wall_clock(value)[0]
+            return clock.isoformat(timespec="seconds" if clock.second else "minutes")
+        return value
+
+    def _clock(self, value: Any) -> datetime.datetime | None:
+        if value in self.empty_values:
+            return None
+        try:
+            clock = datetime.datetime.fromisoformat(str(value).strip())
+        except ValueError:
+            raise ValidationError("Enter a date and time.", code="InvalidDate") from None
+        return clock.replace(tzinfo=None)
+
+    def to_python(self, value: Any) -> datetime.datetime | None:
+        """Return the moment in UTC; raises ValidationError."""
+        if isinstance(value, datetime.datetime):
+            return value
+        clock = self._clock(value)
+        return None if clock is None else stored(clock)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Return whether another time was entered than the one that was shown; parts of a second are left alone."""
+        try:
+            return self._clock(self.prepare_value(initial)) != self._clock(data)
+        except ValidationError:
+            return True
+
+
+class Chooser(forms.Select):
+    """A choice among very many: holds only what is chosen; the page's script looks for more at `data-choose`."""
+
+    kept: dict[str, models.Model]
+    queryset: Any = None
+
+    def __init__(self, url: str = "", attrs: dict[str, Any] | None = None) -> None:
+        super().__init__({"data-choose": url, **(attrs or {})})
+        self.kept = {}
+
+    def optgroups(self, name: str, value: Sequence[Any], attrs: Any = None) -> Any:
+        """Return the chosen entries as the only options, after an empty one where one may be left out."""
+        chosen = [str(key) for key in value if key]
+        wanted = [key for key in chosen if key not in self.kept]
+        found = {**self.kept, **({str(row.pk): row for row in self._look_up(wanted)} if wanted else {})}
+        choices: list[tuple[Any, Any]] = [] if self.allow_multiple_selected else [("", "")]
+        choices += [(key, str(found[key])) for key in chosen if key in found]
+        self.choices = choices
+        return super().optgroups(name, chosen, attrs)
+
+    def _look_up(self, keys: Iterable[str]) -> Iterable[models.Model]:
+        ids = [key for key in map(as_uuid, keys) if key is not None]
+        return self.queryset.filter(pk__in=ids) if ids and self.queryset is not None else ()
+
+
+class ChooserMultiple(Chooser, forms.SelectMultiple):
+    """A choice of several among very many."""
+
+
+def as_uuid(value: Any) -> uuid.UUID | None:
+    """Return the id, or None where the text is none."""
+    try:
+        return uuid.UUID(str(value))
+    except ValueError:
+        return None
+
+
+class ReferenceField(forms.Field):
+    """One record or list entry of the record's site; what the record points at already stays valid."""
+
+    widget = Chooser
+
+    def __init__(self, queryset: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.queryset = queryset
+        self.widget.queryset = queryset
+        self.kept: dict[str, models.Model] = {}
+
+    def keep(self, targets: Iterable[models.Model]) -> None:
+        """Note what the record points at, so that it needs no look-up and stays valid when it is archived."""
+        self.kept = self.widget.kept = {str(target.pk): target for target in targets}
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the id as text."""
+        return str(value.pk) if isinstance(value, models.Model) else "" if value is None else str(value)
+
+    def _targets(self, keys: Sequence[Any]) -> list[models.Model]:
+        ids = [as_uuid(key) for key in keys]
+        missing = [key for key in ids if key is not None and str(key) not in self.kept]
+        found = {**self.kept, **({str(row.pk): row for row in self.queryset.filter(pk__in=missing)} if missing else {})}
+        if any(str(key) not in found for key in ids):
+            raise ValidationError(UNKNOWN_CHOICE, code="InvalidReference")
+        return [found[str(key)] for key in ids]
+
+    def to_python(self, value: Any) -> Any:
+        """Return the record, or None; raises ValidationError on one that the site does not have."""
+        if value in self.empty_values:
+            return None
+        return value if isinstance(value, models.Model) else self._targets([value])[0]
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Return whether another record was chosen."""
+        return bool(self.prepare_value(initial) != str(data or "").lower())
+
+
+class ReferencesField(ReferenceField):
+    """Several records of the record's site, in the order in which they were chosen."""
+
+    widget = ChooserMultiple
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the ids as text."""
+        return [super(ReferencesField, self).prepare_value(entry) for entry in value or ()]
+
+    def to_python(self, value: Any) -> Any:
+        """Return the records; raises ValidationError on one that the site does not have."""
+        return self._targets(list(dict.fromkeys(value or ())))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Return whether another set was chosen."""
+        return set(self.prepare_value(initial)) != {str(key).lower() for key in data or ()}

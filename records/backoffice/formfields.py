@@ -1,0 +1,105 @@
+"""Which form field stands for a model field on every back-office page."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+from django.db import models
+from django.http import HttpRequest
+from django.utils.text import capfirst
+
+from records.backoffice.choosing import choices_at, choose_url
+from records.backoffice.fields import (
+    Chooser,
+    ChooserMultiple,
+    DayField,
+    MomentField,
+    ReferenceField,
+    ReferencesField,
+    TextField,
+)
+from records.backoffice.moments import moment_column
+from records.reference.lists import LISTS
+from records.sites.text import FREE_TEXT
+
+
+class Suggestions(forms.TextInput):
+    """A text input with the names of a list as suggestions."""
+
+    template_name = "backoffice/suggestions.html"
+
+    def __init__(self, names: Any = ()) -> None:
+        super().__init__()
+        self.names = names
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        """Return the input's context with its suggestions."""
+        context = super().get_context(name, value, attrs)
+        context["suggestions"] = list(self.names)
+        context["widget"]["attrs"]["list"] = f"{context['widget']['attrs'].get('id', name)}-list"
+        return context
+
+
+class RecordFields:
+    """Makes the form fields of a record's page or of its rows."""
+
+    moments: ClassVar[tuple[str, ...]] = ()
+    """Date-time fields with a time of day, shown in the site's time; the others are days."""
+
+    suggestions: ClassVar[Mapping[str, str]] = {}
+    """Free text fields with the site list whose names are suggested, such as `{"department": "Department"}`."""
+
+    admin_site: Any
+    model: Any
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the form field of a model field."""
+        site_id: uuid.UUID | None = getattr(request, "larder_record_site", None)
+        given = {
+            "required": not db_field.blank,
+            "label": capfirst(str(db_field.verbose_name)),
+            "help_text": db_field.help_text,
+        }
+        if isinstance(db_field, models.DateTimeField):
+            return MomentField(**given) if db_field.name in self.moments else DayField(**given)
+        if isinstance(db_field, models.ForeignKey):
+            choices = choices_at(self.admin_site, db_field, site_id)
+            return ReferenceField(choices, widget=Chooser(choose_url(db_field, site_id)), **given)
+        if isinstance(db_field, models.ManyToManyField):
+            choices = choices_at(self.admin_site, db_field, site_id)
+            return ReferencesField(choices, widget=ChooserMultiple(choose_url(db_field, site_id)), **given)
+        if isinstance(db_field, models.EmailField):
+            return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
+        if isinstance(db_field, models.TextField) and not db_field.choices:
+            return TextField(max_length=db_field.max_length or FREE_TEXT, widget=forms.Textarea({"rows": 4}), **given)
+        if isinstance(db_field, models.CharField) and not db_field.choices:
+            return TextField(max_length=db_field.max_length, widget=self._line_input(db_field.name, site_id), **given)
+        if db_field.choices:
+            return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
+        return db_field.formfield(**kwargs)
+
+    def _line_input(self, name: str, site_id: uuid.UUID | None) -> forms.TextInput:
+        listed = self.suggestions.get(name)
+        if listed is None or site_id is None:
+            return forms.TextInput()
+        entries: Any = LISTS[listed]
+        names = entries.objects.filter(site_id=site_id, is_archived=False).values_list("name", flat=True)[:200]
+        return Suggestions(names)
+
+    def display_name_of(self, field: Any) -> Any:
+        """Return what a read-only page or a list shows for a field: date-times through our own column."""
+        column = _date_time(self.model, field)
+        if column is None:
+            return field
+        return moment_column(field, str(column.verbose_name), day=field not in (*self.moments, *STAMPS))
+
+
+STAMPS = ("created", "last_modified")
+
+
+def _date_time(model: type[models.Model], name: Any) -> Any:
+    if not isinstance(name, str):
+        return None
+    field = next((field for field in model._meta.concrete_fields if field.name == name), None)
+    return field if isinstance(field, models.DateTimeField) else None

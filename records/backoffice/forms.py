@@ -1,0 +1,118 @@
+"""The forms of a record and its child rows: what was changed, why, and what the editor had seen."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.db import models
+from django.forms.models import BaseInlineFormSet
+
+from records.backoffice.fields import ReferenceField, ReferencesField, TextField
+from records.sites.text import REASON
+from records.sites.writing import Values
+
+OWN_FIELDS = ("change_reason", "larder_seen", "larder_site")
+NO_REASON = "Say why the record is changed."
+
+
+def reason_field(*, required: bool) -> TextField:
+    """Return the field that asks for the reason of a change."""
+    return TextField(
+        label="Reason for change",
+        max_length=REASON,
+        required=required,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Kept in the record's history.",
+    )
+
+
+class ReasonForm(forms.Form):
+    """What an action on a record asks: the reason, and in subclasses whatever else it needs."""
+
+    change_reason = reason_field(required=True)
+
+
+class _KeepsTargets:
+    """Gives the reference fields of a form what the record points at already."""
+
+    fields: dict[str, forms.Field]
+    instance: models.Model
+    initial: Any
+
+    def keep_targets(self) -> None:
+        """Read the related objects that the instance carries; loads those that were not selected with it."""
+        for name, field in self.fields.items():
+            if isinstance(field, ReferencesField):
+                field.keep(self.initial.get(name) or ())
+            elif isinstance(field, ReferenceField):
+                target = getattr(self.instance, name, None) if getattr(self.instance, f"{name}_id", None) else None
+                field.keep([] if target is None else [target])
+
+
+class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg,misc]
+    """A record's form. Only what the editor changed is handed to the action, so nothing else can move."""
+
+    change_reason = reason_field(required=False)
+    larder_seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    larder_site = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "change_reason" in self.fields:
+            self.fields["change_reason"].initial = ""
+        self.keep_targets()
+
+    def content_changed(self) -> list[str]:
+        """Return the names of the record's own fields that the editor changed."""
+        return [name for name in self.changed_data if name not in OWN_FIELDS]
+
+    def values(self, *, change: bool) -> Values:
+        """Return what the action is to set: the changed fields, or all of them for a new record."""
+        names = self.content_changed() if change else [name for name in self.fields if name not in OWN_FIELDS]
+        return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
+
+    def reason(self) -> str:
+        """Return the reason that was given, or an empty text."""
+        return str(self.cleaned_data.get("change_reason") or "").strip()
+
+
+class ChildForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg,misc]
+    """The form of one child row."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.keep_targets()
+
+    def content(self, *, whole: bool) -> Values:
+        """Return the row's values: all of them for a new row, else those that the editor changed."""
+        names = [name for name in self.fields if name in self.cleaned_data] if whole else self.changed_data
+        columns = {field.name for field in self._meta.model._meta.concrete_fields if not field.primary_key}
+        owner = {name for name, field in self.fields.items() if isinstance(field, forms.models.InlineForeignKeyField)}
+        return {name: self.cleaned_data[name] for name in names if name in columns - owner}
+
+
+class RecordFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+    """The child rows of a record, as the whole new array that its action takes."""
+
+    @property
+    def relation(self) -> str:
+        """Return the name of the record's relation, as its history and its action know it."""
+        return str(self.fk.remote_field.get_accessor_name())
+
+    def row_forms(self) -> Iterator[Any]:
+        """Yield the forms of the rows that stay or are new, in order."""
+        gone = set(map(id, self.deleted_forms))
+        for form in self.initial_forms:
+            if id(form) not in gone:
+                yield form
+        for form in self.extra_forms:
+            if form.has_changed() and id(form) not in gone:
+                yield form
+
+    def rows(self) -> list[Values]:
+        """Return the whole new array: stored rows with what was changed of them, then new ones."""
+        stored = set(map(id, self.initial_forms))
+        return [
+            {"id": form.instance.pk, **form.content(whole=False)} if id(form) in stored else form.content(whole=True)
+            for form in self.row_forms()
+        ]

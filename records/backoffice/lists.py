@@ -1,0 +1,129 @@
+"""The list of a kind of record: the current site's, counted never, read by index, and always with a next step."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList
+from django.core.paginator import Paginator
+from django.db import models
+from django.http import HttpRequest
+
+from records.backoffice.acting import current_site
+from records.sites.sequences import totals
+
+
+class UncountedPaginator(Paginator):  # type: ignore[type-arg]
+    """Knows whether there is a next page by reading one row more; the count is the kept one or none at all."""
+
+    kept_count: int | None = None
+    rows_read = 0
+    has_more = False
+
+    @property
+    def count(self) -> int:
+        """Return the kept total, else the number of rows known so far."""
+        return self.kept_count if self.kept_count is not None else self.rows_read
+
+    def read(self, number: int) -> list[Any]:
+        """Return one page: its keys from an index first, then the rows that belong to them; two queries."""
+        start = (number - 1) * self.per_page
+        rows: Any = self.object_list
+        keys = list(rows.order_by(*_ordering(rows)).values_list("pk", flat=True)[start : start + self.per_page + 1])
+        self.has_more = len(keys) > self.per_page
+        self.rows_read = start + len(keys)
+        keys = keys[: self.per_page]
+        found = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
+        return [found[key] for key in keys if key in found]
+
+
+def _ordering(rows: models.QuerySet[Any]) -> tuple[Any, ...]:
+    return tuple(rows.query.order_by) or tuple(rows.model._meta.ordering)
+
+
+class RecordList(ChangeList):
+    """One page of records of the current site."""
+
+    has_next = False
+    total: int | None = None
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
+        """Return the current site's records under the filters."""
+        rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        field = getattr(self.model_admin, "site_field", None)
+        if not field:
+            return rows
+        site = current_site(request)
+        return rows.filter(**{field: site}) if site is not None else rows.none()
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Read the page without counting the rows."""
+        paginator: Any = self.model_admin.get_paginator(request, self.queryset, self.list_per_page)
+        if self.page_num < 1 or self.page_num > 100_000:
+            raise IncorrectLookupParameters
+        self.result_list = paginator.read(self.page_num)
+        self.has_next = paginator.has_more
+        self.total = paginator.kept_count = self._kept_total(request)
+        self.result_count = paginator.count
+        self.full_result_count = self.total
+        self.show_full_result_count = False
+        self.show_admin_actions = bool(self.result_list)
+        self.can_show_all = False
+        self.show_all = False
+        self.multi_page = self.page_num > 1 or self.has_next
+        self.paginator = paginator
+
+    def _kept_total(self, request: HttpRequest) -> int | None:
+        """Return the number of rows where it is known without counting: all on this page, or an unfiltered list."""
+        if self.page_num == 1 and not self.has_next:
+            return len(self.result_list)
+        entity = getattr(self.model, "ENTITY", None)
+        site = current_site(request)
+        used = {name for name in self.params if name != ArchivedFilter.parameter_name}
+        if entity is None or site is None or self.query or used or self.filter_params.keys() - {"archived"}:
+            return None
+        everything, archived = totals(site.pk, entity)
+        which = self.filter_params.get("archived", [""])[-1]
+        return {"": everything - archived, "yes": archived, "all": everything}.get(which)
+
+
+class ArchivedFilter(admin.SimpleListFilter):
+    """Shows active records unless archived ones are asked for."""
+
+    title = "status"
+    parameter_name = "archived"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return what can be chosen beside the default."""
+        return [("yes", "Archived"), ("all", "All")]
+
+    def choices(self, changelist: Any) -> Any:
+        """Yield the choices, the default named as what it is."""
+        first, *rest = super().choices(changelist)
+        yield {**first, "display": "Active"}
+        yield from rest
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        if self.value() == "all":
+            return queryset
+        return queryset.filter(is_archived=self.value() == "yes")
+
+
+def search(rows: models.QuerySet[Any], names: Any, text: str) -> models.QuerySet[Any]:
+    """Narrow rows to those that hold every word of the text, in any case, in one of the named columns or as number."""
+    for word in text.split()[:8]:
+        if "\x00" in word:
+            return rows.none()
+        match = models.Q()
+        for name in names:
+            match |= models.Q(**{f"{name}__within": word})
+        digits = word.lstrip("#")
+        if digits.isascii() and digits.isdigit() and len(digits) < 16 and _numbered(rows.model):
+            match |= models.Q(site_sequence_id=int(digits))
+        rows = rows.filter(match)
+    return rows
+
+
+def _numbered(model: type[models.Model]) -> bool:
+    return any(field.name == "site_sequence_id" for field in model._meta.concrete_fields)

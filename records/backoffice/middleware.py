@@ -1,0 +1,18 @@
+"""What every request of a browser passes through."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+
+class SiteZoneMiddleware:
+    """Ends the time zone that a page was shown in, so that the thread's next request starts in UTC."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request."""
+        with timezone.override(timezone.get_default_timezone()):
+            return self.get_response(request)

@@ -1,0 +1,70 @@
+"""How stored date-times are shown and read: days stay days in every zone, moments are shown in the site's time."""
+
+import datetime
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+MIDNIGHT = datetime.time(0, 0)
+NOTHING = "\N{EN DASH}"
+"""What stands where a value is missing."""
+
+
+def wall_clock(value: datetime.datetime) -> tuple[datetime.datetime, bool]:
+    """Return what to show for a stored date-time, without zone, and whether it is a day alone.
+
+    Midnight UTC is how a day is kept (DECISIONS 1.8), so it is that day everywhere. What would leave the years 0001
+    to 9999 in the site's time is shown in UTC.
+    """
+    utc = value.astimezone(datetime.UTC)
+    if utc.time() == MIDNIGHT:
+        return utc.replace(tzinfo=None), True
+    try:
+        return utc.astimezone(timezone.get_current_timezone()).replace(tzinfo=None), False
+    except (OverflowError, ValueError):
+        return utc.replace(tzinfo=None), False
+
+
+def shown(value: datetime.datetime | None, *, day: bool = False) -> str:
+    """Return the date-time as people read it: `2024-05-17` or `2024-05-17 14:30`."""
+    if value is None:
+        return ""
+    if day:
+        return value.astimezone(datetime.UTC).date().isoformat()
+    clock, is_day = wall_clock(value)
+    return clock.date().isoformat() if is_day else f"{clock.date().isoformat()} {clock:%H:%M}"
+
+
+def stored(clock: datetime.datetime) -> datetime.datetime:
+    """Return the moment that a wall clock of the site means, in UTC; raises ValidationError where there is none.
+
+    Of the hour that comes twice in autumn the first is meant; the hour that is skipped in spring is refused.
+    """
+    local = clock.replace(tzinfo=timezone.get_current_timezone())
+    try:
+        utc = local.astimezone(datetime.UTC)
+        again = utc.astimezone(local.tzinfo)
+    except (OverflowError, ValueError):
+        raise ValidationError("This date lies outside the years 0001 to 9999.", code="InvalidDate") from None
+    if again.replace(tzinfo=None) != clock:
+        raise ValidationError("The clocks go forward over this time, so it does not exist.", code="InvalidDate")
+    return utc
+
+
+@cache
+def moment_column(name: str, label: str, *, day: bool, order: str = "") -> Callable[[Any], str]:
+    """Return a display column for a date-time field that never fails near the ends of the calendar.
+
+    The same column each time, since the admin looks its read-only fields up by identity.
+    """
+
+    def column(record: Any) -> str:
+        return shown(getattr(record, name), day=day) or NOTHING
+
+    column.__name__ = name
+    column.short_description = label  # type: ignore[attr-defined]
+    column.admin_order_field = order or name  # type: ignore[attr-defined]
+    return column

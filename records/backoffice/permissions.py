@@ -1,0 +1,76 @@
+"""Who sees and changes what in the back-office: every question goes to access.may, for the object's own site."""
+
+import uuid
+from typing import Any
+
+from django.contrib.admin import ModelAdmin
+from django.contrib.auth import get_permission_codename
+from django.db import models
+from django.http import HttpRequest
+
+from records.accounts import access
+from records.backoffice.acting import current_site, user_of
+
+
+class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
+    """The permission questions of a ModelAdmin, asked per site. Nothing is ever deleted."""
+
+    site_field: str | None = "site"
+    """The foreign key to the record's site; None for what all sites share."""
+
+    def permission(self, action: str) -> str:
+        """Return the full name of the model's permission, such as `employees.change_employee`."""
+        return f"{self.opts.app_label}.{get_permission_codename(action, self.opts)}"
+
+    def site_id_of(self, record: Any) -> uuid.UUID | None:
+        """Return the site that a record belongs to."""
+        return getattr(record, f"{self.site_field}_id") if self.site_field else None
+
+    def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
+        """Return whether the user may do this to the record, or at the current site when none is named."""
+        if record is not None:
+            site_id = self.site_id_of(record)
+        else:
+            site = current_site(request) if self.site_field else None
+            site_id = site.pk if site is not None else None
+        return access.may(user_of(request), site_id, self.permission(action))
+
+    def sites_where(self, request: HttpRequest, action: str) -> list[uuid.UUID]:
+        """Return the sites at which the user may do this."""
+        return access.sites_where(user_of(request), self.permission(action))
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may see the record, or the list of the current site."""
+        return self.may(request, "view", obj) or self.may(request, "change", obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return whether the user may add at the current site."""
+        return self.may(request, "add")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may change the record; an archived one is restored first."""
+        return self.may(request, "change", obj) and not getattr(obj, "is_archived", False)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: records are archived, never deleted."""
+        return False
+
+    def has_archive_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may archive and restore the record."""
+        return self.may(request, "archive", obj)
+
+    def has_history_permission(self, request: HttpRequest, obj: Any) -> bool:
+        """Return whether the user may read the record's history (Managers and above: case R63)."""
+        return access.may(user_of(request), self.site_id_of(obj), "history.view_change")
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Return whether the model stands on the start page."""
+        return self.has_view_permission(request) or self.has_add_permission(request)
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        """Return the records of all sites at which the user may see them."""
+        rows: models.QuerySet[Any] = super().get_queryset(request)
+        if not self.site_field:
+            return rows
+        sites = {*self.sites_where(request, "view"), *self.sites_where(request, "change")}
+        return rows.filter(**{f"{self.site_field}__in": sites})

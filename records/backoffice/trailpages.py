@@ -1,0 +1,154 @@
+"""A record's history pages: every change field by field, filtered, paged, and compared between any two moments."""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied
+from django.db.models import TextField
+from django.db.models.functions import Cast
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from records.backoffice.acting import show_times_of, site_at
+from records.backoffice.conflicts import Conflict
+from records.backoffice.fields import as_uuid
+from records.backoffice.moments import shown
+from records.backoffice.permissions import SitePermissions
+from records.backoffice.wording import field_label, printed
+from records.history.models import Change
+from records.history.snapshots import children_of
+
+PAGE = 25
+
+
+def lines_of(model: Any, fields: Iterable[dict[str, Any]], hidden: Sequence[str], days: Any) -> list[dict[str, str]]:
+    """Return changed fields as label, old and new text, private ones left out."""
+    return [
+        {
+            "label": field_label(model, entry["field"]),
+            "old": printed(entry.get("old"), day=days(entry["field"])),
+            "new": printed(entry.get("new"), day=days(entry["field"])),
+        }
+        for entry in fields
+        if entry["field"].split(".")[0] not in hidden
+    ]
+
+
+def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """Return what changed in sum over some changes, oldest first; what was changed back is left out."""
+    sums: dict[tuple[str, str], dict[str, Any]] = {}
+    for change in changes:
+        for entry in change.fields:
+            key = (entry["field"], entry.get("row", ""))
+            if key in sums:
+                sums[key]["new"] = entry.get("new")
+            else:
+                sums[key] = {"field": entry["field"], "old": entry.get("old"), "new": entry.get("new")}
+    return [entry for entry in sums.values() if entry["old"] != entry["new"]]
+
+
+class TrailPages(SitePermissions):
+    """The history page of a record, and what it shows of a conflict."""
+
+    moments: Any = ()
+
+    def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
+        """Return the fields that this user must not see."""
+        return ()
+
+    def _is_day(self, name: str) -> bool:
+        own = name.split(".")
+        if len(own) == 1:
+            return name not in self.moments
+        return not any(own[1] in getattr(inline, "moments", ()) for inline in self.inlines)
+
+    def conflict_context(self, request: HttpRequest, record: Any, form: Any, conflict: Conflict) -> dict[str, Any]:
+        """Return what a conflict's notice says: who changed what and when, and which fields both changed."""
+        hidden = self.hidden_fields(request, record)
+        return {
+            "changes": [
+                {
+                    "author": change.author_name or "The system",
+                    "at": shown(change.at),
+                    "reason": change.reason,
+                    "lines": lines_of(self.model, change.fields, hidden, self._is_day),
+                }
+                for change in conflict.changes
+            ],
+            "both": [str(form.fields[name].label) for name in conflict.both],
+        }
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show a page of the record's changes, newest first, or the difference between two of them."""
+        record = self.found(request, object_id)  # type: ignore[attr-defined]
+        if not self.has_history_permission(request, record):
+            raise PermissionDenied
+        show_times_of(site_at(request, self.site_id_of(record)))
+        hidden = self.hidden_fields(request, record)
+        asked = request.GET
+        rows = Change.objects.filter(record_id=record.pk).order_by("-at", "-number")
+        people = list(rows.order_by("author_name").values_list("author_id", "author_name").distinct())
+        if author := as_uuid(asked.get("person", "")):
+            rows = rows.filter(author_id=author)
+        choices = self._field_choices(record, hidden)
+        if asked.get("field", "") in dict(choices):
+            rows = rows.annotate(text=Cast("fields", TextField())).filter(text__contains=f'"field": "{asked["field"]}')
+        number = asked.get("p", "1")
+        page = int(number) if number.isascii() and number.isdigit() and 0 < len(number) < 7 else 1
+        found = list(rows[(page - 1) * PAGE : page * PAGE + 1]) if page else []
+        kept = "&".join(f"{name}={quote(asked[name])}" for name in ("field", "person") if asked.get(name))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"History: {record}",
+            "opts": self.opts,
+            "original": record,
+            "back": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=(quote(record.pk),)),
+            "changes": [
+                {
+                    "change": change,
+                    "at": shown(change.at),
+                    "lines": lines_of(self.model, change.fields, hidden, self._is_day),
+                }
+                for change in found[:PAGE]
+            ],
+            "people": people,
+            "field_choices": choices,
+            "asked": {"field": asked.get("field", ""), "person": asked.get("person", "")},
+            "page": page,
+            "previous": f"?{kept}&p={page - 1}" if page > 1 else "",
+            "next": f"?{kept}&p={page + 1}" if len(found) > PAGE else "",
+            "compared": self._compared(record, asked.get("from", ""), asked.get("to", ""), hidden),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "backoffice/history.html", context)
+
+    def _field_choices(self, record: Any, hidden: Sequence[str]) -> list[tuple[str, str]]:
+        left_out = {*hidden, *getattr(self.model, "HISTORY_EXCLUDE", ())}
+        fields = [*self.opts.concrete_fields, *self.opts.many_to_many]
+        names = [field.name for field in fields if not field.primary_key and field.name not in left_out]
+        names += [name for name in children_of(record) if name not in left_out]
+        return [(name, field_label(self.model, name)) for name in names]
+
+    def _compared(self, record: Any, first: str, last: str, hidden: Sequence[str]) -> dict[str, Any] | None:
+        """Return the difference of the record between the moments after two of its changes."""
+        keys: list[uuid.UUID] = [key for key in map(as_uuid, (first, last)) if key is not None]
+        ends = list(Change.objects.filter(record_id=record.pk, pk__in=keys).order_by("at", "number"))
+        if len(ends) != 2:
+            return None
+        older, newer = ends
+        between = Change.objects.filter(record_id=record.pk, at__gte=older.at, at__lte=newer.at).order_by(
+            "at", "number"
+        )
+        rows = [
+            change
+            for change in between
+            if (older.at, older.number) < (change.at, change.number) <= (newer.at, newer.number)
+        ]
+        return {
+            "older": shown(older.at),
+            "newer": shown(newer.at),
+            "lines": lines_of(self.model, net_changes(rows), hidden, self._is_day),
+        }

@@ -1,0 +1,100 @@
+"""The back-office pages of employees and job descriptions."""
+
+import uuid
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from records.accounts.access import accounts_at
+from records.backoffice.acting import author_of
+from records.backoffice.inlines import RowsStacked
+from records.backoffice.records import RecordAdmin
+from records.employees import actions
+from records.employees.models import EducationTraining, Employee, EmploymentHistory, JobDescription
+
+
+class EducationRows(RowsStacked):
+    """The lines of education and training on an employee's page."""
+
+    model = EducationTraining
+
+
+class EmploymentRows(RowsStacked):
+    """The earlier employments on an employee's page."""
+
+    model = EmploymentHistory
+
+
+@admin.register(Employee)
+class EmployeeAdmin(RecordAdmin):
+    """Employees: private fields are for those whose roles show them."""
+
+    add_action = staticmethod(actions.add_employee)
+    update_action = staticmethod(actions.update_employee)
+    private_fields = ("date_of_birth", "address", "phone", "mobile", "nationality", "notes")
+    private_permission = "employees.view_private_employee"
+    inlines = (EducationRows, EmploymentRows)
+    list_display = ("site_sequence_id", "first_name", "last_name", "code", "position", "nature_of_employment")
+    list_display_links = ("site_sequence_id", "first_name", "last_name")
+    search_fields = ("last_name", "first_name", "code", "position")
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "title",
+                    "first_name",
+                    "last_name",
+                    "code",
+                    "nature_of_employment",
+                    "position",
+                    "reporting_to",
+                )
+            },
+        ),
+        ("Employment", {"fields": ("commencement_date", "entity_folder")}),
+        ("Contact", {"fields": ("email_address", "phone", "mobile", "address")}),
+        (
+            "Person",
+            {
+                "fields": (
+                    "date_of_birth",
+                    "nationality",
+                    "first_language",
+                    "second_language",
+                    "second_language_proficiency",
+                    "notes",
+                )
+            },
+        ),
+    )
+
+    def choices_at(self, rows: QuerySet[Employee], site_id: uuid.UUID | None) -> QuerySet[Employee]:
+        """Return the site's employees, and those whose account holds a role there (DECISIONS 2.6)."""
+        accounts = [] if site_id is None else accounts_at(site_id).order_by().values("pk")
+        return rows.filter(Q(site_id=site_id) | Q(user__in=accounts))
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore an employee; archiving ends the account's access."""
+        return actions.archive_employee(
+            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
+        )
+
+
+@admin.register(JobDescription)
+class JobDescriptionAdmin(RecordAdmin):
+    """Job descriptions and who holds them."""
+
+    add_action = staticmethod(actions.add_job_description)
+    update_action = staticmethod(actions.update_job_description)
+    suggestions = {"department": "Department"}
+    list_display = ("site_sequence_id", "name", "code", "department", "review_date")
+    list_display_links = ("site_sequence_id", "name")
+    search_fields = ("name", "code", "department")
+    fieldsets = (
+        (None, {"fields": ("name", "code", "department", "reports_to", "deputy", "employees", "entity_folder")}),
+        ("Content", {"fields": ("purpose", "responsibilities", "authority", "qualifications", "experience")}),
+        ("Validity", {"fields": ("effective_date", "review_date")}),
+    )

@@ -1,0 +1,89 @@
+"""Plain functions that open back-office pages in tests as a browser would."""
+
+import html.parser
+from typing import Any
+
+from django.test import Client
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole, User
+from records.sites.models import Site
+from tests import make
+
+
+def sign_in(user: User, site: Site | None = None) -> Client:
+    """Return a browser in which the user is signed in, looking at the site where one is named."""
+    client = Client()
+    client.force_login(user, backend="records.accounts.sign_in.AccountBackend")
+    if site is not None:
+        client.post(reverse("admin:switch-site"), {"site": str(site.pk)})
+    return client
+
+
+def browser(site: Site, role: DefaultRole = DefaultRole.MANAGER, user: User | None = None) -> Client:
+    """Return a browser of somebody with the role at the site."""
+    return sign_in(user or make.make_user(site=site, role=role), site)
+
+
+class _Inputs(html.parser.HTMLParser):
+    """Collects what a browser would send for a page's longest form."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[dict[str, list[str]]] = []
+        self.select: tuple[str, bool] | None = None
+        self.textarea: str | None = None
+
+    @property
+    def data(self) -> dict[str, list[str]]:
+        return self.forms[-1] if self.forms else {}
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        given = dict(attributes)
+        name = given.get("name", "")
+        if tag == "form":
+            self.forms.append({})
+        elif tag == "input" and name and given.get("type") not in ("submit", "button", "file", "image"):
+            if given.get("type") in ("checkbox", "radio") and "checked" not in given:
+                return
+            self.data.setdefault(name, []).append(
+                given.get("value") or ("on" if given.get("type") == "checkbox" else "")
+            )
+        elif tag == "select" and name:
+            self.select = (name, "multiple" in given)
+        elif tag == "option" and self.select and "selected" in given:
+            self.data.setdefault(self.select[0], []).append(given.get("value") or "")
+        elif tag == "textarea" and name:
+            self.textarea = name
+            self.data[name] = [""]
+
+    def handle_data(self, data: str) -> None:
+        if self.textarea:
+            self.data[self.textarea][0] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "select":
+            self.select = None
+        elif tag == "textarea" and self.textarea:
+            value = self.data[self.textarea][0]
+            value = value.removeprefix("\r\n").removeprefix("\n")
+            # Browsers send every line end of a textarea as \r\n.
+            self.data[self.textarea] = [value.replace("\r\n", "\n").replace("\n", "\r\n")]
+            self.textarea = None
+
+
+def form_of(response: Any) -> dict[str, Any]:
+    """Return what a browser would send when the page's main form is submitted untouched."""
+    parser = _Inputs()
+    parser.feed(response.content.decode())
+    return max(parser.forms, key=len, default={})
+
+
+def address(record: Any, page: str = "change") -> str:
+    """Return the address of one of the record's pages."""
+    return reverse(f"admin:{record._meta.app_label}_{record._meta.model_name}_{page}", args=(record.pk,))
+
+
+def list_address(model: Any) -> str:
+    """Return the address of the model's list."""
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
