@@ -1,6 +1,5 @@
 """Two people edit one record: the second sees who changed what, keeps the own input, and loses nothing (case R57)."""
 
-import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from django.db import models
 from django.http import QueryDict
 
 from records.backoffice.forms import RecordFormSet
-from records.history.models import Change
+from records.history.models import Change, ChangeQuerySet
 
 
 class StaleError(Exception):
@@ -26,22 +25,26 @@ class Conflict:
     both: list[str] = field(default_factory=list)
 
 
-def last_change(record_id: uuid.UUID) -> str:
+def trail_of(record: models.Model) -> ChangeQuerySet:
+    """Return the record's changes, newest first; an employee and its account share an Id, not a history."""
+    return Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("-at", "-number")
+
+
+def last_change(record: models.Model) -> str:
     """Return the id of the record's newest change, or an empty text; one query."""
-    newest = Change.objects.filter(record_id=record_id).order_by("-at", "-number").values_list("pk", flat=True).first()
-    return str(newest or "")
+    return str(trail_of(record).values_list("pk", flat=True).first() or "")
 
 
-def refuse_when_stale(record_id: uuid.UUID, seen: str) -> None:
+def refuse_when_stale(record: models.Model, seen: str) -> None:
     """Raise StaleError when the record was changed since the change that the editor saw; call under its lock."""
-    if last_change(record_id) != seen:
+    if last_change(record) != seen:
         raise StaleError
 
 
-def changes_since(record_id: uuid.UUID, seen: str) -> list[Change]:
+def changes_since(record: models.Model, seen: str) -> list[Change]:
     """Return the record's changes after the one that was seen, oldest first."""
     newer: list[Change] = []
-    for change in Change.objects.filter(record_id=record_id).order_by("-at", "-number")[:200]:
+    for change in trail_of(record)[:200]:
         if str(change.pk) == seen:
             break
         newer.append(change)

@@ -49,7 +49,7 @@ class _KeepsTargets:
                 field.keep([] if target is None else [target])
 
 
-class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg,misc]
+class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
     """A record's form. Only what the editor changed is handed to the action, so nothing else can move."""
 
     change_reason = reason_field(required=False)
@@ -76,7 +76,7 @@ class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg,misc]
         return str(self.cleaned_data.get("change_reason") or "").strip()
 
 
-class ChildForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg,misc]
+class ChildForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
     """The form of one child row."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

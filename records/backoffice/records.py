@@ -63,14 +63,14 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
     private_permission: ClassVar[str] = ""
 
     actions = None
-    list_filter: Any = (ArchivedFilter,)
+    list_filter: ClassVar[Any] = (ArchivedFilter,)
     list_per_page = 50
     paginator = UncountedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     save_on_top = False
     view_on_site = False
-    ordering: Any = ("-site_sequence_id",)
+    ordering: ClassVar[Any] = ("-site_sequence_id",)
     stamps: ClassVar[tuple[str, ...]] = (
         "site_sequence_id",
         "created",
@@ -235,9 +235,9 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
         instance = record if record is not None else self._new_instance(site_id)
         if request.method != "POST":
             initial = self.get_changeform_initial_data(request) if record is None else {}
-            tokens = {"larder_seen": conflicts.last_change(record.pk) if record else "", "larder_site": site_id or ""}
+            tokens = {"larder_seen": conflicts.last_change(record) if record else "", "larder_site": site_id or ""}
             form = form_class(instance=instance, initial={**initial, **tokens})
-            formsets, inlines = self._create_formsets(request, instance, change=record is not None)
+            formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
             return self._show(request, record, form, formsets, inlines, fieldsets, None, extra_context)
         return self._write(request, record, instance, form_class, fieldsets, extra_context)
 
@@ -262,7 +262,7 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
         conflict = self._conflict(request, record, form_class, data) if record is not None else None
         request.larder_data = data  # type: ignore[attr-defined]
         form = form_class(data, request.FILES, instance=instance)
-        formsets, inlines = self._create_formsets(request, instance, change=record is not None)
+        formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
         valid = form.is_valid()
         valid = all_valid(formsets) and valid
         changes = bool(form.content_changed()) or any(formset.has_changed() for formset in formsets)
@@ -297,19 +297,18 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
                 values[formset.relation] = formset.rows()
         if record is None:
             return self.add_record(request, request.larder_record_site, values)  # type: ignore[attr-defined]
-        key = record.pk
         return self.update_record(
             request,
             record,
             values,
             reason=form.reason(),
-            precondition=lambda locked: conflicts.refuse_when_stale(key, seen),
+            precondition=lambda locked: conflicts.refuse_when_stale(locked, seen),
         )
 
     def _conflict(self, request: HttpRequest, record: Any, form_class: Any, data: QueryDict) -> Conflict | None:
         """Bring the sent data up to date with the stored record, and return what others did meanwhile, if anything."""
-        newest, seen = conflicts.last_change(record.pk), str(data.get("larder_seen", ""))
-        changes = [] if seen == newest else conflicts.changes_since(record.pk, seen)
+        newest, seen = conflicts.last_change(record), str(data.get("larder_seen", ""))
+        changes = [] if seen == newest else conflicts.changes_since(record, seen)
         stored = form_class(instance=record)
         conflict = conflicts.merge(data, stored, changes) if changes else None
         for inline in self.get_inline_instances(request, record):

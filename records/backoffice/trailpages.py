@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from records.backoffice.acting import show_times_of, site_at
-from records.backoffice.conflicts import Conflict
+from records.backoffice.conflicts import Conflict, trail_of
 from records.backoffice.fields import as_uuid
 from records.backoffice.moments import shown
 from records.backoffice.permissions import SitePermissions
@@ -89,7 +89,7 @@ class TrailPages(SitePermissions):
         show_times_of(site_at(request, self.site_id_of(record)))
         hidden = self.hidden_fields(request, record)
         asked = request.GET
-        rows = Change.objects.filter(record_id=record.pk).order_by("-at", "-number")
+        rows = trail_of(record)
         people = list(rows.order_by("author_name").values_list("author_id", "author_name").distinct())
         if author := as_uuid(asked.get("person", "")):
             rows = rows.filter(author_id=author)
@@ -135,13 +135,11 @@ class TrailPages(SitePermissions):
     def _compared(self, record: Any, first: str, last: str, hidden: Sequence[str]) -> dict[str, Any] | None:
         """Return the difference of the record between the moments after two of its changes."""
         keys: list[uuid.UUID] = [key for key in map(as_uuid, (first, last)) if key is not None]
-        ends = list(Change.objects.filter(record_id=record.pk, pk__in=keys).order_by("at", "number"))
+        ends = list(trail_of(record).filter(pk__in=keys).order_by("at", "number"))
         if len(ends) != 2:
             return None
         older, newer = ends
-        between = Change.objects.filter(record_id=record.pk, at__gte=older.at, at__lte=newer.at).order_by(
-            "at", "number"
-        )
+        between = trail_of(record).filter(at__gte=older.at, at__lte=newer.at).order_by("at", "number")
         rows = [
             change
             for change in between
