@@ -1,5 +1,62 @@
 """The operations of the materials endpoint; start reading here."""
 
-from typing import Any
+from django.urls import register_converter
 
-urlpatterns: list[Any] = []
+from materials import views
+from materials.paths import AnyText
+from materials.serializers import MaterialSerializer
+from records.operations.outside import answer_below
+from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.schema import WriteResult
+
+register_converter(AnyText, "any_text")
+answer_below("/materials", views.outside)
+
+permits("materials.change_material", MANAGER)
+permits("materials.archive_material", MANAGER)
+
+SITE = Parameter("siteId", "id", description="The site whose materials are meant.", required=True, filters=False)
+
+urlpatterns = operation_urls(
+    views.MaterialViewSet,
+    Operation(
+        method="GET",
+        name="GetListOfMaterial",
+        permission="materials.view_material",
+        role=READER,
+        route="/",
+        many=True,
+        response=MaterialSerializer,
+        parameters=(SITE, Parameter("externalId")),
+    ),
+    Operation(
+        method="GET",
+        name="GetMaterialById",
+        permission="materials.view_material",
+        role=READER,
+        route="/<any_text:id>",
+        takes_id=True,
+        response=MaterialSerializer,
+        parameters=(SITE,),
+    ),
+    Operation(
+        method="POST",
+        name="PostMaterial",
+        permission="materials.add_material",
+        role=MANAGER,
+        route="/",
+        request=MaterialSerializer,
+        response=WriteResult,
+        parameters=(SITE,),
+    ),
+    Operation(
+        method="DELETE",
+        name="DeleteMaterial",
+        permission="materials.archive_material",
+        role=MANAGER,
+        route="/<any_text:id>",
+        takes_id=True,
+        response=WriteResult,
+        parameters=(SITE, Parameter("reasonForChange", description="Why it is archived; kept in the history.")),
+    ),
+)

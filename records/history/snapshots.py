@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import models
@@ -63,16 +64,19 @@ def _empty(value: Any) -> bool:
     return value is None or value == "" or value == [] or value == {}
 
 
-def differences(record: models.Model, before: Snapshot, after: Snapshot) -> list[FieldChange]:
+def differences(
+    record: models.Model, before: Snapshot, after: Snapshot, *, names: Mapping[str, str] | None = None
+) -> list[FieldChange]:
     """Return one entry per changed field, with printed names beside ids; an empty list when nothing changed.
+
+    Looks each printed name up, unless the record holds the object already or `names` (id to name) knows it.
 
     A child row appears whole when it was added or removed and field by field when it was edited, as
     `{"field": "employment_history.company", "row": "<id>", "old": …, "new": …}`.
     """
     found: list[FieldChange] = []
-    names = [*after, *(name for name in before if name not in after)]
     children = set(children_of(record))
-    for name in names:
+    for name in [*after, *(name for name in before if name not in after)]:
         old, new = before.get(name), after.get(name)
         if old == new or (_empty(old) and _empty(new)):
             continue
@@ -80,7 +84,13 @@ def differences(record: models.Model, before: Snapshot, after: Snapshot) -> list
             found += _child_differences(record, name, old or {}, new or {})
         else:
             field = record._meta.get_field(name)
-            found.append({"field": name, "old": _printed(field, record, old), "new": _printed(field, record, new)})
+            shown = [
+                {"id": value, "name": names[value]}
+                if names and field.many_to_one and value in names
+                else _printed(field, record, value)
+                for value in (old, new)
+            ]
+            found.append({"field": name, "old": shown[0], "new": shown[1]})
     return found
 
 

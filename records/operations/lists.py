@@ -76,14 +76,19 @@ def invalid(name: str, message: str) -> Refusal:
 
 def accepts(header: str, offered: str) -> bool:
     """Return whether an Accept header admits a media type; a more specific range decides."""
+    return preference(header, offered)[0] > 0
+
+
+def preference(header: str, offered: str) -> tuple[float, int]:
+    """Return how much an Accept header wants a media type: the quality of its most specific range, and how specific."""
     kind = offered.partition("/")[0]
-    best, admitted = 0, False
+    best, quality = 0, 0.0
     for part in header.split(","):
         media, _, rest = part.partition(";")
         rank = {offered: 3, f"{kind}/*": 2, "*/*": 1}.get(media.strip().lower(), 0)
         if rank > best:
-            best, admitted = rank, _quality(rest) > 0
-    return admitted
+            best, quality = rank, _quality(rest)
+    return quality, best
 
 
 def _quality(parameters: str) -> float:
@@ -91,7 +96,7 @@ def _quality(parameters: str) -> float:
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "q":
             try:
-                return float(value)
+                return max(0.0, min(1.0, float(value)))
             except ValueError:
                 return 0.0
     return 1.0
@@ -194,7 +199,7 @@ def _filtered(
     filtered = False
     many = False
     for parameter in parameters:
-        if parameter.name in query:
+        if parameter.filters and parameter.name in query:
             asked = asked.filter(
                 reduce(or_, (_condition(parameter, lookup, query[parameter.name]) for lookup in parameter.lookups))
             )

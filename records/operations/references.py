@@ -2,6 +2,7 @@
 
 import uuid
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import models
@@ -21,16 +22,21 @@ def resolve(values: dict[str, Any], serializer: type[WireSerializer]) -> list[Fi
 
     Costs one query for each model pointed at. Whether the site may use the record is judged by the action.
     """
+    return resolve_all([values], serializer)[0]
+
+
+def resolve_all(rows: Sequence[dict[str, Any]], serializer: type[WireSerializer]) -> list[list[FieldFault]]:
+    """Do what `resolve` does for many bodies at once, with as few queries; returns the faults of each."""
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
-    for reference in _references(values):
+    for reference in (found for values in rows for found in _references(values)):
         wanted[reference.model].add(reference.id)
-    if not wanted:
-        return []
     loaded: Loaded = {
         model: {row.pk: row for row in _rows(model).filter(pk__in=keys)} for model, keys in wanted.items()
     }
-    faults: list[FieldFault] = []
-    _put(values, loaded, serializer, "", faults)
+    faults: list[list[FieldFault]] = [[] for _ in rows]
+    if wanted:
+        for values, found in zip(rows, faults, strict=True):
+            _put(values, loaded, serializer, "", found)
     return faults
 
 

@@ -22,7 +22,8 @@ class Parameter:
 
     Kinds: text, id, date-time, boolean, integer, choice. `lookup` is the ORM lookup that a list filter stands for
     (default: the snake form of the name, whole text in any case, ids exactly), and `also` names further lookups any of
-    which may hold instead; a parameter of a single-record operation has none.
+    which may hold instead; a parameter of a single-record operation has none. One that says where, not which, does not
+    filter.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Parameter:
     description: str = ""
     choices: Sequence[str] = ()
     also: Sequence[str] = ()
+    required: bool = False
+    filters: bool = True
 
     @property
     def lookups(self) -> tuple[str, ...]:
@@ -68,9 +71,12 @@ class Operation:
 
     @property
     def pattern(self) -> str:
-        """Return the path below the endpoint, without the trailing slash that every path also takes."""
+        """Return the path below the endpoint; every path is taken with and without its trailing slash.
+
+        A `route` that names its own id, or that starts with the slash after the endpoint, stands as it is.
+        """
         start = self.name if self.route is None else self.route
-        return f"{start}/<str:id>".lstrip("/") if self.takes_id else start
+        return f"{start}/<str:id>".lstrip("/") if self.takes_id and "<" not in start else start
 
 
 def permits(permission: str, lowest: DefaultRole) -> None:
@@ -98,6 +104,7 @@ def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:
     for pattern, rows in by_path.items():
         view = viewset.as_view({method.lower(): row.action for method, row in rows.items()}, rows=rows)
         name = next(iter(rows.values())).name
-        patterns += [path(pattern, view, name=name)] if pattern else []
-        patterns.append(path(f"{pattern}/" if pattern else "", view, name=name if not pattern else None))
+        patterns.append(path(pattern, view, name=name))
+        if pattern:
+            patterns.append(path(pattern[:-1] if pattern.endswith("/") else f"{pattern}/", view))
     return patterns

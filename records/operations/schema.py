@@ -154,10 +154,15 @@ class OperationSchema(AutoSchema):
 def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
     kind = _KINDS[parameter.kind]
     description = parameter.description
-    if many and parameter.kind in ("text", "id", "choice"):
+    if many and parameter.filters and parameter.kind in ("text", "id", "choice"):
         description = f"{description} Repeat it or separate by commas for any of several.".strip()
     return OpenApiParameter(
-        parameter.name, kind, description=description, enum=list(parameter.choices) or None, explode=None
+        parameter.name,
+        kind,
+        description=description,
+        enum=list(parameter.choices) or None,
+        explode=None,
+        required=parameter.required,
     )
 
 
@@ -166,8 +171,8 @@ def paths_of_rows(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[
     return [
         (path, regex, method, view)
         for path, regex, method, view in endpoints
-        if method in getattr(view, "initkwargs", {}).get("rows", ())
-        and (not path.endswith("/") or path.count("/") == 2)
+        if method in (rows := getattr(view, "initkwargs", {}).get("rows", {}))
+        and path.endswith("/") == (rows[method].route == "/")
     ]
 
 

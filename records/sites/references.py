@@ -59,16 +59,24 @@ def check_references(
 
 
 def hold_folder(folder_id: uuid.UUID) -> EntityFolder | None:
-    """Return the folder as it is now and keep it from being archived until the transaction ends; one query.
+    """Return the folder as it is now and keep it from being archived until the transaction ends; one query."""
+    return hold_folders([folder_id]).get(folder_id)
+
+
+def hold_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolder]:
+    """Return the folders as they are now and keep them from being archived until the transaction ends; one query.
 
     The lock is shared, so writers who file into one folder do not wait for each other. SQLite has one writer anyway.
     """
+    keys = list(set(folder_ids))
+    if not keys:
+        return {}
     if connection.vendor != "postgresql":
-        return EntityFolder.objects.filter(pk=folder_id).first()
+        return EntityFolder.objects.in_bulk(keys)
     table = connection.ops.quote_name(EntityFolder._meta.db_table)
     # The foreign key itself is checked at the end of the transaction only: too late to see the folder archived.
-    sql = f"SELECT * FROM {table} WHERE id = %s FOR KEY SHARE"  # noqa: S608 (no outside text)
-    return next(iter(EntityFolder.objects.raw(sql, [folder_id])), None)
+    sql = f"SELECT * FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608 (no outside text)
+    return {folder.pk: folder for folder in EntityFolder.objects.raw(sql, [keys])}
 
 
 def _load(field: Any, key: Any) -> models.Model | None:

@@ -1,0 +1,334 @@
+"""Writes to materials, with history: upserts of one or many in a constant number of statements, archive and restore."""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError
+from django.db.models import Q
+
+from materials.models import Material
+from records.history.snapshots import Snapshot, columns, differences
+from records.history.trail import Author, Trail, recording
+from records.reference.models import MaterialCategory
+from records.sites.models import EntityFolder
+from records.sites.references import UNKNOWN, hold_folders, reference_fault
+from records.sites.sequences import count_archived, take_numbers
+from records.sites.writing import Precondition, RecordNotFound, Values, changing, check_record, stamp
+
+MOST = 500
+"""How many materials one call may carry (DECISIONS 3)."""
+TRIES = 5
+ADD, CHANGE, ARCHIVE = "materials.add_material", "materials.change_material", "materials.archive_material"
+WRITTEN = (
+    "external_id",
+    "name",
+    "our_code",
+    "supplier_code",
+    "description",
+    "material_category",
+    "entity_folder",
+    "country_of_origin",
+    "risk",
+    "reason_for_change",
+    "is_archived",
+    "revision",
+    "last_modified",
+    "last_modified_by",
+)
+
+
+class Raced(Exception):
+    """Raised when somebody else stored the same external id meanwhile; the call is made again."""
+
+
+@dataclass(slots=True)
+class Wish:
+    """One material as somebody wants it: values under model names, its Id where it was given, and why."""
+
+    values: Values
+    key: uuid.UUID | None = None
+    reason: str = ""
+
+
+Outcome = Material | Exception
+"""What became of a wish: the material as it is now, or why it was refused."""
+
+
+def upsert(
+    site_id: uuid.UUID, wish: Wish, *, author: Author, may: Callable[[str], bool], operation: str = "PostMaterial"
+) -> Material:
+    """Add or change one material: by its Id where given, else by a non-empty external id, else a new one.
+
+    Raises RecordNotFound, PermissionDenied or ValidationError (code Duplicate for an external id in use); then nothing
+    is stored.
+    """
+    outcome = upsert_all(site_id, [wish], author=author, may=may, operation=operation)[0]
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def upsert_all(
+    site_id: uuid.UUID,
+    wishes: Sequence[Wish],
+    *,
+    author: Author,
+    may: Callable[[str], bool],
+    operation: str = "PostMaterial",
+) -> list[Outcome]:
+    """Add or change materials as if one after the other, each on its own; returns what became of each, in order.
+
+    One transaction and a constant number of statements where the database allows it. Locks the materials in the
+    order of their ids, then the site's numbers where any is new, so that callers who race for one external id end up
+    with one material. `may` says whether the caller holds a permission at the site.
+    """
+    for attempt in range(TRIES):
+        try:
+            with recording() as trail:
+                batch = Batch(site_id, author, may, operation)
+                batch.load(wishes)
+                outcomes = [batch.one(wish) for wish in wishes]
+                batch.store(trail)
+                return outcomes
+        except (Raced, IntegrityError):
+            if attempt == TRIES - 1:
+                raise
+    raise Raced
+
+
+@dataclass(slots=True)
+class Step:
+    """One change of one material, to be written down."""
+
+    material: Material
+    before: Snapshot
+    after: Snapshot
+    reason: str
+
+
+@dataclass(slots=True)
+class Batch:
+    """The materials of one call: as they are stored, and as the wishes change them in memory, one after the other."""
+
+    site_id: uuid.UUID
+    author: Author
+    may: Callable[[str], bool]
+    operation: str
+    by_key: dict[uuid.UUID, Material] = field(default_factory=dict)
+    by_external_id: dict[str, Material] = field(default_factory=dict)
+    stored: dict[uuid.UUID, tuple[str, bool]] = field(default_factory=dict)
+    """External id and archive flag of each loaded material, as the database has them."""
+    folders: dict[uuid.UUID, EntityFolder] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    touched: dict[uuid.UUID, Material] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+
+    def load(self, wishes: Iterable[Wish]) -> None:
+        """Lock every material that the wishes may be about, and hold the folders that they name; two queries."""
+        external_ids, keys, folders = set(), set(), set()
+        for wish in wishes:
+            external_id = wish.values.get("external_id")
+            if external_id:
+                external_ids.add(external_id)
+                if (as_key := key_in(external_id)) is not None:
+                    keys.add(as_key)
+            if wish.key is not None:
+                keys.add(wish.key)
+            if (folder := wish.values.get("entity_folder")) is not None:
+                folders.add(folder.pk)
+            if (category := wish.values.get("material_category")) is not None:
+                self.names[str(category.pk)] = str(category)
+        for material in locked(self.site_id, external_ids, keys):
+            self.by_key[material.pk] = material
+            if material.external_id:
+                self.by_external_id[material.external_id] = material
+            self.stored[material.pk] = (material.external_id, material.is_archived)
+        self.folders = hold_folders(folders)
+        self.names |= {str(folder.pk): str(folder) for folder in self.folders.values()}
+
+    def one(self, wish: Wish) -> Outcome:
+        """Apply one wish in memory; a refused one leaves the material as it was."""
+        try:
+            material = self._target(wish)
+        except (RecordNotFound, PermissionDenied) as refusal:
+            return refusal
+        kept = dict(material.__dict__)
+        try:
+            self._apply(material, wish)
+        except (ValidationError, PermissionDenied) as refusal:
+            material.__dict__.clear()
+            material.__dict__.update(kept)
+            return refusal
+        return material
+
+    def _target(self, wish: Wish) -> Material:
+        external_id = wish.values.get("external_id")
+        found: Material | None
+        if wish.key is not None:
+            found = self.by_key.get(wish.key)
+            if found is None:
+                raise RecordNotFound
+        else:
+            found = self.by_external_id.get(external_id) if external_id else None
+        permission = ADD if found is None else CHANGE
+        if not self.may(permission):
+            raise PermissionDenied
+        return found or Material(site_id=self.site_id)
+
+    def _apply(self, material: Material, wish: Wish) -> None:
+        is_new = material.pk not in self.by_key
+        before = {} if is_new else columns(material)
+        was_called, was_archived = material.external_id, material.is_archived
+        for name, value in wish.values.items():
+            setattr(material, name, value)
+        after = columns(material)
+        changed = [name for name in after if after[name] != before.get(name)]
+        if not is_new and not changed:
+            return
+        self._check(material, changed, is_new=is_new)
+        if material.is_archived != was_archived and not self.may(ARCHIVE):
+            raise PermissionDenied
+        self._refuse_duplicate(material)
+        after = columns(material)
+        if not is_new and after == before:
+            return
+        material.reason_for_change = wish.reason
+        if is_new:
+            material.created_by_id = material.last_modified_by_id = self.author.id
+        else:
+            stamp(material, self.author)
+            if self.by_external_id.get(was_called) is material:
+                del self.by_external_id[was_called]
+        self.by_key[material.pk] = self.touched[material.pk] = material
+        if material.external_id:
+            self.by_external_id[material.external_id] = material
+        self.steps.append(Step(material, before, after, wish.reason))
+
+    def _check(self, material: Material, changed: Sequence[str], *, is_new: bool) -> None:
+        """Check columns and references without a query; raises ValidationError with all faults."""
+        faults: dict[str, Any] = {}
+        try:
+            check_record(material, changed=None if is_new else changed, skip=["entity_folder"])
+        except ValidationError as fault:
+            faults = fault.update_error_dict(faults)
+        if material.entity_folder_id is not None and (is_new or "entity_folder" in changed):
+            folder = self.folders.get(material.entity_folder_id)
+            wrong = reference_fault(folder, EntityFolder, self.site_id)
+            if not wrong and folder is not None and folder.entity != Material.ENTITY:
+                wrong = UNKNOWN.format(name="folder")
+            if wrong:
+                faults["entity_folder"] = [ValidationError(wrong, code="InvalidReference")]
+        if faults:
+            raise ValidationError(faults)
+
+    def _refuse_duplicate(self, material: Material) -> None:
+        if not material.external_id:
+            return
+        as_key = key_in(material.external_id)
+        others = [self.by_external_id.get(material.external_id), self.by_key.get(as_key) if as_key else None]
+        if any(other is not None and other is not material for other in others):
+            text = "Another material of the site has this external id, or has it as its Id."
+            raise ValidationError({"external_id": ValidationError(text, code="Duplicate")})
+
+    def store(self, trail: Trail) -> None:
+        """Give what is new its numbers, write all rows, note the changes; raises Raced where an external id is gone."""
+        if not self.steps:
+            return
+        new = [material for key, material in self.touched.items() if key not in self.stored]
+        old = [material for key, material in self.touched.items() if key in self.stored]
+        if new:
+            number = take_numbers(self.site_id, Material.ENTITY, len(new))
+            # From here on no other caller adds materials to the site; whoever came first has committed.
+            if (
+                Material.objects.filter(
+                    site_id=self.site_id, external_id__in=[one.external_id for one in new if one.external_id]
+                )
+                .exclude(pk__in=[one.pk for one in old])
+                .exists()
+            ):
+                raise Raced
+            for material in new:
+                material.site_sequence_id, number = number, number + 1
+        archived = sum(one.is_archived for one in new) + sum(one.is_archived - self.stored[one.pk][1] for one in old)
+        if archived:
+            count_archived(self.site_id, Material.ENTITY, archived)
+        self._write(old, new)
+        self._note(trail)
+
+    def _write(self, old: list[Material], new: list[Material]) -> None:
+        """Write all rows in one statement; external ids that change hands within the call are given up first."""
+        taken = {one.external_id for one in [*old, *new] if one.external_id}
+        giving = [one.pk for one in old if self.stored[one.pk][0] in taken - {one.external_id}]
+        if giving:
+            Material.objects.filter(pk__in=giving).update(external_id="")
+        Material.objects.bulk_create(
+            [*old, *new], update_conflicts=True, unique_fields=["id"], update_fields=list(WRITTEN)
+        )
+
+    def _note(self, trail: Trail) -> None:
+        names = self._printed_names()
+        for step in self.steps:
+            if not step.before:
+                step.after["site_sequence_id"] = step.material.site_sequence_id
+            trail.add(
+                step.material,
+                differences(step.material, step.before, step.after, names=names),
+                author=self.author,
+                operation=self.operation,
+                reason=step.reason,
+            )
+
+    def _printed_names(self) -> dict[str, str]:
+        """Return the names of everything that the changes point at; a query for each list not known yet."""
+        names = dict(self.names)
+        for field_name, model in (("material_category", MaterialCategory), ("entity_folder", EntityFolder)):
+            ids = {key for step in self.steps if (key := step.before.get(field_name))} - names.keys()
+            if ids:
+                found: Any = model.objects.filter(pk__in=ids)
+                names |= {str(row.pk): str(row) for row in found}
+        return names
+
+
+def key_in(text: str) -> uuid.UUID | None:
+    """Return the Id that an external id looks like, or None."""
+    if len(text) != 36:
+        return None
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def locked(site_id: uuid.UUID, external_ids: Iterable[str], keys: Iterable[uuid.UUID]) -> Iterable[Material]:
+    """Lock and return the site's materials with one of the external ids or Ids, in the order of their ids."""
+    rows = Material.objects.select_for_update(of=("self",)).filter(site_id=site_id)
+    wanted = rows.filter(pk__in=list(keys)) if keys else rows.none()
+    if external_ids:
+        condition = Q(external_id__in=list(external_ids))
+        wanted = rows.filter(condition | Q(pk__in=list(keys))) if keys else rows.filter(condition)
+    return wanted.order_by("pk")
+
+
+def archive_material(
+    site_id: uuid.UUID,
+    material_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    operation: str,
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Material:
+    """Archive or restore a material; repeating it changes nothing.
+
+    Raises RecordNotFound, or what `precondition` raises.
+    """
+    with changing(
+        Material, site_id, material_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as material:
+        if material.is_archived != archived:
+            material.is_archived, material.reason_for_change = archived, reason
+    return material

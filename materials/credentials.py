@@ -1,0 +1,56 @@
+"""How a request of /materials is opened: by a subscription key and an access token of the same user (DECISIONS 2.3)."""
+
+from typing import Any
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from records.accounts.tokens import TokenCaller, opened_by
+from records.operations import limits
+from records.operations.credentials import LONGEST
+from records.operations.errors import Refusal, unauthorized
+
+REALM = 'Bearer realm="Larder"'
+
+
+def no_token(message: str, error: str = "") -> Refusal:
+    """Return the 401 that asks for an access token; a wrong one is named so (RFC 6750, 3.1)."""
+    challenge = f'{REALM}, error="{error}", error_description="{message}"' if error else REALM
+    return Refusal(401, "Unauthorized", message, headers={"WWW-Authenticate": challenge})
+
+
+def insufficient_scope(scope: str) -> Refusal:
+    """Return the 403 for a token that is not for this (RFC 6750, 3.1)."""
+    challenge = f'{REALM}, error="insufficient_scope", scope="{scope}"'
+    message = f"The access token lacks the scope {scope}."
+    return Refusal(403, "Forbidden", message, headers={"WWW-Authenticate": challenge})
+
+
+def token_in(authorization: str) -> str:
+    """Return the token of an Authorization header: `Bearer <token>`, or the bare token."""
+    scheme, _, rest = authorization.strip().partition(" ")
+    return rest.strip() if scheme.lower() == "bearer" else authorization.strip()
+
+
+class KeyAndTokenAuthentication(BaseAuthentication):
+    """Reads `Ocp-Apim-Subscription-Key` and `Authorization`; raises the 401 that names what is missing or wrong."""
+
+    def authenticate(self, request: Request) -> tuple[TokenCaller, Any]:
+        """Return the caller and None."""
+        key = request.META.get("HTTP_OCP_APIM_SUBSCRIPTION_KEY", "").strip()
+        token = token_in(request.META.get("HTTP_AUTHORIZATION", ""))
+        if not key:
+            raise unauthorized()
+        if not token:
+            raise no_token("An access token is required: Authorization: Bearer <token>.")
+        opened = opened_by(key[: LONGEST + 1], token[: LONGEST + 1])
+        if opened.caller is not None:
+            return opened.caller, None
+        limits.note_wrong_credential(request._request)
+        if not opened.key_opens:
+            raise unauthorized("This subscription key opens nothing: it is unknown, expired or revoked.")
+        raise no_token("The access token is unknown, expired, revoked or of another user.", "invalid_token")
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge of the 401."""
+        return REALM

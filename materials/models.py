@@ -1,0 +1,100 @@
+"""Materials: what a site buys and uses, kept in step with an ERP system by its identifiers there."""
+
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Upper
+
+from records.sites.models import Entity, SiteRecord, site_record_constraints
+from records.sites.text import NAME, REASON, FreeTextField, LineField
+
+MOST_COUNTRIES = 300
+
+SORT_KEYS = {
+    "external_id": "externalid",
+    "name": "name",
+    "site_sequence_id": "number",
+    "our_code": "ourcode",
+    "supplier_code": "suppliercode",
+    "material_category": "category",
+    "entity_folder": "folder",
+    "risk": "risk",
+    "created": "created",
+    "last_modified": "modified",
+}
+"""What a list can be sorted by besides the Id, with the names of the indexes that serve it in both directions."""
+
+
+class Risk(models.TextChoices):
+    """How much harm a material can do; empty where nobody has said yet (DECISIONS 3)."""
+
+    NONE = "None", "None"
+    LOW = "Low", "Low"
+    MEDIUM = "Medium", "Medium"
+    HIGH = "High", "High"
+
+
+def are_countries(value: object) -> None:
+    """Raise ValidationError unless value is a list of at most 300 short texts."""
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise ValidationError("This must be a list of texts.", code="InvalidValue")
+    if len(value) > MOST_COUNTRIES:
+        raise ValidationError(f"At most {MOST_COUNTRIES} countries are kept.", code="ValueTooLong")
+    if any(len(entry) > NAME for entry in value):
+        raise ValidationError(f"A country has at most {NAME} characters.", code="ValueTooLong")
+
+
+class Material(SiteRecord):
+    """A raw material, ingredient or packaging of a site, known to the site's ERP system by its external id.
+
+    A non-empty external id is unique at the site, archived materials included, so that a material that comes back is
+    the same record. `reason_for_change` is the reason of the last change, which the trail keeps as well.
+    """
+
+    ENTITY = Entity.MATERIAL
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "reason_for_change")
+
+    external_id = LineField("external id")
+    name = LineField()
+    our_code = LineField()
+    supplier_code = LineField()
+    description = FreeTextField()
+    material_category = models.ForeignKey(
+        "reference.MaterialCategory",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        verbose_name="category",
+    )
+    country_of_origin = models.JSONField("countries of origin", default=list, blank=True, validators=[are_countries])
+    risk = models.CharField(max_length=10, choices=Risk.choices, blank=True, default="")
+    reason_for_change = models.CharField(max_length=REASON, blank=True, default="", editable=False)
+
+    class Meta:
+        ordering = ("site_sequence_id", "id")
+        constraints = (
+            *site_record_constraints("material"),
+            models.UniqueConstraint(
+                fields=("site", "external_id"),
+                condition=~Q(external_id=""),
+                name="material_external_id_once_per_site",
+                violation_error_code="Duplicate",
+                violation_error_message="Another material of the site has this external id.",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("site", "is_archived", "id"), name="material_by_id"),
+            *(
+                models.Index(fields=("site", "is_archived", field, "id"), name=f"material_by_{name}")
+                for field, name in SORT_KEYS.items()
+            ),
+            models.Index("site", Upper("external_id"), name="material_external_id_any_case"),
+        )
+        permissions = (("archive_material", "Can archive and restore materials"),)
+
+    def __str__(self) -> str:
+        return self.name or self.external_id or f"Material {self.site_sequence_id}"

@@ -1,0 +1,59 @@
+"""Which material a path names: any characters, an encoded slash included; an external id that matches wins."""
+
+import uuid
+from urllib.parse import unquote_to_bytes
+
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest
+
+from materials.models import Material
+from records.operations.errors import Refusal
+from records.operations.values import read_uuid
+from records.sites.text import normalise
+
+
+class AnyText:
+    """Matches the rest of a path whatever it holds, line breaks and slashes included."""
+
+    regex = "(?s:.+)"
+
+    def to_python(self, value: str) -> str:
+        """Return the text."""
+        return value
+
+    def to_url(self, value: str) -> str:
+        """Return the text."""
+        return value
+
+
+def spellings(request: HttpRequest, decoded: str) -> list[str]:
+    """Return what the path's text may mean, likeliest first; raises the 400 InvalidId on control characters.
+
+    WSGI hands over the path decoded, so that an encoded slash at its end looks like the trailing slash that every path
+    may have. The raw address, where the server passes it on, tells them apart; without it both are looked for.
+    """
+    raw = (request.META.get("RAW_URI") or request.META.get("REQUEST_URI") or "").partition("?")[0]
+    known = bool(raw) and unquote_to_bytes(raw).endswith(decoded.encode("utf-8", "surrogatepass"))
+    if known:
+        found = [decoded[:-1] if raw.endswith("/") else decoded]
+    else:
+        found = [decoded, decoded[:-1]] if decoded.endswith("/") else [decoded]
+    try:
+        return [normalise(text) for text in found if text]
+    except ValidationError as error:
+        raise Refusal(400, "InvalidId", "The path holds control characters.") from error
+
+
+def material_id(site_id: uuid.UUID, texts: list[str]) -> uuid.UUID:
+    """Return the Id of the site's material with that external id, else the Id that the text is; raises Http404."""
+    found = dict(
+        Material.objects.filter(site_id=site_id, external_id__in=texts).values_list("external_id", "pk")
+        if texts
+        else ()
+    )
+    for text in texts:
+        if text in found:
+            return found[text]
+        if (key := read_uuid(text)) is not None:
+            return key
+    raise Http404

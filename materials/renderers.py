@@ -1,0 +1,101 @@
+"""Materials and every other answer of the endpoint as XML, well-formed whatever the text holds (DECISIONS 6)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+
+from records.operations import errors, lists
+
+JSON, XML, TEXT_XML = "application/json", "application/xml", "text/xml"
+MEDIA_TYPES = (JSON, XML, TEXT_XML)
+
+DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
+MATERIAL, RESULT, REFUSAL, FAULT = "ExternalIdMaterialDto", "ExternalIdMaterialResult", "ErrorResult", "FieldFault"
+_ENTRIES = {"countryOfOrigin": "string", "Fields": FAULT}
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONTROLS = bytes(byte for byte in range(32) if byte not in (9, 10, 13))
+_NONCHARACTERS = ("\ufffe", "\uffff")
+
+
+def chosen(accept: str) -> str | None:
+    """Return the media type to answer in, or None where the caller accepts none of them.
+
+    The highest quality wins; among equals the more specific range, then JSON.
+    """
+    if not accept.strip():
+        return JSON
+    best, found = (0.0, 0), None
+    for offered in MEDIA_TYPES:
+        weight = lists.preference(accept, offered)
+        if weight[0] > 0 and weight > best:
+            best, found = weight, offered
+    return found
+
+
+def in_xml(request: HttpRequest) -> str:
+    """Return the XML media type that the request asks for, or an empty text where it is answered in JSON."""
+    media_type = chosen(request.META.get("HTTP_ACCEPT", ""))
+    return media_type if media_type in (XML, TEXT_XML) else ""
+
+
+def as_xml(response: HttpResponse, media_type: str) -> HttpResponse:
+    """Return a JSON answer as XML, its status and headers kept; an answer without a body stays without."""
+    if response.content and response.get("Content-Type", "").startswith(JSON):
+        response.content = document(orjson.loads(response.content))
+        response["Content-Type"] = f"{media_type}; charset=utf-8"
+    response["Vary"] = "Accept"
+    return response
+
+
+def document(value: Any) -> bytes:
+    """Return a material, a list of them, a result or an error as an XML document."""
+    if isinstance(value, list):
+        root = MATERIAL if not value or "name" in value[0] else RESULT
+        return encoded(f"<{root}Array>{''.join(_element(root, entry) for entry in value)}</{root}Array>")
+    root = REFUSAL if "RequestId" in value else MATERIAL if "externalId" in value else RESULT
+    return encoded(_element(root, value))
+
+
+def refusal(request: HttpRequest, refused: errors.Refusal) -> HttpResponse:
+    """Answer a refusal below /materials in the media type that the request asks for."""
+    response = errors.answer(request, refused)
+    media_type = in_xml(request)
+    return as_xml(response, media_type) if media_type else response
+
+
+def encoded(text: str) -> bytes:
+    """Return the document's bytes; characters that XML cannot hold at all become U+FFFD."""
+    content = (DECLARATION + text).encode("utf-8", "replace")
+    if len(content.translate(None, _CONTROLS)) == len(content) and not any(one in text for one in _NONCHARACTERS):
+        return content
+    return (DECLARATION + _ILLEGAL.sub("\ufffd", text)).encode()
+
+
+def _element(name: str, fields: Mapping[str, Any]) -> str:
+    parts = [f"<{name}>"]
+    for field, value in fields.items():
+        if value is None or value == "" or value == []:
+            parts.append(f"<{field}/>")
+        elif isinstance(value, str):
+            parts.append(f"<{field}>{_escaped(value)}</{field}>")
+        elif isinstance(value, bool):
+            parts.append(f"<{field}>{'true' if value else 'false'}</{field}>")
+        elif isinstance(value, list):
+            parts.append(f"<{field}>{_entries(_ENTRIES[field], value)}</{field}>")
+        else:
+            parts.append(f"<{field}>{value}</{field}>")
+    parts.append(f"</{name}>")
+    return "".join(parts)
+
+
+def _entries(name: str, entries: Sequence[Any]) -> str:
+    return "".join(
+        _element(name, entry) if isinstance(entry, dict) else f"<{name}>{_escaped(entry)}</{name}>" for entry in entries
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")

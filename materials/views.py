@@ -1,0 +1,180 @@
+"""The materials endpoint: reads stop here, writes call the actions."""
+
+import dataclasses
+import uuid
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
+
+from materials import actions, paths, renderers
+from materials.credentials import KeyAndTokenAuthentication, insufficient_scope
+from materials.models import SORT_KEYS, Material
+from materials.serializers import MaterialSerializer
+from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
+from records.accounts.tokens import TokenCaller, permissions_at
+from records.operations import bodies, errors, limits, lists, values
+from records.operations.names import snake
+from records.operations.references import resolve_all
+from records.operations.viewsets import OperationViewSet
+
+SORTABLE = tuple(
+    name
+    for name in MaterialSerializer.Meta.fields
+    if snake(name) in ("id", "is_archived") or snake(name).removesuffix("_id") in SORT_KEYS or snake(name) in SORT_KEYS
+)
+MATERIALS = lists.ListRules(
+    search=("external_id", "name", "our_code", "supplier_code"), sort="siteSequenceId", sortable=SORTABLE
+)
+NO_SITE = "There is no such site, or your roles do not allow this there."
+
+
+class MaterialViewSet(OperationViewSet):
+    """Materials of the site that `siteId` names, in JSON or XML."""
+
+    authentication_classes = (KeyAndTokenAuthentication,)  # type: ignore[assignment]
+    permission_classes = ()  # type: ignore[assignment]
+    media_types: ClassVar[tuple[str, ...]] = renderers.MEDIA_TYPES
+
+    # --- Before the method ------------------------------------------------------------------------------------------
+
+    def check_permissions(self, request: Request) -> None:
+        """Count the request against the token too and ask for the scope; the roles are asked once the site is known."""
+        caller: TokenCaller = self.caller  # type: ignore[assignment]
+        allowance = limits.spend("token", str(caller.token_id), settings.RATE_LIMIT)
+        if allowance.remaining < int(self.answer_headers["X-RateLimit-Remaining"]):
+            self.answer_headers.update(allowance.headers())
+        if self.operation is not None:
+            scope = WRITE_MATERIALS if self.operation.writes else READ_MATERIALS
+            if scope not in caller.scopes:
+                raise insufficient_scope(scope)
+
+    def check_parameters(self) -> None:
+        """Read the query and enter the site that it names; raises the 400 without one and the 404 for a closed one."""
+        super().check_parameters()
+        given = self.query.get("siteId", [])
+        site_id = values.read_uuid(given[0].strip()) if len(given) == 1 else None
+        if site_id is None:
+            text = "This must be the Id of one site: a UUID of 36 characters." if given else "This is required."
+            raise lists.invalid("siteId", text)
+        caller: TokenCaller = self.caller  # type: ignore[assignment]
+        entered = dataclasses.replace(caller, site_id=site_id, permissions=permissions_at(caller, site_id))
+        if self.operation is not None and not entered.may(self.operation.permission):
+            raise errors.Refusal(404, "NotFound", NO_SITE)
+        self.request.user = entered  # type: ignore[assignment]
+
+    def check_path_id(self) -> None:
+        """Turn the path's text into the material's Id; an external id that matches wins (DECISIONS 3)."""
+        self.kwargs["id"] = paths.material_id(self.site_id, paths.spellings(self.http_request, self.kwargs["id"]))
+
+    def run(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
+        """Call the method and answer in the media type that is asked for."""
+        media_type = renderers.in_xml(self.http_request)
+        response = super().run(handler)
+        return renderers.as_xml(response, media_type) if media_type else response
+
+    def render_refusal(self, refusal: errors.Refusal) -> HttpResponse:
+        """Answer a refusal in the media type that is asked for."""
+        return renderers.refusal(self.http_request, refusal)
+
+    # --- The operations ---------------------------------------------------------------------------------------------
+
+    def get_list_of_material(self, request: Request) -> HttpResponse:
+        """List the site's materials."""
+        return self.listing(MaterialSerializer, MATERIALS)
+
+    def get_material_by_id(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Read one material by its external id or its Id; an external id that matches wins."""
+        return self.record(MaterialSerializer, id)
+
+    def post_material(self, request: Request) -> HttpResponse:
+        """Add or change one material, or each of an array of up to 500 on its own.
+
+        A material is found by `Id` where it is given, else by a non-empty externalId at the site; else it is added. An
+        omitted isArchived stays as it is; `false` restores. An array is answered by an array of results in its order.
+        """
+        body = bodies.decode(self.raw_body()) if self.raw_body() else None
+        if isinstance(body, list):
+            return self._post_all(body)
+        if not isinstance(body, dict):
+            raise errors.Refusal(400, "MalformedJson", "The body must be a JSON object, or an array of them.")
+        wish = _wish(self.checked(body, MaterialSerializer))
+        try:
+            material = actions.upsert(self.site_id, wish, author=self.author, may=self.caller.may)
+        except Exception as error:
+            raise _refusal(error) from error
+        return self.written(material.pk, material.revision)
+
+    def _post_all(self, rows: list[Any]) -> HttpResponse:
+        if len(rows) > actions.MOST:
+            text = f"An array may hold {actions.MOST} materials; this one holds {len(rows)}."
+            raise errors.Refusal(400, "ValidationFailed", text)
+        read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
+        for (_, faults), more in zip(read, resolve_all([found for found, _ in read], MaterialSerializer), strict=True):
+            faults += [fault for fault in more if fault not in faults]
+        wishes = [_wish(found) for found, faults in read if not faults]
+        outcomes = iter(actions.upsert_all(self.site_id, wishes, author=self.author, may=self.caller.may))
+        return self.json(
+            [
+                _result(row, errors.invalid(faults) if faults else next(outcomes))
+                for row, (_, faults) in zip(rows, read, strict=True)
+            ]
+        )
+
+    def delete_material(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Archive a material; repeating it changes nothing."""
+        reason = " ".join(self.query.get("reasonForChange", ()))
+        self.serializer = MaterialSerializer
+        material = self.acting(
+            actions.archive_material,
+            self.site_id,
+            id,
+            archived=True,
+            author=self.author,
+            operation="DeleteMaterial",
+            reason=reason,
+            precondition=self.precondition,
+        )
+        return self.written(material.pk, material.revision)
+
+
+_NO_OBJECT = errors.FieldFault("", "InvalidValue", "Each entry of the array must be an object.")
+
+
+def _wish(found: dict[str, Any]) -> actions.Wish:
+    values = {name: value for name, value in found.items() if name not in ("id", "reason_for_change")}
+    if values.get("is_archived", False) is None:
+        del values["is_archived"]
+    return actions.Wish(values, found.get("id"), found.get("reason_for_change", ""))
+
+
+def _refusal(error: Exception) -> errors.Refusal:
+    """Return the refusal that an action's exception amounts to; raises one that is none of a caller's making again."""
+    match error:
+        case errors.Refusal():
+            return error
+        case ValidationError():
+            return errors.refused(error, MaterialSerializer.wire_name)
+        case actions.RecordNotFound() | PermissionDenied():
+            return errors.refusal_of(error)
+    raise error
+
+
+def _result(row: Any, outcome: Material | Exception) -> dict[str, str]:
+    """Return the answer to one row of an array."""
+    sent = row.get("externalId") if isinstance(row, dict) else ""
+    external_id = sent if isinstance(sent, str) else ""
+    if isinstance(outcome, Material):
+        return {"externalId": external_id, "Error": "", "Message": "Success.", "Id": str(outcome.pk)}
+    refusal = _refusal(outcome)
+    named = [f"{fault.field}: {fault.message}" if fault.field else fault.message for fault in refusal.fields]
+    text = " ".join(named) if len(named) > 1 else refusal.message
+    return {"externalId": external_id, "Error": refusal.code, "Message": text, "Id": ""}
+
+
+def outside(request: HttpRequest, refused: errors.Refusal) -> HttpResponse:
+    """Answer a refusal below /materials that no operation saw."""
+    return renderers.refusal(request, refused)

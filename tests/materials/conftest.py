@@ -1,0 +1,12 @@
+"""Fixtures of the materials' tests."""
+
+import pytest
+
+from records.sites.models import Site
+from tests.make_materials import MaterialApi, make_api
+
+
+@pytest.fixture
+def materials(site: Site) -> MaterialApi:
+    """Return a client with a Manager's key and token at the site."""
+    return make_api(site)
