@@ -16,6 +16,7 @@ from records.reference.models import SiteEntry
 from records.sites.models import EntityFolder, Site, SiteRecord
 from records.sites.writing import add_record
 from tests import make
+from tests.make_complaints import make_complaint
 
 _counter = itertools.count(1)
 
@@ -126,11 +127,15 @@ def values_for(model: Any, site: Site) -> dict[str, Any]:
     return values
 
 
-MAKERS: dict[str, Any] = {"accounts.User": lambda site: make.make_user(site=site, role=rows.READER)}
+MAKERS: dict[str, Any] = {
+    "accounts.User": lambda site: make.make_user(site=site, role=rows.READER),
+    "complaints.Complaint": make_complaint,
+}
 """Makers for models that `values_for` cannot make, by label."""
 
 BY_ROW: dict[str, dict[str, Any]] = {}
 """What is special about single rows: `model`, or `body(site)`."""
 
-OVERRIDES: dict[str, dict[str, Any]] = {}
+_PLACE = {"Lat": "-41.270632", "Lng": "173.2840"}
+OVERRIDES: dict[str, dict[str, Any]] = {"CustomerSerializer": _PLACE, "CustomerChangeSerializer": _PLACE}
 """Fields that need a value of their own, by serializer."""

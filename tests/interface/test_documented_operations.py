@@ -31,13 +31,7 @@ DOCUMENTED = {
     "customer": {"AddCustomer": "POST", "GetCustomer": "GET", "GetCustomerList": "GET", "UpdateCustomer": "PUT"},
     "audit": {"GetAuditProgram": "GET", "GetAuditProgramList": "GET", "GetAuditProgramRecordList": "GET"},
 }
-STILL_TO_COME = {
-    *DOCUMENTED["complaint"],
-    *DOCUMENTED["document"],
-    *DOCUMENTED["item"],
-    *DOCUMENTED["customer"],
-    *DOCUMENTED["audit"],
-}
+STILL_TO_COME = {*DOCUMENTED["document"], *DOCUMENTED["audit"]}
 """Documented operations that are not built yet; an endpoint's line goes when it is, and the set must become empty."""
 
 
