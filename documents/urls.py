@@ -1,5 +1,76 @@
-"""The operations of the documents endpoint; start reading here."""
+"""The operations of the document endpoint, and the address that serves files; start reading here."""
 
-from typing import Any
+from django.urls import path
 
-urlpatterns: list[Any] = []
+from documents import downloads
+from documents.models import Status
+from documents.serializers import DocumentSerializer, DocumentVersionSerializer, UpdateDocumentSerializer
+from documents.views import DocumentViewSet
+from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.schema import WriteResult
+
+permits("documents.archive_document", MANAGER)
+permits("documents.replace_signer", MANAGER)
+
+SWITCHES = (
+    Parameter("WithContent", "boolean", description="Adds FileContent, the file as base64."),
+    Parameter("WithURL", "boolean", description="Adds FileURL, an address that serves the file for 30 minutes."),
+)
+
+urlpatterns = [
+    *operation_urls(
+        DocumentViewSet,
+        Operation(
+            method="POST",
+            name="AddDocument",
+            permission="documents.add_document",
+            role=MANAGER,
+            request=DocumentSerializer,
+            response=WriteResult,
+        ),
+        Operation(
+            method="PUT",
+            name="UpdateDocument",
+            permission="documents.change_document",
+            role=MANAGER,
+            takes_id=True,
+            request=UpdateDocumentSerializer,
+            response=WriteResult,
+        ),
+        Operation(
+            method="GET",
+            name="GetDocument",
+            permission="documents.view_document",
+            role=READER,
+            takes_id=True,
+            response=DocumentSerializer,
+            parameters=SWITCHES,
+        ),
+        Operation(
+            method="GET",
+            name="GetDocumentVersion",
+            permission="documents.view_document",
+            role=READER,
+            takes_id=True,
+            response=DocumentVersionSerializer,
+            parameters=(
+                Parameter("version", "integer", description="With a document's Id: which of its versions."),
+                *SWITCHES,
+            ),
+        ),
+        Operation(
+            method="GET",
+            name="GetDocumentList",
+            permission="documents.view_document",
+            role=READER,
+            many=True,
+            response=DocumentSerializer,
+            parameters=(
+                Parameter("recordStatus", "choice", choices=Status.values),
+                Parameter("name"),
+                Parameter("fileType"),
+            ),
+        ),
+    ),
+    path("File/<str:token>", downloads.file, name="document-file"),
+]

@@ -1,0 +1,157 @@
+"""Writes to documents, each one transaction with its history; signing is in `documents.approvals`."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from documents import versions
+from documents.content import Incoming
+from documents.models import FIRST_VERSION, WAITING, Document
+from documents.storage import storing
+from records.accounts import access
+from records.accounts.models import User
+from records.history.trail import Author
+from records.sites.models import Site
+from records.sites.references import UNKNOWN
+from records.sites.writing import Precondition, RecordNotFound, Values, adding, apply, changing
+
+USERS = ("user_to_review", "user_to_approve", "user_to_notify")
+SIGNERS = ("user_to_review", "user_to_approve")
+
+
+def add_document(
+    site_id: uuid.UUID, values: Values, content: Incoming, *, author: Author, operation: str = "AddDocument"
+) -> Document:
+    """Add a document with its first version, numbered `version` (default 1).
+
+    Raises ValidationError or StorageUnavailable, and then stores nothing.
+    """
+    given = {**values}
+    number = given.pop("version", None) or FIRST_VERSION
+    document = Document(site_id=site_id)
+    check_users(site_id, given, {})
+    reviewers, approvers = given.get("user_to_review", []), given.get("user_to_approve", [])
+    check_approvers(site_id, approvers)
+    with storing(content) as file:
+        versions.describe(document, number, file, versions.first_status(reviewers, approvers))
+        with adding(document, given, author=author, operation=operation):
+            versions.add_version(document, file, author_id=author.id, reviewers=reviewers, approvers=approvers)
+    return document
+
+
+def update_document(
+    site_id: uuid.UUID,
+    document_id: uuid.UUID,
+    values: Values,
+    content: Incoming,
+    *,
+    author: Author,
+    operation: str = "UpdateDocument",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Document:
+    """Store a file as the document's next version: last + 1 under the document's lock; the earlier ones stay.
+
+    Signers and notified users that are not among values stay as they are. Raises RecordNotFound, ValidationError,
+    StorageUnavailable, or what the precondition raises.
+    """
+    known = Document.objects.filter(site_id=site_id, pk=document_id).first()
+    if known is None:
+        raise RecordNotFound
+    if precondition is not None:
+        precondition(known)
+    with (
+        storing(content) as file,
+        changing(
+            Document,
+            site_id,
+            document_id,
+            author=author,
+            operation=operation,
+            reason=reason,
+            precondition=precondition,
+        ) as document,
+    ):
+        check_users(site_id, values, users_of(document))
+        apply(document, values)
+        reviewers, approvers = list(_ordered(document, "user_to_review")), list(_ordered(document, "user_to_approve"))
+        check_approvers(site_id, approvers)
+        status = versions.first_status(reviewers, approvers)
+        versions.describe(document, versions.next_number(document), file, status)
+        document.clean_fields(exclude=["site", "entity_folder", "created_by", "last_modified_by"])
+        versions.add_version(document, file, author_id=author.id, reviewers=reviewers, approvers=approvers)
+    return document
+
+
+def change_details(
+    site_id: uuid.UUID,
+    document_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "ChangeDetails",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Document:
+    """Change a document's details without a new version (back-office only).
+
+    Reviewers and approvers are those of the next version; while a version waits they are replaced one by one with
+    `approvals.replace_signer`. Raises RecordNotFound, ValidationError, or what the precondition raises.
+    """
+    with changing(
+        Document, site_id, document_id, author=author, operation=operation, reason=reason, precondition=precondition
+    ) as document:
+        held = users_of(document)
+        check_users(site_id, values, held)
+        if document.record_status in WAITING:
+            text = "A version waits for these people. Replace one of them instead."
+            faults = {
+                name: ValidationError(text, code="InvalidTransition")
+                for name in SIGNERS
+                if name in values and {user.pk for user in values[name]} != held[name]
+            }
+            if faults:
+                raise ValidationError(faults)
+        apply(document, values)
+        check_approvers(site_id, list(_ordered(document, "user_to_approve")))
+    return document
+
+
+def users_of(document: Document) -> dict[str, set[uuid.UUID]]:
+    """Return the ids on the document's three lists; a query each."""
+    return {name: set(getattr(document, name).values_list("pk", flat=True)) for name in USERS}
+
+
+def _ordered(document: Document, name: str) -> Any:
+    manager = getattr(document, name)
+    rows = manager.through._base_manager.filter(document=document).select_related("user").order_by("pk")
+    return (row.user for row in rows)
+
+
+def check_users(site_id: uuid.UUID, values: Values, held: dict[str, set[uuid.UUID]]) -> None:
+    """Raise ValidationError naming each newly listed account that holds no role at the site (DECISIONS 2.6)."""
+    new = {user.pk for name in USERS for user in values.get(name, ()) if user.pk not in held.get(name, ())}
+    if not new:
+        return
+    valid = set(access.accounts_at(site_id).filter(pk__in=new).values_list("pk", flat=True))
+    faults = [
+        ValidationError(
+            UNKNOWN.format(name="user"),
+            code="InvalidReference",
+            params={"relation": name, "idx": idx, "name": "id"},
+        )
+        for name in USERS
+        for idx, user in enumerate(values.get(name, ()))
+        if user.pk in new - valid
+    ]
+    if faults:
+        raise ValidationError(faults)
+
+
+def check_approvers(site_id: uuid.UUID, approvers: Sequence[User]) -> None:
+    """Raise ValidationError where the site demands an approver and none is named (DECISIONS 5)."""
+    if not approvers and Site.objects.filter(pk=site_id, demands_approver=True).exists():
+        text = "Every document of this site needs an approver."
+        raise ValidationError({"user_to_approve": ValidationError(text, code="RequiredField")})

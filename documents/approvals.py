@@ -1,0 +1,213 @@
+"""Review and approval: who signs a version, what a signature demands, and what it moves (DECISIONS 5).
+
+Each function is one transaction that locks the document's row, so that of two signatures, or a signature and a newer
+file, one comes first and the other sees what it did.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+
+from documents import notices, storage, versions
+from documents.models import Document, DocumentVersion, Duty, Meaning, Notice, Signature, Signer, Status
+from records.accounts import access
+from records.accounts.models import User
+from records.history.trail import Author, now
+from records.sites.references import UNKNOWN
+from records.sites.writing import RecordNotFound, changing
+
+Confirm = Callable[[User, str], bool]
+
+TURN = {Duty.REVIEW: Status.AWAITING_REVIEW, Duty.APPROVE: Status.AWAITING_APPROVAL}
+DUTY = {status: duty for duty, status in TURN.items()}
+
+
+def own_password(user: User, password: str) -> bool:
+    """Return whether this is the user's password; a door that counts failures passes a check of its own instead."""
+    return user.check_password(password)
+
+
+def sign_review(
+    version_id: uuid.UUID,
+    user: User,
+    password: str,
+    *,
+    author: Author,
+    comment: str = "",
+    confirm: Confirm = own_password,
+) -> DocumentVersion:
+    """Sign as reviewer; the last reviewer hands the version on to the approvers, or brings it into force unsigned.
+
+    Raises RecordNotFound, ValidationError (password, not this person's turn, state), FileDamaged.
+    """
+    with _signing(version_id, user, password, Duty.REVIEW, confirm, author, "SignReview") as (document, version):
+        _sign(version, user, Meaning.REVIEWED, comment, Duty.REVIEW)
+        if not _waiting(version, Duty.REVIEW).exists():
+            approvers = version.signers.filter(duty=Duty.APPROVE).exists()
+            versions.move(document, version, Status.AWAITING_APPROVAL if approvers else Status.ISSUED)
+        else:
+            versions.touch(version)
+    return version
+
+
+def approve(
+    version_id: uuid.UUID,
+    user: User,
+    password: str,
+    *,
+    author: Author,
+    comment: str = "",
+    confirm: Confirm = own_password,
+) -> DocumentVersion:
+    """Sign as approver; the last approver brings the version into force, which supersedes the one before it.
+
+    Raises as `sign_review` does, and ValidationError for whoever uploaded the version.
+    """
+    with _signing(version_id, user, password, Duty.APPROVE, confirm, author, "Approve") as (document, version):
+        if version.created_by_id == user.pk:
+            raise _refused("Who uploaded a version cannot approve it.", "Forbidden")
+        _sign(version, user, Meaning.APPROVED, comment, Duty.APPROVE)
+        if not _waiting(version, Duty.APPROVE).exists():
+            versions.move(document, version, Status.APPROVED)
+        else:
+            versions.touch(version)
+    return version
+
+
+def reject(
+    version_id: uuid.UUID,
+    user: User,
+    password: str,
+    *,
+    comment: str,
+    author: Author,
+    confirm: Confirm = own_password,
+) -> DocumentVersion:
+    """Reject as the reviewer or approver whose turn it is; one rejection sends the version back for change.
+
+    Raises as `sign_review` does, and ValidationError without a comment.
+    """
+    if not comment.strip():
+        text = "Say what has to change: a rejection needs a comment."
+        raise ValidationError({"comment": ValidationError(text, code="RequiredField")})
+    with _signing(version_id, user, password, None, confirm, author, "Reject") as (document, version):
+        _sign(version, user, Meaning.REJECTED, comment, DUTY[Status(version.record_status)])
+        versions.move(document, version, Status.AWAITING_CHANGE)
+    return version
+
+
+@contextmanager
+def _signing(
+    version_id: uuid.UUID,
+    user: User,
+    password: str,
+    duty: Duty | None,
+    confirm: Confirm,
+    author: Author,
+    operation: str,
+) -> Iterator[tuple[Document, DocumentVersion]]:
+    """Check password and file before the lock, then lock the document and see that it is this person's turn."""
+    known = DocumentVersion.objects.filter(pk=version_id).first()
+    if known is None or not access.holds_role_at(user.pk, known.site_id):
+        raise RecordNotFound
+    if not confirm(user, password):
+        raise ValidationError({"password": ValidationError("This is not your password.", code="InvalidValue")})
+    storage.check(known)
+    with changing(Document, known.site_id, known.document_id, author=author, operation=operation) as document:
+        version = DocumentVersion.objects.get(pk=version_id)
+        turn = DUTY.get(Status(version.record_status))
+        if turn is None or (duty is not None and turn is not duty):
+            raise _refused(f"This version is {version.record_status}; it does not wait for this.", "InvalidTransition")
+        if not _waiting(version, turn).filter(user=user).exists():
+            raise _refused("This version does not wait for you.", "Forbidden")
+        version.document = document
+        yield document, version
+
+
+def _sign(version: DocumentVersion, user: User, meaning: Meaning, comment: str, duty: Duty) -> None:
+    signature = Signature(
+        document=version.document,
+        version=version,
+        user=user,
+        user_name=user.printed_name[:255],
+        meaning=meaning,
+        comment=comment,
+        date=now(),
+        file_hash=version.file_hash,
+    )
+    signature.clean_fields(exclude=["document", "version", "user"])
+    signature.save(force_insert=True)
+    Signer.objects.filter(version=version, duty=duty, user=user).update(signature=signature)
+
+
+def _waiting(version: DocumentVersion, duty: Duty) -> QuerySet[Signer]:
+    return Signer.objects.filter(version=version, duty=duty, signature__isnull=True)
+
+
+def _refused(text: str, code: str) -> ValidationError:
+    return ValidationError(text, code=code)
+
+
+def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author: Author) -> Signer:
+    """Ask somebody else to sign instead of a reviewer or approver who is away; signatures given stay.
+
+    The document's own list follows, so that its next version asks the successor too. Raises RecordNotFound, or
+    ValidationError: no reason, signed already, version no longer waiting, successor not valid at the site, asked
+    already, or approver of their own upload.
+    """
+    if not reason.strip():
+        raise ValidationError({"reason": ValidationError("A reason is required.", code="RequiredField")})
+    known = Signer.objects.select_related("document").filter(pk=signer_id).first()
+    if known is None:
+        raise RecordNotFound
+    with changing(
+        Document, known.document.site_id, known.document_id, author=author, operation="ReplaceSigner", reason=reason
+    ) as document:
+        signer = Signer.objects.select_related("version", "user").get(pk=signer_id)
+        version, duty = signer.version, Duty(signer.duty)
+        version.document = document
+        if signer.signature_id is not None:
+            raise _refused(f"{signer.user} has signed already; a signature given stays.", "InvalidTransition")
+        if version.record_status not in (TURN[duty], Status.AWAITING_REVIEW):
+            raise _refused(f"This version is {version.record_status}; nobody has to sign it.", "InvalidTransition")
+        _check_successor(document, version, duty, successor)
+        away = signer.user_id
+        signer.user = successor
+        signer.save(update_fields=["user"])
+        versions.touch(version)
+        listed = document.user_to_review if duty is Duty.REVIEW else document.user_to_approve
+        rows = listed.through._base_manager.filter(document=document)
+        if rows.filter(user_id=successor.pk).exists():
+            rows.filter(user_id=away).delete()
+        else:
+            rows.filter(user_id=away).update(user_id=successor.pk)
+        if version.record_status == TURN[duty]:
+            kind = Notice.Kind.REVIEW if duty is Duty.REVIEW else Notice.Kind.APPROVE
+            notices.owe(version, kind, [successor.pk])
+    return signer
+
+
+def _check_successor(document: Document, version: DocumentVersion, duty: Duty, successor: User) -> None:
+    fault = ""
+    if not access.holds_role_at(successor.pk, document.site_id):
+        fault = UNKNOWN.format(name="user")
+    elif version.signers.filter(duty=duty, user=successor).exists():
+        fault = "This person is asked already."
+    elif duty is Duty.APPROVE and version.created_by_id == successor.pk:
+        fault = "Who uploaded a version cannot approve it."
+    if fault:
+        raise ValidationError({"user": ValidationError(fault, code="InvalidReference")})
+
+
+def waiting_for(user: User) -> QuerySet[Signer]:
+    """Return what waits for this person at the sites where they hold a role, oldest first."""
+    turn = Q()
+    for duty, status in TURN.items():
+        turn |= Q(duty=duty, version__record_status=status)
+    found = Signer.objects.filter(
+        turn, user=user, signature__isnull=True, version__site_id__in=access.sites_where(user)
+    )
+    return found.select_related("version__document__site", "version__created_by").order_by("version__created", "id")

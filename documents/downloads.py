@@ -1,0 +1,169 @@
+"""Serving files: signed addresses of 30 minutes, and answers that no browser runs (DECISIONS 5)."""
+
+import re
+import uuid
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.csrf import csrf_exempt
+
+from documents import storage
+from documents.models import DocumentVersion
+from records.accounts import access
+from records.accounts.models import SubscriptionKey
+from records.operations import conditional, errors
+
+LIFETIME = 30 * 60
+PATH = "/document/File/"
+PIECE = 128 * 1024
+
+_signer = signing.TimestampSigner(salt="larder.documents.file")
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?: ?; ?[\w.+-]+=(?:[\w.+-]+|\"[\w.+ -]*\"))*", re.ASCII)
+_RANGE = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.ASCII)
+
+
+def url_of(version_id: uuid.UUID, key_id: uuid.UUID) -> str:
+    """Return the address that serves a version's file for 30 minutes, as long as the key that asked for it lives."""
+    return f"{settings.BASE_URL.rstrip('/')}{PATH}{_signer.sign(f'{version_id.hex}.{key_id.hex}')}"
+
+
+@csrf_exempt
+def file(request: HttpRequest, token: str) -> HttpResponseBase:
+    """Serve the file behind a signed address; needs no other credential."""
+    request.larder_operation = "File"  # type: ignore[attr-defined]
+    try:
+        if request.method == "OPTIONS":
+            return HttpResponse(status=204, headers={"Allow": "GET, HEAD, OPTIONS"})
+        if request.method not in ("GET", "HEAD"):
+            text = "This path does not take this method."
+            raise errors.Refusal(405, "MethodNotAllowed", text, headers={"Allow": "GET, HEAD, OPTIONS"})
+        return serve(request, _version_behind(token))
+    except errors.Refusal as refusal:
+        return errors.answer(request, refusal)
+
+
+def _version_behind(token: str) -> DocumentVersion:
+    """Return the version that a signed address stands for; raises the 403 or 404."""
+    try:
+        version_id, _, key_id = _signer.unsign(token, max_age=LIFETIME).partition(".")
+    except signing.SignatureExpired as error:
+        raise errors.Refusal(403, "Forbidden", "This address has expired. Read the document again.") from error
+    except signing.BadSignature as error:
+        raise errors.not_found() from error
+    version = DocumentVersion.objects.filter(pk=uuid.UUID(version_id)).first()
+    key = SubscriptionKey.objects.select_related("user").filter(pk=uuid.UUID(key_id)).first()
+    if version is None or key is None:
+        raise errors.not_found()
+    if not key.is_live or not access.may(key.user, version.site_id, "documents.view_document"):
+        raise errors.Refusal(403, "Forbidden", "Whoever asked for this address may no longer read the file.")
+    return version
+
+
+def whole(version: DocumentVersion) -> Any:
+    """Open a version's file, checked against its SHA-256; raises the 503 that says what is wrong with it."""
+    try:
+        return storage.open_whole(version)
+    except storage.FileDamaged as error:
+        raise errors.Refusal(503, "Unavailable", str(error)) from error
+    except storage.StorageUnavailable as error:
+        raise storage_unavailable() from error
+
+
+def storage_unavailable() -> errors.Refusal:
+    """Return the 503 for a storage that cannot be read or written."""
+    text = "The file storage cannot be reached. Try again."
+    return errors.Refusal(503, "Unavailable", text, headers={"Retry-After": "30"})
+
+
+def serve(request: HttpRequest, version: DocumentVersion) -> HttpResponseBase:
+    """Answer with the file, or the one range of it that was asked for; raises the 416 or 503.
+
+    The file is an attachment in a sandbox whatever it says that it is.
+    """
+    size, tag = version.file_size, f'"{version.file_hash}"'
+    headers = _headers(version, tag)
+    held = request.META.get("HTTP_IF_NONE_MATCH")
+    if held is not None and conditional.matches(held, tag):
+        return HttpResponse(status=304, headers={"ETag": tag})
+    asked = None
+    if request.method == "GET" and request.META.get("HTTP_IF_RANGE", tag) == tag:
+        asked = range_of(request.META.get("HTTP_RANGE", ""), size)
+    opened = whole(version)
+    start, length, status = 0, size, 200
+    if asked is not None:
+        start, length, status = *asked, 206
+        headers["Content-Range"] = f"bytes {start}-{start + length - 1}/{size}"
+    headers["Content-Length"] = str(length)
+    if request.method == "HEAD":
+        opened.close()
+        return HttpResponse(status=status, headers=headers)
+    return StreamingHttpResponse(Pieces(opened, start, length), status=status, headers=headers)
+
+
+def _headers(version: DocumentVersion, tag: str) -> dict[str, str]:
+    kind = version.file_type if _MEDIA_TYPE.fullmatch(version.file_type) else "application/octet-stream"
+    return {
+        "Content-Type": kind,
+        "Content-Disposition": disposition(version.file_name),
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "private, no-store",
+        "Accept-Ranges": "bytes",
+        "ETag": tag,
+    }
+
+
+def disposition(name: str) -> str:
+    """Return an attachment's Content-Disposition, with the name in any script and in plain ASCII (RFC 6266)."""
+    name = name.replace("\\", "/").rpartition("/")[2].strip() or "file"
+    plain = re.sub(r"[^ !#-\[\]-~]|%", "_", name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def range_of(header: str, size: int) -> tuple[int, int] | None:
+    """Return start and length of the one range asked for, or None for the whole file; raises the 416.
+
+    Several ranges, or another unit, are answered with the whole file, as RFC 9110 allows.
+    """
+    match = _RANGE.fullmatch(header)
+    if match is None or not (match[1] or match[2]):
+        return None
+    if match[1]:
+        start = int(match[1])
+        end = min(int(match[2]), size - 1) if match[2] else size - 1
+        if match[2] and int(match[2]) < start:
+            return None
+    else:
+        start, end = max(size - int(match[2]), 0), size - 1
+    if start >= size or start > end:
+        text = f"The file has {size} bytes."
+        headers = {"Content-Range": f"bytes */{size}", "Accept-Ranges": "bytes"}
+        raise errors.Refusal(416, "RangeNotSatisfiable", text, headers=headers)
+    return start, end - start + 1
+
+
+class Pieces:
+    """The bytes of an open file from start on, in pieces; closes the file however the answer ends."""
+
+    def __init__(self, opened: Any, start: int, length: int) -> None:
+        self._file, self._left = opened, length
+        self._file.seek(start)
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self._left > 0:
+            piece = self._file.read(min(PIECE, self._left))
+            if not piece:
+                raise OSError("The file became shorter while it was being served.")
+            self._left -= len(piece)
+            yield piece
+
+    def close(self) -> None:
+        """Close the file (called by Django when the answer is done or broken off)."""
+        self._file.close()

@@ -1,0 +1,36 @@
+"""Who is owed a mail: written down and queued in the transaction that causes it, sent by `documents.tasks` after it."""
+
+import uuid
+from collections.abc import Iterable
+
+from documents.models import DocumentVersion, Duty, Notice, Signer, Status
+from documents.tasks import send_notices
+from records.accounts.models import User
+
+KINDS = {
+    Status.AWAITING_REVIEW: Notice.Kind.REVIEW,
+    Status.AWAITING_APPROVAL: Notice.Kind.APPROVE,
+    Status.APPROVED: Notice.Kind.IN_FORCE,
+    Status.ISSUED: Notice.Kind.IN_FORCE,
+}
+
+
+def tell(version: DocumentVersion) -> None:
+    """Owe a mail to whoever's turn it is with the version, or to everybody who is told that it is in force."""
+    kind = KINDS.get(Status(version.record_status))
+    if kind is Notice.Kind.IN_FORCE:
+        owe(version, kind, version.document.user_to_notify.values_list("pk", flat=True))
+    elif kind is not None:
+        duty = Duty.REVIEW if kind is Notice.Kind.REVIEW else Duty.APPROVE
+        waiting = Signer.objects.filter(version=version, duty=duty, signature__isnull=True)
+        owe(version, kind, waiting.values_list("user_id", flat=True))
+
+
+def owe(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID]) -> None:
+    """Write down a mail to each active account with an address, once per version and reason, and queue the sending."""
+    reachable = User.objects.filter(pk__in=list(users), is_active=True).exclude(email="").values_list("pk", flat=True)
+    made = Notice.objects.bulk_create(
+        [Notice(version=version, user_id=user, kind=kind) for user in reachable], ignore_conflicts=True
+    )
+    if made:
+        send_notices.enqueue()

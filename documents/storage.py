@@ -1,0 +1,161 @@
+"""Where the files lie: stored once under a path of our own, never overwritten, and never served unless whole."""
+
+import hashlib
+import io
+import logging
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any, cast
+
+from django.core.files.base import File
+from django.core.files.storage import FileSystemStorage, default_storage
+from django.db import DatabaseError, InterfaceError
+
+from documents.content import PIECE, Incoming
+from documents.models import DocumentVersion
+from records.history.trail import now
+
+logger = logging.getLogger("larder.documents")
+ROOT = "documents"
+
+
+class StorageUnavailable(Exception):
+    """Raised when the storage cannot be read or written right now."""
+
+
+class FileDamaged(Exception):
+    """Raised for a stored file that is missing, or whose content is not what was stored; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file in the storage that no row points at yet."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+class _Reader(io.RawIOBase):
+    """A forward-only file over pieces, as the storages read it."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._held = pieces, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._held:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._held = memoryview(piece)
+        count = min(len(buffer), len(self._held))
+        buffer[:count] = self._held[:count]
+        self._held = self._held[count:]
+        return count
+
+
+def store(content: Incoming) -> StoredFile:
+    """Write the file to a new path and see it safely on disk; raises StorageUnavailable."""
+    path = f"{ROOT}/{now():%Y/%m}/{uuid.uuid4().hex}"
+    try:
+        stored = default_storage.save(path, File(cast(IO[Any], _Reader(content.pieces())), name=path))
+        if isinstance(default_storage, FileSystemStorage):
+            _settle(default_storage.path(stored))
+    except Exception as error:
+        logger.exception("A file could not be stored.")
+        _discard(path)
+        raise StorageUnavailable from error
+    return StoredFile(stored, content.size, content.sha256)
+
+
+def _settle(path: str) -> None:
+    """Flush the file and its folder's entry to the disk, so that a loss of power takes nothing that was answered."""
+    for name, flags in ((path, os.O_RDONLY), (os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)):
+        descriptor = os.open(name, flags)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def storing(content: Incoming) -> Iterator[StoredFile]:
+    """Store a file and yield it for the block to point a row at.
+
+    A block that fails takes the file with it. After a fault of the database it stays, since the commit may have gone
+    through; `manage.py sweep_files` removes it when no row points at it.
+    """
+    stored = store(content)
+    try:
+        yield stored
+    except Exception as error:
+        if not isinstance(error, DatabaseError | InterfaceError):
+            _discard(stored.path)
+        raise
+
+
+def _discard(path: str) -> None:
+    try:
+        default_storage.delete(path)
+    except Exception:
+        logger.warning("A file that nothing points at could not be removed.", exc_info=True)
+
+
+def open_whole(version: DocumentVersion) -> File[bytes]:
+    """Open a version's file at its start, after reading it once against its size and SHA-256.
+
+    Raises FileDamaged for a missing or altered one, StorageUnavailable where the storage does not answer.
+    """
+    try:
+        file = default_storage.open(version.path, "rb")
+    except FileNotFoundError as error:
+        raise _damaged(version, "missing from the storage") from error
+    except Exception as error:
+        logger.exception("The storage cannot be read.")
+        raise StorageUnavailable from error
+    try:
+        digest, size = hashlib.sha256(), 0
+        while piece := file.read(PIECE):
+            digest.update(piece)
+            size += len(piece)
+        file.seek(0)
+    except FileNotFoundError as error:
+        file.close()
+        raise _damaged(version, "missing from the storage") from error
+    except Exception as error:
+        file.close()
+        logger.exception("The storage cannot be read.")
+        raise StorageUnavailable from error
+    if size != version.file_size or digest.hexdigest() != version.file_hash:
+        file.close()
+        raise _damaged(version, "not what was stored: its SHA-256 differs")
+    return file
+
+
+def _damaged(version: DocumentVersion, problem: str) -> FileDamaged:
+    logger.error("The file of document version %s is %s.", version.pk, problem)
+    return FileDamaged(f"The file of {version} is {problem}. It is not served; restore it from a backup.")
+
+
+def check(version: DocumentVersion) -> None:
+    """Read a version's file once against its SHA-256; raises FileDamaged or StorageUnavailable."""
+    open_whole(version).close()
+
+
+def walk(folder: str = ROOT) -> Iterator[str]:
+    """Yield the path of every stored file, in no order."""
+    try:
+        folders, files = default_storage.listdir(folder)
+    except FileNotFoundError:
+        return
+    for name in files:
+        if name:
+            yield f"{folder}/{name}"
+    for name in folders:
+        yield from walk(f"{folder}/{name}")

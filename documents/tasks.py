@@ -1,0 +1,101 @@
+"""The worker's part: sending the mails that versions owe, each once, and again later while the mail server is down."""
+
+import datetime
+import logging
+import uuid
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db.models import F
+from django.template.loader import render_to_string
+from django_tasks import task
+
+from documents.models import WAITING, Notice, Status
+from records.history.trail import now
+
+logger = logging.getLogger("larder.documents")
+LEASE = datetime.timedelta(minutes=5)
+"""How long a taken notice is left alone; longer than any mail server is waited for."""
+DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180))
+BATCH = 200
+GIVEN_UP = datetime.timedelta(days=7)
+INBOX = "/admin/documents/inbox/"
+
+
+@task()
+def send_notices() -> int:
+    """Send every mail that is due, and return how many went out.
+
+    Run it as often as you like: it takes only what is due, and one that fails is due again later. What a killed
+    worker had taken comes up again when its lease ends, under the same Message-ID.
+    """
+    sent = 0
+    due = Notice.objects.filter(sent__isnull=True, due__lte=now(), created__gt=now() - GIVEN_UP)
+    keys = list(due.order_by("created", "id").values_list("pk", flat=True)[:BATCH])
+    if keys:
+        send_notices.using(run_after=now() + LEASE).enqueue()
+    for key in keys:
+        if _take(key):
+            notice = Notice.objects.select_related("version__document__site", "user").get(pk=key)
+            sent += _send(notice)
+    return sent
+
+
+def _take(key: uuid.UUID) -> bool:
+    """Claim a notice for as long as the lease; False where another worker has it."""
+    free = Notice.objects.filter(pk=key, sent__isnull=True, due__lte=now())
+    return free.update(due=now() + LEASE, attempts=F("attempts") + 1) == 1
+
+
+def _send(notice: Notice) -> bool:
+    if not still_owed(notice):
+        Notice.objects.filter(pk=notice.pk).update(sent=now(), last_error="No longer owed; not sent.")
+        return False
+    try:
+        message_of(notice).send()
+    except Exception as error:
+        delay = DELAYS[min(notice.attempts, len(DELAYS)) - 1]
+        due = now() + delay
+        logger.warning("A mail could not be sent (attempt %s): %s", notice.attempts, type(error).__name__)
+        Notice.objects.filter(pk=notice.pk).update(due=due, last_error=type(error).__name__)
+        send_notices.using(run_after=due).enqueue()
+        return False
+    Notice.objects.filter(pk=notice.pk).update(sent=now(), last_error="")
+    return True
+
+
+def still_owed(notice: Notice) -> bool:
+    """Return whether the mail would still be true: the version waits for this active person, or is in force."""
+    version, user = notice.version, notice.user
+    if not user.is_active or not user.email:
+        return False
+    if notice.kind == Notice.Kind.IN_FORCE:
+        return version.record_status in (Status.APPROVED, Status.ISSUED)
+    if version.record_status not in WAITING:
+        return False
+    return version.signers.filter(user=user, duty=notice.kind, signature__isnull=True).exists()
+
+
+def message_of(notice: Notice) -> EmailMessage:
+    """Return the mail, plain text, with a Message-ID that stays the same when it is sent again."""
+    version = notice.version
+    context = {
+        "notice": notice,
+        "name": notice.user.printed_name,
+        "document": version.document,
+        "version": version,
+        "site": version.document.site,
+        "link": settings.BASE_URL
+        + (
+            f"/admin/documents/document/{version.document_id}/change/" if notice.kind == Notice.Kind.IN_FORCE else INBOX
+        ),
+    }
+    template = "document_in_force" if notice.kind == Notice.Kind.IN_FORCE else "document_turn"
+    subject = render_to_string(f"mail/{template}_subject.txt", context)
+    host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip("> ") or "localhost"
+    return EmailMessage(
+        " ".join(subject.split()),
+        render_to_string(f"mail/{template}.txt", context),
+        to=[notice.user.email],
+        headers={"Message-ID": f"<{notice.pk}@{host}>", "Auto-Submitted": "auto-generated"},
+    )

@@ -1,0 +1,105 @@
+"""Making versions and moving their status; every function expects the document's row to be locked."""
+
+import uuid
+from collections.abc import Sequence
+
+from django.core.exceptions import ValidationError
+from django.db.models import F
+
+from documents import notices
+from documents.models import IN_FORCE, LAST_VERSION, Document, DocumentVersion, Duty, Signer, Status
+from documents.storage import StoredFile
+from records.accounts.models import User
+
+AWAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL, Status.AWAITING_CHANGE)
+
+
+def first_status(reviewers: Sequence[User], approvers: Sequence[User]) -> Status:
+    """Return where a new version starts: with reviewers, with approvers, or in force unsigned (DECISIONS 5)."""
+    if reviewers:
+        return Status.AWAITING_REVIEW
+    return Status.AWAITING_APPROVAL if approvers else Status.ISSUED
+
+
+def next_number(document: Document) -> int:
+    """Return the last number + 1; the caller holds the document's lock. Raises ValidationError behind the last one."""
+    if document.version >= LAST_VERSION:
+        text = f"Version {LAST_VERSION} is the last that a document can have."
+        raise ValidationError({"version": ValidationError(text, code="InvalidValue")})
+    return document.version + 1
+
+
+def describe(document: Document, number: int, file: StoredFile, status: Status) -> None:
+    """Let the document show the facts of its newest version; the caller saves it."""
+    document.version = number
+    document.record_status = status
+    document.file_size, document.file_hash = file.size, file.sha256
+    if status in IN_FORCE:
+        document.effective_version = number
+
+
+def add_version(
+    document: Document,
+    file: StoredFile,
+    *,
+    author_id: uuid.UUID | None,
+    reviewers: Sequence[User],
+    approvers: Sequence[User],
+) -> DocumentVersion:
+    """Store the version that the document describes, with its signers, and supersede what it replaces.
+
+    A version that waits, or waits for change, is superseded by any newer file; the one in force only by one that comes
+    into force itself (DECISIONS 5). Tells whoever's turn it is, or that it is in force.
+    """
+    status = Status(document.record_status)
+    supersede(document, AWAITING)
+    if status in IN_FORCE:
+        supersede(document, IN_FORCE)
+    version = DocumentVersion.objects.create(
+        site_id=document.site_id,
+        document=document,
+        version=document.version,
+        record_status=status,
+        file_type=document.file_type,
+        file_name=document.file_name,
+        file_size=file.size,
+        file_hash=file.sha256,
+        path=file.path,
+        created_by_id=author_id,
+    )
+    Signer.objects.bulk_create(
+        Signer(document=document, version=version, user=user, duty=duty, idx=idx)
+        for duty, users in ((Duty.REVIEW, reviewers), (Duty.APPROVE, approvers))
+        for idx, user in enumerate(users)
+    )
+    notices.tell(version)
+    return version
+
+
+def supersede(document: Document, statuses: Sequence[Status]) -> None:
+    """Move the document's versions of these statuses to Superseded."""
+    found = DocumentVersion.objects.filter(document=document, record_status__in=statuses)
+    found.update(record_status=Status.SUPERSEDED, revision=F("revision") + 1)
+
+
+def move(document: Document, version: DocumentVersion, status: Status) -> None:
+    """Move a version to its next status, and with it what the document shows.
+
+    One that comes into force supersedes the one before it in the same transaction, first, since only one may be in
+    force. Sets the document's columns; the caller saves it.
+    """
+    if status in IN_FORCE:
+        supersede(document, IN_FORCE)
+        document.effective_version = version.version
+    version.record_status = status
+    version.revision += 1
+    version.save(update_fields=["record_status", "revision"])
+    if version.version == document.version:
+        document.record_status = status
+    notices.tell(version)
+
+
+def touch(version: DocumentVersion) -> None:
+    """Move the version's revision on, since what it shows has changed (its ETag)."""
+    DocumentVersion.objects.filter(pk=version.pk).update(revision=F("revision") + 1)
+    version.revision += 1
