@@ -11,7 +11,7 @@ from records.accounts.models import Role, User
 from records.accounts.role_provisioning import MembersWish, RoleWish
 from records.employees import provisioning
 from scim.callers import Caller
-from scim.documents import Document, group_documents, members_of, user_documents
+from scim.documents import STATE, TAKEN, Document, group_documents, members_of, user_documents
 from scim.errors import Refused
 from scim.filters import colon_after_schema
 from scim.members import Membership, entries_of, split_operations, take_members
@@ -101,7 +101,7 @@ class UserAdapter(SCIMUser):
         """Return the document, or the part of it that the query asks for."""
         if self.obj is None:
             raise Refused(404, "There is no such User.")
-        projection = Projection.of("User", query or Query())
+        projection = Projection.of("User", query or Query(), spares=self.caller.reads_rfc)
         found = user_documents(self.caller, visible_users(self.caller).filter(pk=self.obj.pk), projection)
         if not found:
             raise Refused(404, "There is no such User.")
@@ -112,9 +112,16 @@ class UserAdapter(SCIMUser):
         """Lock the person before reading what is to be changed."""
         self.employee, self.obj = provisioning.lock_person(key)
 
+    def _before(self) -> Document:
+        """Return the document before the change, with what only the account tells."""
+        document = self.to_dict()
+        if self.obj is not None:
+            document |= {STATE: self.obj.is_active, TAKEN: self.obj.directory_attributes.get(TAKEN, [])}
+        return document
+
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for."""
-        before = self.to_dict() if self.obj else None
+        before = self._before() if self.obj else None
         context = Context.RESOURCE_REPLACEMENT_REQUEST if before else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
             resource: Any = UserResource.model_validate(_tidied_body(body), scim_ctx=context)
@@ -125,7 +132,7 @@ class UserAdapter(SCIMUser):
         operations = _operations_of(body)
         if not isinstance(operations, list) or not operations:
             raise InvalidValueException(detail="Operations must be an array of one or more operations.")
-        before = self.to_dict()
+        before = self._before()
         resource = _patched("User", before, tidied_operations("User", operations), body.get("schemas"))
         self.wish = person_wish(self.caller, _dump(resource), before, whole=True)
 
@@ -168,7 +175,7 @@ class GroupAdapter(SCIMGroup):
         """Return the document, or the part of it that the query asks for; excluded members are not read."""
         if self.obj is None:
             raise Refused(404, "There is no such Group.")
-        projection = Projection.of("Group", query or Query())
+        projection = Projection.of("Group", query or Query(), spares=self.caller.reads_rfc)
         found = group_documents(self.caller, visible_roles(self.caller).filter(pk=self.obj.pk), projection)
         if not found:
             raise Refused(404, "There is no such Group.")

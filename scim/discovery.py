@@ -9,7 +9,17 @@ from scim2_models import ServiceProviderConfig as ConfigModel
 
 from scim.callers import Caller
 from scim.requests import LARGEST_COUNT
-from scim.schemas import EXTENSIONS, MODELS, EmployeeExtension, EnterpriseExtension, Group, SiteExtension, User
+from scim.schemas import (
+    EXTENSIONS,
+    MODELS,
+    ON_REQUEST,
+    SITE,
+    EmployeeExtension,
+    EnterpriseExtension,
+    Group,
+    SiteExtension,
+    User,
+)
 
 Document = dict[str, Any]
 
@@ -62,10 +72,29 @@ def schema_document(caller: Caller, key: str) -> Document | None:
 
 def _located(caller: Caller, document: Document) -> Document:
     attributes = document["attributes"]
+    if caller.reads_rfc:
+        for urn, path in ON_REQUEST:
+            if urn == document["id"]:
+                attributes = [_on_request(found, path) for found in attributes]
+    if document["id"] == SITE:
+        # The directory's own sites are the only values that it may send. Every Group carries one, which is what
+        # RFC 7643 means by required; a Group sent without gets the directory's home site.
+        given = {"canonicalValues": [str(key) for key in caller.site_ids], "required": caller.reads_rfc}
+        attributes = [{**found, **given} if found["name"] == "value" else found for found in attributes]
     if not caller.reads_rfc:
         attributes = [_with_reference_types(attribute) for attribute in attributes]
     meta = {"resourceType": "Schema", "location": f"{caller.base}/Schemas/{document['id']}"}
     return {**document, "attributes": attributes, "meta": meta}
+
+
+def _on_request(attribute: Document, path: str) -> Document:
+    """Return the attribute with `returned` as `request` at the path."""
+    head, _, sub = path.partition(".")
+    if attribute["name"] != head:
+        return attribute
+    if not sub:
+        return {**attribute, "returned": "request"}
+    return {**attribute, "subAttributes": [_on_request(found, sub) for found in attribute["subAttributes"]]}
 
 
 def _with_reference_types(attribute: Document) -> Document:
@@ -89,7 +118,7 @@ def _resource_type(caller: Caller, kind: str) -> Document:
     model = MODELS[kind]
     extensions = EXTENSIONS[kind]
     if caller.reads_rfc:
-        listed = [{"schema": urn, "required": False} for urn in extensions]
+        listed = [{"schema": urn, "required": urn == SITE} for urn in extensions]
     else:
         listed = [{"Schema": urn, "IsRequired": False} for urn in extensions]
     return {

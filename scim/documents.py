@@ -14,6 +14,11 @@ from scim.projection import Projection
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
 from scim.sources import profile_prefix, visible_memberships, visible_roles
 
+TAKEN = "taken"
+"""Where an account keeps the names of what a PATCH removed although it always has a value."""
+STATE = "state"
+"""Where a document for our own eyes keeps whether the account is active, whatever the shape shows."""
+
 USER_COLUMNS = (
     "pk",
     "user_name",
@@ -141,7 +146,7 @@ def user_document(
         "locale": row["locale"],
         "active": row["is_active"],
         "emails": emails,
-        **{part: value for part, value in kept.items() if part not in ("name", ENTERPRISE)},
+        **{part: value for part, value in kept.items() if part not in ("name", ENTERPRISE, TAKEN)},
         "groups": groups,
         EMPLOYEE: {
             part: value
@@ -161,6 +166,13 @@ def user_document(
     if external_id or not caller.reads_rfc:
         document["externalId"] = external_id
     document["meta"] = _meta(row, f"{caller.base}/Users/{key}", "User")
+    if caller.reads_rfc:
+        for path in kept.get(TAKEN, ()):
+            urn, _, part = path.rpartition(":")
+            (document.get(urn, {}) if urn else document).pop(part, None)
+        if not document[EMPLOYEE]:
+            del document[EMPLOYEE]
+            document["schemas"].remove(EMPLOYEE)
     return document
 
 
@@ -202,7 +214,7 @@ def group_document(caller: Caller, row: Mapping[str, Any], members: list[Documen
     document: Document = {
         "schemas": [GROUP, SITE],
         "id": str(row["pk"]),
-        "displayName": row["name"],
+        **({"displayName": row["name"]} if row["name"] else {}),
         **({} if members is None else {"members": members}),
         SITE: {"value": str(row["site_id"]), "displayName": row["site__name"]},
     }

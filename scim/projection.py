@@ -5,7 +5,7 @@ from typing import Any
 
 from scim.filters import colon_after_schema
 from scim.requests import Query
-from scim.schemas import EXTENSIONS, GROUP, MODELS, USER
+from scim.schemas import EXTENSIONS, GROUP, MODELS, ON_REQUEST, USER
 
 _ALWAYS = ("schemas", "id")
 _CORE = {"User": USER.lower(), "Group": GROUP.lower()}
@@ -22,15 +22,17 @@ class Projection:
     wanted: Choice = field(default_factory=dict)
     excluded: Choice = field(default_factory=dict)
     chooses: bool = False
+    spares: bool = False
 
     @classmethod
-    def of(cls, kind: str, query: Query) -> "Projection":
-        """Return the projection that a query asks for."""
+    def of(cls, kind: str, query: Query, *, spares: bool = False) -> "Projection":
+        """Return the projection that a query asks for; one that spares leaves out what is returned on request."""
         return cls(
             kind,
             _choice(kind, query.attributes),
             _choice(kind, query.excluded_attributes),
             bool(query.attributes),
+            spares,
         )
 
     def holds(self, name: str) -> bool:
@@ -43,6 +45,8 @@ class Projection:
 
     def apply(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return the document with what was asked for; id and schemas are always part of it."""
+        if self.spares:
+            document = self._spared(document)
         if not self.chooses and not self.excluded:
             return document
         extensions = {urn.lower() for urn in EXTENSIONS[self.kind]}
@@ -64,6 +68,21 @@ class Projection:
         if "schemas" in kept:
             kept["schemas"] = [urn for urn in kept["schemas"] if urn.lower() not in extensions or urn in kept]
         return kept
+
+    def _spared(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Return the document without what is returned on request, unless it is asked for by its own name."""
+        spared = dict(document)
+        for urn, path in ON_REQUEST:
+            head, _, sub = path.partition(".")
+            asked = self.wanted.get(urn.lower(), {}).get(head.lower(), ())
+            if urn not in spared or (sub.lower() if sub else "*") in asked:
+                continue
+            spared[urn] = inner = dict(spared[urn])
+            if not sub:
+                inner.pop(head, None)
+            elif head in inner:
+                inner[head] = {name: value for name, value in inner[head].items() if name != sub}
+        return spared
 
     def _choose(self, schema: str, name: str, value: Any) -> Any:
         if self.chooses:

@@ -60,13 +60,18 @@ class AnyEmail(Email):
     """Email addresses for the user."""
 
 
+UserReference: Any = Reference.__class_getitem__("User")
+
+
 class LenientManager(Manager):
     """The manager, named by its id alone; the reference is ours to build."""
 
     value: Annotated[str | None, CaseExact.true] = None
     """The id of the User who is this User's manager."""
 
-    ref: Reference[Any] | None = Field(None, serialization_alias="$ref", validation_alias="$ref")
+    ref: UserReference | None = Field(  # type: ignore[valid-type]
+        None, serialization_alias="$ref", validation_alias="$ref"
+    )
     """The URI of the User who is this User's manager."""
 
     @model_validator(mode="before")
@@ -93,7 +98,7 @@ class EmployeeExtension(Extension):
     position: str | None = None
     """Current position of the employee."""
 
-    nature_of_employment: str | None = None
+    nature_of_employment: str | None = Field(None, examples=["Employee", "Agency"])
     """Nature of employment, by the name of a list entry, such as Employee or Agency."""
 
     folder: str | None = None
@@ -149,6 +154,9 @@ UserResource: Any = User.__class_getitem__(EmployeeExtension | EnterpriseExtensi
 GroupResource: Any = Group.__class_getitem__(SiteExtension)
 """A Group with its extension."""
 
+ON_REQUEST = ((SITE, "displayName"), (ENTERPRISE, "manager.displayName"))
+"""What the RFC 7643 shape returns on request only: strict clients take it for a change of what they sent."""
+
 EXTENSIONS: dict[str, tuple[str, ...]] = {"User": (EMPLOYEE, ENTERPRISE), "Group": (SITE,)}
 MODELS: dict[str, Any] = {"User": UserResource, "Group": GroupResource}
 
@@ -168,6 +176,7 @@ __all__ = [
     "GROUP",
     "LIST_RESPONSE",
     "MODELS",
+    "ON_REQUEST",
     "PATCH_OP",
     "POLICY",
     "SEARCH_REQUEST",

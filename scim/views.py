@@ -153,7 +153,7 @@ def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query)
     """Return what the query asks for of the resources with these ids, in their order."""
     if not keys:
         return []
-    projection = Projection.of(kind, query)
+    projection = Projection.of(kind, query, spares=caller.reads_rfc)
     found = documents_of(caller, kind, rows_of(caller, kind).filter(pk__in=keys), projection)
     by_id = {document["id"]: document for document in found}
     return [projection.apply(by_id[str(key)]) for key in keys if str(key) in by_id]
@@ -172,7 +172,7 @@ class ResourceView(ProvisioningView):
             documents, total = page_of(request.caller, self.kind, query)
             return answer(list_response(documents, total, query.start_index))
         key = self.key_of(uuid)
-        projection = Projection.of(self.kind, query)
+        projection = Projection.of(self.kind, query, spares=request.caller.reads_rfc)
         rows = rows_of(request.caller, self.kind).filter(pk=key)
         found = documents_of(request.caller, self.kind, rows, projection)
         if not found:

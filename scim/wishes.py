@@ -12,7 +12,7 @@ from records.accounts.employee_facts import Key, address_entry, mobile_entry, ph
 from records.accounts.provisioning import AccountWish, EmailWish
 from records.employees.provisioning import PersonWish
 from scim.callers import Caller
-from scim.documents import Document, display_of, formatted_name, profile_url
+from scim.documents import STATE, TAKEN, Document, display_of, formatted_name, profile_url
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
 from scim.sources import visible_users
 
@@ -36,6 +36,7 @@ _COLUMNS = {
     "name",
     EMPLOYEE,
     ENTERPRISE,
+    TAKEN,
 }
 """What has a column or table of its own; the rest is kept as it was given."""
 
@@ -53,9 +54,26 @@ def person_wish(caller: Caller, after: Document, before: Document | None, *, who
     kept = _kept(after, before, account, whole=whole)
     _enterprise(caller, wish, after, before, kept, whole=whole)
     _contacts(wish, after, before)
+    taken = sorted(_taken(after, before, whole=whole))
+    if taken:
+        kept[TAKEN] = taken
     account.attributes = kept
     account.keys = tuple(_keys(kept))
     return wish
+
+
+def _taken(after: Document, before: Document | None, *, whole: bool) -> Iterator[str]:
+    """Yield what a PATCH removed although the record always has it: the RFC 7643 shape leaves it out from then on."""
+    if before is None or not whole:
+        return
+    marked = before.get(TAKEN, ())
+    for name in ("displayName", "profileUrl", "name", "active"):
+        if name not in after and (name in before or name in marked):
+            yield name
+    now, then = after.get(EMPLOYEE, {}), before.get(EMPLOYEE, {})
+    for name in ("position", "natureOfEmployment"):
+        if name not in now and (name in then or f"{EMPLOYEE}:{name}" in marked):
+            yield f"{EMPLOYEE}:{name}"
 
 
 def _account(after: Document, before: Document | None) -> AccountWish:
@@ -73,7 +91,7 @@ def _account(after: Document, before: Document | None) -> AccountWish:
         user_type=after.get("userType", ""),
         preferred_language=after.get("preferredLanguage", ""),
         locale=after.get("locale", ""),
-        active=bool(after.get("active", before["active"] if before else True)),
+        active=bool(after.get("active", before[STATE] if before else True)),
         external_id=after.get("externalId", ""),
         password=after.get("password") or None,
         emails=_emails(after.get("emails", [])),
@@ -88,7 +106,7 @@ def _own_display_name(wish: AccountWish, after: Document, before: Document | Non
     columns = {"display_name": "", "given_name": wish.given_name, "family_name": wish.family_name}
     if shown == display_of({**columns, "user_name": wish.user_name}):
         return ""
-    if before and shown == before["displayName"]:
+    if before and shown == before.get("displayName"):
         name = before.get("name", {})
         columns = {
             "display_name": "",
@@ -101,10 +119,12 @@ def _own_display_name(wish: AccountWish, after: Document, before: Document | Non
 
 
 def _emails(entries: list[Document]) -> list[EmailWish]:
-    """Return the addresses; where none is marked primary, the first of type work is, else the first."""
+    """Return the addresses; where none is marked primary, the first unmarked one of type work is, else the first."""
     found = [entry for entry in entries if entry.get("value")]
     chosen = next((entry for entry in found if entry.get("primary")), None)
-    chosen = chosen or next((entry for entry in found if entry.get("type") == "work"), found[0] if found else None)
+    unmarked = [entry for entry in found if entry.get("primary") is None]
+    chosen = chosen or next((entry for entry in unmarked if entry.get("type") == "work"), None)
+    chosen = chosen or (unmarked[0] if unmarked else None)
     return [
         EmailWish(entry["value"], entry.get("type", ""), entry.get("display", ""), entry is chosen) for entry in found
     ]
@@ -248,6 +268,8 @@ def _refuse_excess(document: Document) -> None:
 def _keys(kept: Document) -> Iterator[Key]:
     """Yield one key for each value that is kept, under the names by which filters find it."""
     for name, value in kept.items():
+        if name == TAKEN:
+            continue
         if name == ENTERPRISE:
             for part, inner in value.items():
                 yield from _parts(f"{ENTERPRISE}:{part}", inner)

@@ -49,7 +49,9 @@ def follow_employee(user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFa
     Moves the account's revision on in any case: directories read both as one. Locks the account's row.
     """
     user = User.objects.select_for_update(of=("self",)).get(pk=user_id)
-    user.given_name, user.family_name = after.given_name, after.family_name
+    for name in ("given_name", "family_name"):
+        if getattr(after, name) != getattr(before, name):
+            setattr(user, name, getattr(after, name))
     if after.title != before.title:
         user.honorific_prefix = after.title
     if after.email != before.email:
@@ -85,7 +87,7 @@ def _set_primary_email(user: User, value: str) -> None:
 
 
 def _set_contacts(user: User, before: EmployeeFacts, after: EmployeeFacts) -> None:
-    kept = dict(user.directory_attributes)
+    kept = {name: value for name, value in user.directory_attributes.items() if name != "taken"}
     numbers = [dict(entry) for entry in kept.get("phoneNumbers", [])]
     if after.phone != before.phone:
         _set_value(numbers, phone_entry(numbers), "value", after.phone, "work")

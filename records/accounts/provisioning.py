@@ -53,8 +53,9 @@ class AccountWish:
 
     @property
     def email(self) -> str:
-        """Return the primary address, '' without any."""
-        return next((email.value for email in self.emails if email.primary), "")
+        """Return the primary address, else the first of all, '' without any."""
+        first = self.emails[0].value if self.emails else ""
+        return next((email.value for email in self.emails if email.primary), first)
 
 
 _COLUMNS = (
