@@ -34,8 +34,8 @@ def choices_at(admin_site: AdminSite, field: Any, site_id: uuid.UUID | None) -> 
     names = {column.name for column in target._meta.concrete_fields}
     if "is_archived" in names:
         rows = rows.filter(is_archived=False)
-    if target is EntityFolder:
-        rows = rows.filter(entity=getattr(field.model, "ENTITY", ""))
+    if target is EntityFolder and hasattr(field.model, "ENTITY"):
+        rows = rows.filter(entity=field.model.ENTITY)
     own = getattr(_admin_of(admin_site, target), "choices_at", None)
     if own is not None:
         rows = own(rows, site_id)
@@ -84,7 +84,9 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
     page = request.GET.get("page", "1")
     start = PAGE * (int(page) - 1 if page.isascii() and page.isdigit() and 0 < len(page) < 5 else 0)
     text = request.GET.get("q", "")[:200].replace("\x00", "")
-    rows = narrow(admin_site, choices_at(admin_site, field, site_id), text)[max(start, 0) : start + PAGE + 1]
+    own = getattr(_admin_of(admin_site, owner), "field_choices", None)
+    offered = own(request, field, site_id) if own is not None else choices_at(admin_site, field, site_id)
+    rows = narrow(admin_site, offered, text)[max(start, 0) : start + PAGE + 1]
     found = [{"id": str(row.pk), "text": describe(row)} for row in rows]
     return JsonResponse({"results": found[:PAGE], "more": len(found) > PAGE})
 
@@ -108,6 +110,7 @@ def _field(admin_site: AdminSite, label: str) -> tuple[Any, type[models.Model]]:
     if not getattr(field, "related_model", None) or not getattr(field, "concrete", False):
         raise Http404
     for registered, model_admin in admin_site._registry.items():
-        if registered is model or any(inline.model is model for inline in model_admin.inlines):
+        others = (*(inline.model for inline in model_admin.inlines), *getattr(model_admin, "chosen_on", ()))
+        if registered is model or model in others:
             return field, registered
     raise Http404

@@ -23,6 +23,7 @@ def show_faults(form: forms.BaseForm, formsets: Iterable[RecordFormSet], fault: 
 
 def _add(form: forms.BaseForm, name: str, error: ValidationError) -> None:
     message = "; ".join(error.messages)
+    name = "change_reason" if name == "reason" and name not in form.fields else name
     if name in form.fields:
         form.add_error(name, message)
     else:

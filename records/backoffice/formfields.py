@@ -64,10 +64,10 @@ class RecordFields:
         if isinstance(db_field, models.DateTimeField):
             return MomentField(**given) if db_field.name in self.moments else DayField(**given)
         if isinstance(db_field, models.ForeignKey):
-            choices = choices_at(self.admin_site, db_field, site_id)
+            choices = self.field_choices(request, db_field, site_id)
             return ReferenceField(choices, widget=Chooser(choose_url(db_field, site_id)), **given)
         if isinstance(db_field, models.ManyToManyField):
-            choices = choices_at(self.admin_site, db_field, site_id)
+            choices = self.field_choices(request, db_field, site_id)
             return ReferencesField(choices, widget=ChooserMultiple(choose_url(db_field, site_id)), **given)
         if isinstance(db_field, models.EmailField):
             return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
@@ -78,6 +78,10 @@ class RecordFields:
         if db_field.choices:
             return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
         return db_field.formfield(**kwargs)
+
+    def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
+        """Return what a foreign key or list may newly point at, in the form and where its choices are looked up."""
+        return choices_at(self.admin_site, field, site_id)
 
     def _line_input(self, name: str, site_id: uuid.UUID | None) -> forms.TextInput:
         listed = self.suggestions.get(name)

@@ -50,11 +50,9 @@ class RecordList(ChangeList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
         """Return the current site's records under the filters."""
         rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
-        field = getattr(self.model_admin, "site_field", None)
-        if not field:
-            return rows
-        site = current_site(request)
-        return rows.filter(**{field: site}) if site is not None else rows.none()
+        page: Any = self.model_admin
+        narrowed: models.QuerySet[Any] = page.at_site(rows, current_site(request))
+        return narrowed
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the page without counting the rows."""

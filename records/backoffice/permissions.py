@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from records.accounts import access
 from records.backoffice.acting import current_site, user_of
+from records.sites.models import Site
 
 
 class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
@@ -28,9 +29,6 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
         """Return whether the user may do this to the record, or at the current site when none is named."""
-        if not request.user.is_authenticated:
-            # The sign-in page asks as well, for its list of what there is.
-            return False
         if record is not None:
             site_id = self.site_id_of(record)
         else:
@@ -65,6 +63,12 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
     def has_history_permission(self, request: HttpRequest, obj: Any) -> bool:
         """Return whether the user may read the record's history (Managers and above: case R63)."""
         return access.may(user_of(request), self.site_id_of(obj), "history.view_change")
+
+    def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
+        """Return the rows that the list shows while the user looks at the site."""
+        if not self.site_field:
+            return rows
+        return rows.filter(**{self.site_field: site}) if site is not None else rows.none()
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Return whether the model stands on the start page."""

@@ -59,7 +59,8 @@ class TrailPages(SitePermissions):
         """Return the fields that this user must not see."""
         return ()
 
-    def _is_day(self, name: str) -> bool:
+    def is_day(self, name: str) -> bool:
+        """Return whether a date-time field is a day, the same in every zone."""
         own = name.split(".")
         if len(own) == 1:
             return name not in self.moments
@@ -74,7 +75,7 @@ class TrailPages(SitePermissions):
                     "author": change.author_name or "The system",
                     "at": shown(change.at),
                     "reason": change.reason,
-                    "lines": lines_of(self.model, change.fields, hidden, self._is_day),
+                    "lines": lines_of(self.model, change.fields, hidden, self.is_day),
                 }
                 for change in conflict.changes
             ],
@@ -110,7 +111,7 @@ class TrailPages(SitePermissions):
                 {
                     "change": change,
                     "at": shown(change.at),
-                    "lines": lines_of(self.model, change.fields, hidden, self._is_day),
+                    "lines": lines_of(self.model, change.fields, hidden, self.is_day),
                 }
                 for change in found[:PAGE]
             ],
@@ -148,5 +149,5 @@ class TrailPages(SitePermissions):
         return {
             "older": shown(older.at),
             "newer": shown(newer.at),
-            "lines": lines_of(self.model, net_changes(rows), hidden, self._is_day),
+            "lines": lines_of(self.model, net_changes(rows), hidden, self.is_day),
         }

@@ -1,0 +1,52 @@
+"""The permission matrix: kinds of record down, what may be done with them across."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import Permission
+
+COLUMNS = ("view", "add", "change", "archive")
+
+
+class PermissionMatrix(forms.SelectMultiple):
+    """Checkboxes in a table; what fits no column stands at the end of its row with its own words."""
+
+    template_name = "backoffice/matrix.html"
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        """Return the table's context."""
+        context = super().get_context(name, None, attrs)
+        chosen = {int(key) for key in value or () if str(key).isdigit()}
+        context["columns"] = [column.capitalize() for column in COLUMNS]
+        choices: Any = self.choices
+        context["rows"] = self.rows(choices.queryset, chosen)
+        return context
+
+    def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
+        """Return nothing: the table holds the choices."""
+        return []
+
+    def rows(self, permissions: Iterable[Permission], chosen: set[int]) -> list[dict[str, Any]]:
+        """Return one row per kind of record: its name, a cell per column, and the other permissions."""
+        by_model: dict[Any, dict[str, Permission]] = defaultdict(dict)
+        for permission in permissions:
+            by_model[permission.content_type][permission.codename] = permission
+        rows = []
+        for content_type, found in by_model.items():
+            model = content_type.model_class()
+            if model is None:
+                continue
+            rest = dict(found)
+            cells = [_cell(rest.pop(f"{column}_{content_type.model}", None), chosen) for column in COLUMNS]
+            others = [_cell(permission, chosen) for permission in sorted(rest.values(), key=lambda p: p.codename)]
+            name = str(model._meta.verbose_name_plural).capitalize()
+            rows.append({"name": name, "app": content_type.app_label, "cells": cells, "others": others})
+        return sorted(rows, key=lambda row: (row["app"] == "reference", row["app"], row["name"]))
+
+
+def _cell(permission: Permission | None, chosen: set[int]) -> dict[str, Any] | None:
+    if permission is None:
+        return None
+    return {"key": permission.pk, "checked": permission.pk in chosen, "name": permission.name}

@@ -1,0 +1,230 @@
+"""Every page of the back-office opens with data in it (case R59), and the pages of accounts, roles, lists and sites."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from records.accounts import access
+from records.accounts.models import DefaultRole, Role, User
+from records.history.models import Change
+from records.reference.models import Product, Rating
+from records.sites.models import Entity, EntityFolder, Site
+from tests import make
+from tests.make_backoffice import address, browser, form_of, list_address, sign_in
+
+
+def root() -> User:
+    return make.make_user("root", is_superuser=True)
+
+
+def save(client: Client, record: Any, **changes: Any) -> Any:
+    data = form_of(client.get(address(record)))
+    return client.post(address(record), {**data, **changes})
+
+
+@pytest.mark.django_db
+def test_every_page_opens_with_data(capsys: Any) -> None:
+    call_command("demo", "--json")
+    capsys.readouterr()
+    site = Site.objects.order_by("created").first()
+    assert site is not None
+    rating = Rating.objects.filter(site=site).first()
+    for user in (root(), make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)):
+        client = sign_in(user, site)
+        assert client.get(reverse("admin:index")).status_code == 200
+        opened = 0
+        for model in admin.site._registry:
+            app, name = model._meta.app_label, model._meta.model_name
+            listed = client.get(list_address(model))
+            assert listed.status_code in (200, 403), model
+            if listed.status_code == 403:
+                assert not user.is_superuser, model
+                continue
+            assert client.get(list_address(model) + "?q=a").status_code == 200, model
+            assert client.get(reverse(f"admin:{app}_{name}_add")).status_code in (200, 403), model
+            for record in listed.context["cl"].result_list[:2]:
+                assert client.get(address(record)).status_code == 200, (model, record)
+                if model is not Change:
+                    assert client.get(address(record, "history")).status_code == 200, (model, record)
+                opened += 1
+        assert opened > 30
+        assert rating is None or client.get(address(rating)).status_code == 200
+
+
+def test_the_trail_is_for_managers_and_above(site: Site, other_site: Site) -> None:
+    employee = make.make_employee(site, notes="Left-handed")
+    change = Change.objects.get(record_id=employee.pk)
+    for role in (DefaultRole.READER, DefaultRole.STANDARD):
+        client = browser(site, role)
+        assert client.get(list_address(Change)).status_code == 403
+        assert client.get(address(change)).status_code in (403, 404)
+    page = browser(site).get(address(change))
+    assert "Left-handed" in page.content.decode()
+    assert browser(other_site).get(address(change)).status_code == 404
+    assert str(employee) not in browser(other_site).get(list_address(Change)).content.decode()
+
+
+def test_the_trail_shows_private_fields_only_to_those_who_may_see_them(site: Site) -> None:
+    employee = make.make_employee(site, notes="Left-handed")
+    change = Change.objects.get(record_id=employee.pk)
+    clerk = make.make_user(site=site)
+    make.make_role(site, ["employees.view_employee", "history.view_change"], [clerk])
+    assert "Left-handed" not in sign_in(clerk, site).get(address(change)).content.decode()
+
+
+def test_a_list_entry_is_added_changed_and_archived_by_the_sites_administrator(site: Site, other_site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    add = reverse("admin:reference_product_add")
+    data = form_of(client.get(add)) | {"name": "Rye loaf", "code": "007"}
+    assert client.post(add, data).status_code == 302
+    product = Product.objects.get(name="Rye loaf")
+    assert (product.site_id, product.code) == (site.pk, "007")
+    twice = client.post(add, data)
+    assert twice.status_code == 200
+    assert "already has an active entry" in twice.content.decode()
+    assert save(client, product, name="Rye bread", change_reason="New name").status_code == 302
+    step = reverse("admin:reference_product_step", args=(product.pk, "archive"))
+    assert client.post(step, {"change_reason": "Gone"}).status_code == 302
+    product.refresh_from_db()
+    assert (product.name, product.is_archived) == ("Rye bread", True)
+    operations = list(
+        Change.objects.filter(record_id=product.pk).order_by("number").values_list("operation", "channel")
+    )
+    assert operations == [(f"{verb}Product", "Back-office") for verb in ("Add", "Update", "Archive")]
+    assert browser(site).post(add, data).status_code == 403
+    assert browser(other_site, DefaultRole.SITE_ADMINISTRATOR).get(address(product)).status_code == 404
+
+
+def test_a_ratings_responses_and_bands_are_edited_on_its_page(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    add = reverse("admin:reference_rating_add")
+    data = form_of(client.get(add)) | {
+        "name": "Audit",
+        "responses-TOTAL_FORMS": "2",
+        "responses-0-name": "Yes",
+        "responses-0-score": "10",
+        "responses-1-name": "No",
+        "responses-1-score": "0",
+        "bands-TOTAL_FORMS": "1",
+        "bands-0-from_score": "0",
+        "bands-0-to_score": "100",
+        "bands-0-rating": "Good",
+    }
+    assert client.post(add, data).status_code == 302
+    rating = Rating.objects.get(name="Audit")
+    assert [response.name for response in rating.responses.all()] == ["Yes", "No"]
+    gone = save(client, rating, **{"responses-1-DELETE": "on", "responses-0-score": "9", "change_reason": "Simpler"})
+    assert gone.status_code == 302
+    assert [(r.name, r.is_archived, int(r.score or 0)) for r in rating.responses.all()] == [
+        ("Yes", False, 9),
+        ("No", True, 0),
+    ]
+
+
+def test_a_shared_list_is_read_by_all_and_changed_by_superusers(site: Site) -> None:
+    nature = make.nature()
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    assert client.get(address(nature)).status_code == 200
+    assert client.post(address(nature), {"name": "Staff"}).status_code == 403
+    assert save(sign_in(root(), site), nature, idx="7", change_reason="Order").status_code == 302
+    nature.refresh_from_db()
+    assert nature.idx == 7
+
+
+def test_folders_are_added_moved_and_archived(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    add = reverse("admin:sites_entityfolder_add")
+    data = form_of(client.get(add)) | {"entity": Entity.EMPLOYEE, "name": "Bakery"}
+    assert client.post(add, data).status_code == 302
+    folder = EntityFolder.objects.get(name="Bakery")
+    other = make.make_folder(site, Entity.COMPLAINT)
+    refused = save(client, folder, parent=str(other.pk), change_reason="Inside")
+    assert refused.status_code == 200
+    assert refused.context["adminform"].form.errors["parent"]
+    assert save(client, folder, name="Bakehouse", change_reason="Name").status_code == 302
+    step = reverse("admin:sites_entityfolder_step", args=(folder.pk, "archive"))
+    make.make_employee(site, entity_folder=EntityFolder.objects.get(pk=folder.pk))
+    full = client.post(step, {"change_reason": "Gone"})
+    assert "still holds 1 employee" in full.content.decode()
+
+
+def test_sites_are_added_by_superusers_and_changed_by_their_administrators(site: Site, other_site: Site) -> None:
+    client = sign_in(root())
+    add = reverse("admin:sites_site_add")
+    data = form_of(client.get(add)) | {"name": "Quay Mill", "time_zone": "Europe/London"}
+    assert client.post(add, data).status_code == 302
+    new = Site.objects.get(name="Quay Mill")
+    assert Role.objects.filter(site=new).count() == 4
+    theirs = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    assert save(theirs, site, time_zone="America/New_York", change_reason="Moved").status_code == 302
+    bad = save(theirs, site, time_zone="Mars/Base", change_reason="Moved")
+    assert "no time zone name" in bad.content.decode()
+    assert theirs.get(address(other_site)).status_code == 404
+    assert theirs.get(add).status_code == 403
+
+
+def test_an_account_is_changed_only_by_those_who_administer_every_site_where_it_has_a_role(
+    site: Site, other_site: Site
+) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    plain = make.make_user(site=site, role=DefaultRole.READER)
+    wide = make.make_user(site=site, role=DefaultRole.READER)
+    make.give_role(wide, other_site, DefaultRole.READER)
+    high = make.make_user(site=site, role=DefaultRole.READER, is_superuser=True)
+    assert save(client, plain, email="plain@example.com", change_reason="New").status_code == 302
+    for user in (wide, high):
+        assert client.get(address(user)).status_code == 200
+        assert client.post(address(user), {"email": "taken@example.com", "change_reason": "x"}).status_code == 403
+    foreign = make.make_user(site=other_site, role=DefaultRole.READER)
+    assert client.get(address(foreign)).status_code == 404
+    assert 'name="is_superuser"' not in client.get(address(plain)).content.decode()
+    save(client, plain, is_superuser="on", display_name="P", change_reason="x")
+    assert not User.objects.get(pk=plain.pk).is_superuser
+
+
+def test_an_account_is_added_and_its_access_ended_and_given_back(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    add = reverse("admin:accounts_user_add")
+    data = form_of(client.get(add)) | {"user_name": "Noor", "email": "noor@example.com"}
+    assert client.post(add, data).status_code == 302
+    user = User.objects.get(user_name="Noor")
+    assert (user.home_site_id, user.has_usable_password()) == (site.pk, False)
+    taken = client.post(add, data | {"user_name": "NOOR"})
+    assert taken.status_code == 200
+    assert client.post(reverse("admin:accounts_user_step", args=(user.pk, "end-access")), {"change_reason": "Left"})
+    assert not User.objects.get(pk=user.pk).is_active
+    client.post(reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
+    assert User.objects.get(pk=user.pk).is_active
+
+
+def test_a_role_is_made_with_permissions_and_members(site: Site, other_site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    add = reverse("admin:accounts_role_add")
+    from django.contrib.auth.models import Permission
+
+    view = Permission.objects.get(content_type__app_label="employees", codename="view_employee")
+    page = client.get(add)
+    assert 'aria-label="Can view employee"' in page.content.decode()
+    data = form_of(page) | {"name": "Clerk", "permissions": [str(view.pk)]}
+    assert client.post(add, data).status_code == 302
+    role = Role.objects.get(name="Clerk")
+    person = make.make_user(site=site)
+    members = reverse("admin:accounts_role_members", args=(role.pk,))
+    assert client.post(members, {"users": [str(person.pk)], "change_reason": ""}).status_code == 200
+    assert client.post(members, {"users": [str(person.pk)], "change_reason": "Joined"}).status_code == 302
+    assert access.may(User.objects.get(pk=person.pk), site, "employees.view_employee")
+    stranger = make.make_user(site=other_site)
+    assert client.post(members, {"users": [str(stranger.pk)], "change_reason": "x"}).status_code == 200
+    entry = role.memberships.get()
+    assert client.post(members, {"remove": [str(entry.pk)], "change_reason": "Left"}).status_code == 302
+    assert not role.memberships.exists()
+    circle = client.post(members, {"roles": [str(role.pk)], "change_reason": "x"})
+    assert circle.status_code == 200
+    default = Role.objects.get(site=site, default_role=DefaultRole.READER)
+    assert client.post(address(default), {"name": "x"}).status_code == 403
+    assert "Yes" in client.get(address(default)).content.decode()
+    assert browser(site).get(list_address(Role)).status_code == 403
