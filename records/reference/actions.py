@@ -8,14 +8,16 @@ from django.db import IntegrityError, transaction
 
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
-from records.reference.models import Rating, ReferenceEntry, SiteEntry
+from records.reference.checklists import put_questions
+from records.reference.models import Checklist, Rating, ReferenceEntry, SiteEntry
 from records.reference.ratings import put_bands, put_responses
 
 Entry = TypeVar("Entry", bound=ReferenceEntry)
 
 PLAIN = ("name", "code", "idx")
 CHILDREN: dict[type[ReferenceEntry], dict[str, Callable[..., None]]] = {
-    Rating: {"responses": put_responses, "bands": put_bands}
+    Checklist: {"questions": put_questions},
+    Rating: {"responses": put_responses, "bands": put_bands},
 }
 
 
@@ -24,8 +26,8 @@ def add_entry(
 ) -> Entry:
     """Add an entry to a list, to the site's own where the list is kept per site, and return it.
 
-    values may hold name, code and idx, and for a Rating its responses and bands. Raises ValidationError, code
-    Duplicate where an active entry has the name and code already.
+    values may hold name, code and idx, for a Rating its responses and bands, and for a Checklist its questions.
+    Raises ValidationError, code Duplicate where an active entry has the name and code already.
     """
     entry = model()
     if isinstance(entry, SiteEntry):
@@ -49,7 +51,7 @@ def add_entry(
 def update_entry(entry: Entry, values: Mapping[str, Any], *, author: Author, reason: str = "") -> Entry:
     """Change what values holds and return the entry as it is now; what changes nothing writes nothing.
 
-    Locks the entry. An array of responses or bands is the whole new array. Raises ValidationError.
+    Locks the entry. An array of responses, bands or questions is the whole new array. Raises ValidationError.
     """
     return _change(entry, f"Update{type(entry).__name__}", author, reason, values=values)
 

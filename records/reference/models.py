@@ -12,6 +12,9 @@ from records.reference.folding import FoldedField
 from records.sites.models import ChildRow, Site
 from records.sites.text import FreeTextField, LineField
 
+QUESTION = 1_000
+"""The most characters of an audit's question."""
+
 
 class ReferenceEntry(models.Model):
     """One line of a list: what staff choose and integrators point at by Id."""
@@ -179,6 +182,8 @@ class MaterialCategory(SiteEntry):
 class Checklist(SiteEntry):
     """A list of questions that an audit works through."""
 
+    HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("questions",)
+
 
 class UnitOfMeasure(SiteEntry):
     """A unit that quantities are counted in, such as kg."""
@@ -186,6 +191,22 @@ class UnitOfMeasure(SiteEntry):
     class Meta(SiteEntry.Meta):
         verbose_name = "unit of measure"
         verbose_name_plural = "units of measure"
+
+
+class ChecklistQuestion(ChildRow):
+    """One question of a checklist; an audit takes its words over when it starts."""
+
+    checklist = models.ForeignKey(Checklist, models.PROTECT, related_name="questions", db_index=False)
+    question = LineField(blank=False, max_length=QUESTION)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("checklist",)
+
+    class Meta(ChildRow.Meta):
+        verbose_name = "question"
+        indexes = (models.Index(fields=("checklist", "idx"), name="question_of_checklist"),)
+
+    def __str__(self) -> str:
+        return self.question
 
 
 class Rating(SiteEntry):

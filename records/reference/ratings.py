@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
 
 from django.core.exceptions import ValidationError
 
@@ -17,11 +16,10 @@ def put_responses(rating: Rating, rows: Sequence[Values]) -> None:
 
     A response that is missing is archived, since findings may have it; its id brings it back. Raises ValidationError.
     """
-    record: Any = rating
     kept = {row["id"] for row in rows if row.get("id")}
     gone = rating.responses.exclude(pk__in=kept).values_list("pk", flat=True)
     active = [{**row, "is_archived": False} for row in rows]
-    replace_children(record, "responses", [*active, *({"id": key, "is_archived": True} for key in gone)])
+    replace_children(rating, "responses", [*active, *({"id": key, "is_archived": True} for key in gone)])
     check_responses(rating.responses.filter(is_archived=False))
 
 
@@ -30,8 +28,7 @@ def put_bands(rating: Rating, rows: Sequence[Values]) -> None:
 
     A band that is missing is removed: audit records keep the words that it gave them. Raises ValidationError.
     """
-    record: Any = rating
-    replace_children(record, "bands", rows)
+    replace_children(rating, "bands", rows)
     check_bands(rating.bands.all())
 
 

@@ -38,6 +38,12 @@ class _Normalised:
         value = super().to_python(value)  # type: ignore[misc]
         return normalise(value) if isinstance(value, str) else value
 
+    def validate(self, value: Any, model_instance: Any) -> None:
+        """Refuse white space alone where something is required (DECISIONS 1.9)."""
+        super().validate(value, model_instance)  # type: ignore[misc]
+        if not self.blank and isinstance(value, str) and not value.strip():  # type: ignore[attr-defined]
+            raise ValidationError("This must not be blank.", code="blank")
+
 
 class LineField(_Normalised, models.CharField):  # type: ignore[type-arg]
     """A name, code or other short text; blank unless told otherwise, at most 255 characters."""

@@ -224,7 +224,7 @@ def _new_rows(record: SiteRecord, relation: str, rows: Sequence[Values]) -> list
     return made
 
 
-def replace_children(record: SiteRecord, relation: str, rows: Sequence[Values]) -> None:
+def replace_children(record: models.Model, relation: str, rows: Sequence[Values]) -> None:
     """Make rows the record's whole child array: known ids are updated in place, the rest is added, missing ones go.
 
     The rows' order is kept. Raises ValidationError, with `relation[index]` in the path, on an id that is none of the

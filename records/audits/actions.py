@@ -1,0 +1,180 @@
+"""Writes to audit programs, and scheduling their audits; the way of an audit afterwards is in workflow.py."""
+
+import uuid
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from records.audits.models import AuditProgram, AuditRecord, RecordStatus
+from records.audits.people import check_lists, still_valid
+from records.audits.schedule import free_due_dates
+from records.history.trail import Author, recording
+from records.sites.writing import (
+    Precondition,
+    RecordNotFound,
+    Values,
+    add_record,
+    apply,
+    archive_record,
+    changing,
+)
+
+MOST_AT_ONCE = 24
+"""How many audits one call schedules at most."""
+
+
+def add_audit_program(
+    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddAuditProgram", reason: str = ""
+) -> AuditProgram:
+    """Add an audit program to the site. Raises ValidationError."""
+    program = AuditProgram(site_id=site_id)
+    with recording():
+        check_lists(program, values)
+        return add_record(program, values, author=author, operation=operation, reason=reason)
+
+
+def update_audit_program(
+    site_id: uuid.UUID,
+    program_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "UpdateAuditProgram",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> AuditProgram:
+    """Change an audit program; audits that were scheduled before keep what they took over. Raises as `changing`."""
+    with changing(
+        AuditProgram,
+        site_id,
+        program_id,
+        author=author,
+        operation=operation,
+        reason=reason,
+        precondition=precondition,
+    ) as program:
+        check_lists(program, values)
+        apply(program, values)
+    return program
+
+
+def archive_audit_program(
+    site_id: uuid.UUID,
+    program_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> AuditProgram:
+    """Archive a program without open audits, or restore one, with a reason; repeating it changes nothing.
+
+    Raises ValidationError, code InUse, that names the audits which are still open.
+    """
+    with recording():
+        program = lock_program(site_id, program_id)
+        if archived and not program.is_archived and (waiting := _open_numbers(program)):
+            text = f"These audits of the program are still open: {waiting}. Complete or cancel them first."
+            raise ValidationError(text, code="InUse")
+        return archive_record(
+            AuditProgram,
+            site_id,
+            program_id,
+            archived=archived,
+            author=author,
+            operation="ArchiveAuditProgram" if archived else "RestoreAuditProgram",
+            reason=reason,
+            precondition=precondition,
+        )
+
+
+def lock_program(site_id: uuid.UUID, program_id: uuid.UUID) -> AuditProgram:
+    """Return one of the site's programs, locked until the transaction ends; raises RecordNotFound.
+
+    Whoever changes a program or one of its audits takes this lock first, so that dates and audits stay in step.
+    """
+    program = (
+        AuditProgram.objects.select_for_update(of=("self",))
+        .select_related("site")
+        .filter(site_id=site_id, pk=program_id)
+        .first()
+    )
+    if program is None:
+        raise RecordNotFound
+    return program
+
+
+def _open_numbers(program: AuditProgram) -> str:
+    waiting = program.records.filter(is_archived=False).exclude(
+        record_status__in=(RecordStatus.COMPLETED, RecordStatus.CANCELLED)
+    )
+    numbers = list(waiting.order_by("site_sequence_id").values_list("site_sequence_id", flat=True)[:11])
+    return ", ".join(str(number) for number in numbers[:10]) + (" and more" if len(numbers) > 10 else "")
+
+
+def schedule_audit_record(
+    site_id: uuid.UUID, program_id: uuid.UUID, values: Values, *, author: Author, reason: str = ""
+) -> AuditRecord:
+    """Schedule one audit of a program for a date; what values leave out is taken over from the program.
+
+    Of `date` and `due_date` one may be left out. A program that is due later, or has no date, becomes due then.
+    Raises RecordNotFound or ValidationError.
+    """
+    with recording():
+        program = lock_program(site_id, program_id)
+        _refuse_archived(program)
+        planned = values.get("date") or values.get("due_date")
+        due = values.get("due_date") or planned
+        if due is None:
+            raise ValidationError({"date": ValidationError("Say when the audit is planned.", code="RequiredField")})
+        given = {**_taken_over(program), **values, "date": planned, "due_date": due}
+        record = _add(program, given, author=author, reason=reason)
+        if program.next_due_date is None or due < program.next_due_date:
+            values = {"next_due_date": due}
+            update_audit_program(site_id, program_id, values, author=author, operation="ScheduleAudit", reason=reason)
+    return record
+
+
+def schedule_next_audit_records(
+    site_id: uuid.UUID, program_id: uuid.UUID, *, count: int = 1, author: Author, reason: str = ""
+) -> list[AuditRecord]:
+    """Schedule the next audits of a program, one for each due date by its frequency that none stands for yet.
+
+    Raises RecordNotFound, or ValidationError, code InvalidTransition where nothing is left to schedule.
+    """
+    if not 1 <= count <= MOST_AT_ONCE:
+        text = f"Between 1 and {MOST_AT_ONCE} audits can be scheduled at once."
+        raise ValidationError({"count": ValidationError(text, code="InvalidValue")})
+    with recording():
+        program = lock_program(site_id, program_id)
+        _refuse_archived(program)
+        if program.next_due_date is None:
+            text = "Say when the program is due next."
+            raise ValidationError({"next_due_date": ValidationError(text, code="RequiredField")})
+        free = free_due_dates(program, count)
+        if not free:
+            text = "The audit that is due is scheduled already, and the program has no frequency to go on by."
+            raise ValidationError(text, code="InvalidTransition")
+        given = _taken_over(program)
+        return [_add(program, {**given, "date": due, "due_date": due}, author=author, reason=reason) for due in free]
+
+
+def _refuse_archived(program: AuditProgram) -> None:
+    if program.is_archived:
+        raise ValidationError("The program is archived; restore it first.", code="InvalidTransition")
+
+
+def _taken_over(program: AuditProgram) -> dict[str, Any]:
+    """Return what a new audit takes over from its program, less what has been archived or left since."""
+    return {
+        "auditors": still_valid(program.site_id, program.auditors.all()),
+        "auditees": still_valid(program.site_id, program.auditees.all()),
+        "checklists": list(program.checklists.filter(is_archived=False)),
+        "rating_scale": program.rating,
+    }
+
+
+def _add(program: AuditProgram, values: Values, *, author: Author, reason: str) -> AuditRecord:
+    record = AuditRecord(site_id=program.site_id, audit_program=program)
+    check_lists(record, values)
+    return add_record(record, values, author=author, operation="ScheduleAudit", reason=reason, skip=["audit_program"])

@@ -1,0 +1,184 @@
+"""Audit programs, and the audit records that they lead to with their findings."""
+
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from records.reference.models import QUESTION
+from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
+from records.sites.text import FreeTextField, LineField
+
+
+class ProgramType(models.TextChoices):
+    """Who audits whom."""
+
+    INTERNAL_AUDIT = "Internal Audit", "Internal Audit"
+    SITE_AUDIT = "Site Audit", "Site Audit"
+    SITE_SELF_ASSESSMENT = "Site Self-assessment", "Site Self-assessment"
+
+
+class Risk(models.TextChoices):
+    """How much harm a failure could do; a program may also leave it open."""
+
+    NONE = "None", "None"
+    LOW = "Low", "Low"
+    MEDIUM = "Medium", "Medium"
+    HIGH = "High", "High"
+
+
+class RecordStatus(models.TextChoices):
+    """Where an audit stands (DECISIONS 5)."""
+
+    SCHEDULED = "Scheduled", "Scheduled"
+    IN_PROGRESS = "In Progress", "In Progress"
+    AWAITING_REVIEW = "Awaiting Review", "Awaiting Review"
+    COMPLETED = "Completed", "Completed"
+    CANCELLED = "Cancelled", "Cancelled"
+
+
+OPEN = (RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW)
+"""The statuses in which an audit is still to be finished."""
+
+
+class AuditProgram(SiteRecord):
+    """What is audited again and again, by whom, against which checklists, and how often.
+
+    `next_due_date` is when an audit is due next; completing one moves it on by `frequency_months`.
+    """
+
+    ENTITY = Entity.AUDIT_PROGRAM
+
+    name = LineField(blank=False)
+    type = LineField(blank=False, choices=ProgramType.choices, max_length=30)
+    department = LineField()
+    risk = LineField(choices=Risk.choices, max_length=10)
+    auditors = models.ManyToManyField("employees.Employee", blank=True, related_name="+")
+    auditees = models.ManyToManyField("employees.Employee", blank=True, related_name="+")
+    procedures = models.ManyToManyField("documents.Document", blank=True, related_name="+")
+    checklists = models.ManyToManyField("reference.Checklist", blank=True, related_name="+")
+    rating = models.ForeignKey("reference.Rating", models.PROTECT, null=True, blank=True, related_name="+")
+    rating_response = models.ForeignKey(
+        "reference.RatingResponse",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The response that its audits are expected to reach.",
+    )
+    frequency_months = models.PositiveSmallIntegerField(
+        "frequency in months",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(120)],
+        help_text="How many months lie between two audits; empty when it happens once.",
+    )
+    next_due_date = models.DateTimeField("next due date", null=True, blank=True)
+
+    class Meta:
+        ordering = ("site_sequence_id", "id")
+        constraints = site_record_constraints("auditprogram")
+        indexes = (
+            models.Index(fields=("site", "name"), name="auditprogram_by_name"),
+            models.Index(fields=("site", "next_due_date"), name="auditprogram_by_due_date"),
+            models.Index(fields=("site", "last_modified"), name="auditprogram_by_last_modified"),
+        )
+        permissions = (("archive_auditprogram", "Can archive and restore audit programs"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        """Check that the response is one of the rating's."""
+        if self.rating_response is not None and self.rating_response.rating_id != self.rating_id:
+            fault = ValidationError("This is no response of the program's rating.", code="InvalidReference")
+            raise ValidationError({"rating_response": fault})
+
+
+class AuditRecord(SiteRecord):
+    """One audit of a program: when it is due and happened, who took part, what was found and how it was rated.
+
+    People, checklists and rating are taken over from the program when it is scheduled, and are its own from then on.
+    Score, rating and result follow from the findings (records.audits.scores) and are kept as they were found.
+    """
+
+    ENTITY = Entity.AUDIT_RECORD
+    HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("findings",)
+
+    audit_program = models.ForeignKey(AuditProgram, models.PROTECT, related_name="records", db_index=False)
+    record_status = LineField(
+        "status", choices=RecordStatus.choices, default=RecordStatus.SCHEDULED, max_length=20, editable=False
+    )
+    date = models.DateTimeField("planned date", null=True, blank=True)
+    due_date = models.DateTimeField(null=True, blank=True)
+    start_date = models.DateTimeField("started", null=True, blank=True)
+    finish_date = models.DateTimeField("finished", null=True, blank=True)
+    auditors = models.ManyToManyField("employees.Employee", blank=True, related_name="+")
+    auditees = models.ManyToManyField("employees.Employee", blank=True, related_name="+")
+    checklists = models.ManyToManyField("reference.Checklist", blank=True, related_name="+")
+    rating_scale = models.ForeignKey("reference.Rating", models.PROTECT, null=True, blank=True, related_name="+")
+    score = models.DecimalField(max_digits=5, decimal_places=2, null=True, blank=True, editable=False)
+    rating = LineField(editable=False)
+    result = LineField(editable=False)
+    notes = FreeTextField()
+    completed_date = models.DateTimeField("completed", null=True, blank=True, editable=False)
+    completed_by = models.ForeignKey(
+        "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
+    )
+
+    class Meta:
+        ordering = ("site_sequence_id", "id")
+        constraints = (
+            *site_record_constraints("auditrecord"),
+            models.CheckConstraint(
+                condition=models.Q(score__isnull=True) | models.Q(score__range=(0, 100)),
+                name="audit_score_from_0_to_100",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("audit_program", "site_sequence_id"), name="auditrecord_of_program"),
+            models.Index(fields=("site", "record_status", "due_date"), name="auditrecord_by_due_date"),
+            models.Index(fields=("site", "last_modified"), name="auditrecord_by_last_modified"),
+        )
+        permissions = (
+            ("complete_auditrecord", "Can complete audits"),
+            ("archive_auditrecord", "Can archive and restore audits"),
+        )
+        verbose_name = "audit"
+
+    def __str__(self) -> str:
+        return f"{self.audit_program.name} {self.site_sequence_id or ''}".strip()
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the audit is still to be finished."""
+        return self.record_status in OPEN
+
+    def clean(self) -> None:
+        """Check that the audit does not end before it starts."""
+        if self.start_date and self.finish_date and self.finish_date < self.start_date:
+            fault = ValidationError("The finish date lies before the start date.", code="InvalidValue")
+            raise ValidationError({"finish_date": fault})
+
+
+class Finding(ChildRow):
+    """One question of an audit with the response that it got and what was seen."""
+
+    audit_record = models.ForeignKey(AuditRecord, models.CASCADE, related_name="findings", db_index=False)
+    question = LineField(blank=False, max_length=QUESTION)
+    rating_response = models.ForeignKey(
+        "reference.RatingResponse", models.PROTECT, null=True, blank=True, related_name="+", verbose_name="response"
+    )
+    comment = FreeTextField()
+    nonconformance = models.ForeignKey(
+        "reference.Nonconformance", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("audit_record",)
+
+    class Meta(ChildRow.Meta):
+        indexes = (models.Index(fields=("audit_record", "idx"), name="finding_of_audit"),)
+
+    def __str__(self) -> str:
+        return self.question

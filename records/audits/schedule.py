@@ -1,0 +1,85 @@
+"""When audits are due: steps of whole months that keep the day, and the due dates of a program."""
+
+import calendar
+import datetime
+import zoneinfo
+from collections.abc import Iterator
+
+from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
+
+
+def months_later(moment: datetime.datetime, months: int, zone: datetime.tzinfo) -> datetime.datetime | None:
+    """Return the same time of day that many months later, on the month's last day where it is shorter.
+
+    A bare date (midnight UTC) stays one; other moments keep their time on the site's clocks. None beyond year 9999.
+    """
+    moment = moment.astimezone(datetime.UTC)
+    bare = moment.time() == datetime.time()
+    try:
+        local = moment if bare else moment.astimezone(zone)
+        year, month = divmod(local.year * 12 + local.month - 1 + months, 12)
+        day = min(local.day, calendar.monthrange(year, month + 1)[1])
+        return local.replace(year=year, month=month + 1, day=day).astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def due_dates(first: datetime.datetime, months: int, zone: datetime.tzinfo) -> Iterator[datetime.datetime]:
+    """Yield first, and one date every so many months after it, each counted from first so that 31st stays 31st."""
+    step = 0
+    while (due := months_later(first, step * months, zone)) is not None:
+        yield due
+        step += 1
+
+
+def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]:
+    """Return the next due dates of the program that no audit stands for yet, up to count; one query.
+
+    Needs `next_due_date`; without a frequency that is the only one. A cancelled or archived audit stands for none.
+    """
+    first = program.next_due_date
+    if first is None:
+        return []
+    standing = program.records.filter(is_archived=False).exclude(record_status=RecordStatus.CANCELLED)
+    taken = set(standing.filter(due_date__gte=first).values_list("due_date", flat=True))
+    if program.frequency_months is None:
+        return [] if first in taken else [first]
+    found: list[datetime.datetime] = []
+    for due in due_dates(first, program.frequency_months, zone_of(program)):
+        if len(found) == count:
+            break
+        if due not in taken:
+            found.append(due)
+    return found
+
+
+def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) -> datetime.datetime | None:
+    """Return when the program is due next: the earliest due date of its open audits, `finished` left out; one query.
+
+    When none is open, it is the finished one's due date moved on by the frequency, past the day it was completed on;
+    None without a frequency. Without `finished` the program's own date stands where none is open.
+    """
+    waiting = program.records.filter(is_archived=False, record_status__in=OPEN, due_date__isnull=False)
+    if finished is not None:
+        waiting = waiting.exclude(pk=finished.pk)
+    earliest = waiting.order_by("due_date").values_list("due_date", flat=True).first()
+    if earliest is not None:
+        return earliest
+    if finished is None:
+        return program.next_due_date
+    anchor, done = finished.due_date or finished.completed_date, finished.completed_date
+    if program.frequency_months is None or anchor is None or done is None:
+        return None
+    months = (done.year - anchor.year) * 12 + done.month - anchor.month
+    step = max(1, months // program.frequency_months)
+    zone = zone_of(program)
+    due = months_later(anchor, step * program.frequency_months, zone)
+    while due is not None and due <= done:
+        step += 1
+        due = months_later(anchor, step * program.frequency_months, zone)
+    return due
+
+
+def zone_of(program: AuditProgram) -> datetime.tzinfo:
+    """Return the time zone of the program's site."""
+    return zoneinfo.ZoneInfo(program.site.time_zone)

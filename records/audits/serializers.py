@@ -1,0 +1,81 @@
+"""The wire shapes of audit programs and audit records; both are read only."""
+
+from records.audits.models import AuditProgram, AuditRecord, Finding
+from records.operations.fields import IdField
+from records.operations.serializers import ChildRows, IdList, WireSerializer
+
+
+class AuditProgramSerializer(WireSerializer):
+    """An audit program, with exactly the fields that the document lists."""
+
+    Auditor = IdList(source_name="auditors", read_only=True, required=None)
+    Auditee = IdList(source_name="auditees", read_only=True, required=None)
+    Procedure = IdList(source_name="procedures", read_only=True, required=None)
+    Checklist = IdList(source_name="checklists", read_only=True, required=None)
+
+    class Meta:
+        model = AuditProgram
+        fields = (
+            "Id",
+            "SiteSequenceId",
+            "Name",
+            "Type",
+            "Department",
+            "Risk",
+            "Auditor",
+            "Auditee",
+            "Procedure",
+            "Checklist",
+            "RatingId",
+            "RatingResponseId",
+            "Created",
+            "CreatedBy",
+            "LastModified",
+            "LastModifiedBy",
+        )
+
+
+class FindingSerializer(WireSerializer):
+    """One question of an audit with the response that it got."""
+
+    class Meta:
+        model = Finding
+        fields = ("Id", "Question", "RatingResponseId", "Comment", "NonconformanceId")
+
+
+class AuditRecordSerializer(WireSerializer):
+    """One audit of a program with its findings and what they amount to (DECISIONS 3)."""
+
+    Auditor = IdList(source_name="auditors", read_only=True, required=None)
+    Auditee = IdList(source_name="auditees", read_only=True, required=None)
+    Checklist = IdList(source_name="checklists", read_only=True, required=None)
+    RatingId = IdField(source_name="rating_scale", read_only=True, allow_null=True)
+    Finding = ChildRows(FindingSerializer, source_name="findings", read_only=True, required=None)
+
+    class Meta:
+        model = AuditRecord
+        fields = (
+            "Id",
+            "SiteSequenceId",
+            "AuditProgramId",
+            "RecordStatus",
+            "Date",
+            "StartDate",
+            "FinishDate",
+            "DueDate",
+            "Auditor",
+            "Auditee",
+            "Checklist",
+            "RatingId",
+            "Score",
+            "Rating",
+            "Result",
+            "Finding",
+            "Notes",
+            "CompletedDate",
+            "CompletedBy",
+            "Created",
+            "CreatedBy",
+            "LastModified",
+            "LastModifiedBy",
+        )

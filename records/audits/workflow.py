@@ -1,0 +1,297 @@
+"""The way of an audit: Scheduled → In Progress → Awaiting Review → Completed, or Cancelled (DECISIONS 5).
+
+A step that the audit's status does not allow raises ValidationError with code InvalidTransition. Every step locks the
+program first and the audit after it. Who may take a step is asked by the door that it comes through.
+"""
+
+import datetime
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from django.core.exceptions import ValidationError
+
+from records.audits.actions import lock_program, update_audit_program
+from records.audits.models import AuditRecord, RecordStatus
+from records.audits.people import check_lists
+from records.audits.schedule import next_due_date
+from records.audits.scores import outcome_of
+from records.history.snapshots import snapshot
+from records.history.trail import Author, now, recording
+from records.sites.writing import (
+    Precondition,
+    RecordNotFound,
+    Values,
+    apply,
+    archive_record,
+    changing,
+    replace_children,
+)
+
+SCHEDULED, IN_PROGRESS, AWAITING_REVIEW, COMPLETED, CANCELLED = RecordStatus
+
+
+@contextmanager
+def _auditing(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    *,
+    author: Author,
+    operation: str,
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Iterator[AuditRecord]:
+    """Open a write to an audit with its program locked before it, whose next due date follows; raises as `changing`."""
+    with recording():
+        known = AuditRecord.objects.filter(site_id=site_id, pk=record_id).values_list("audit_program_id", flat=True)
+        program_id = known.first()
+        if program_id is None:
+            raise RecordNotFound
+        program = lock_program(site_id, program_id)
+        with changing(
+            AuditRecord,
+            site_id,
+            record_id,
+            author=author,
+            operation=operation,
+            reason=reason,
+            precondition=precondition,
+            skip=["audit_program", "completed_by"],
+        ) as record:
+            record.audit_program = program
+            was = (record.record_status, record.due_date)
+            yield record
+        if record.record_status == COMPLETED != was[0]:
+            due = next_due_date(program, record)
+        elif record.due_date != was[1]:
+            due = next_due_date(program)
+        else:
+            return
+        if due != program.next_due_date:
+            values = {"next_due_date": due}
+            update_audit_program(site_id, program_id, values, author=author, operation=operation, reason=reason)
+
+
+def _move(record: AuditRecord, allowed: Sequence[RecordStatus], to: RecordStatus) -> None:
+    if record.is_archived:
+        raise ValidationError("The audit is archived; restore it first.", code="InvalidTransition")
+    if record.record_status not in allowed:
+        wanted = " or ".join(str(status.label) for status in allowed)
+        text = f"The audit is {record.record_status}; only one that is {wanted} becomes {to.label}."
+        raise ValidationError(text, code="InvalidTransition")
+    record.record_status = to
+
+
+def update_audit_record(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> AuditRecord:
+    """Change an open audit's dates, people, checklists, rating scale or notes; findings have their own action.
+
+    A completed or cancelled one can only be filed elsewhere. A due date that moves takes the program's with it.
+    """
+    with _auditing(
+        site_id, record_id, author=author, operation="UpdateAudit", reason=reason, precondition=precondition
+    ) as record:
+        before = snapshot(record)
+        check_lists(record, values)
+        apply(record, values)
+        changed = {name for name, value in snapshot(record).items() if value != before[name]}
+        if changed - {"entity_folder"} and not record.is_open:
+            raise _closed(record)
+        if "rating_scale" in changed and record.findings.filter(rating_response__isnull=False).exists():
+            text = "Findings have responses of the rating already."
+            raise ValidationError({"rating_scale": ValidationError(text, code="InvalidTransition")})
+        if record.due_date is None:
+            raise ValidationError({"due_date": ValidationError("Say when the audit is due.", code="RequiredField")})
+    return record
+
+
+def _closed(record: AuditRecord) -> ValidationError:
+    text = f"The audit is {record.record_status} and cannot be changed any more."
+    return ValidationError(text, code="InvalidTransition")
+
+
+def start_audit_record(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    *,
+    author: Author,
+    start_date: datetime.datetime | None = None,
+    precondition: Precondition | None = None,
+) -> AuditRecord:
+    """Start a scheduled audit, now or when it was: one finding for each question of its checklists is laid out.
+
+    A checklist without questions gives one finding of its own name. Findings that exist already stay as they are.
+    """
+    with _auditing(site_id, record_id, author=author, operation="StartAudit", precondition=precondition) as record:
+        _move(record, (SCHEDULED,), IN_PROGRESS)
+        record.start_date = start_date or now()
+        if not record.findings.exists():
+            replace_children(record, "findings", [{"question": question} for question in _questions(record)])
+    return record
+
+
+def _questions(record: AuditRecord) -> list[str]:
+    """Return the questions of the audit's checklists in order; two queries."""
+    found: list[str] = []
+    for checklist in record.checklists.prefetch_related("questions"):
+        found += [row.question for row in checklist.questions.all()] or [checklist.name]
+    return found
+
+
+def save_findings(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    rows: Sequence[Values],
+    *,
+    values: Values | None = None,
+    author: Author,
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> AuditRecord:
+    """Make rows (id, question, rating_response, comment, nonconformance) the audit's findings and rate it by them.
+
+    Allowed while it is In Progress, and with a reason while it is Awaiting Review. `values` may hold `notes`, and
+    `finish_date`. Raises RecordNotFound or ValidationError.
+    """
+    with _auditing(
+        site_id, record_id, author=author, operation="SaveFindings", reason=reason, precondition=precondition
+    ) as record:
+        if record.record_status not in (IN_PROGRESS, AWAITING_REVIEW) or record.is_archived:
+            text = f"Findings are written while an audit is In Progress; this one is {record.record_status}."
+            raise ValidationError(text, code="InvalidTransition")
+        if record.record_status == AWAITING_REVIEW:
+            _need(reason, "Say why the findings are changed during the review.")
+        _check_responses(record, rows)
+        apply(record, {**(values or {}), "findings": rows})
+        _rate(record)
+    return record
+
+
+def _need(reason: str, text: str) -> None:
+    if not reason.strip():
+        raise ValidationError({"reason": ValidationError(text, code="RequiredField")})
+
+
+def _check_responses(record: AuditRecord, rows: Sequence[Values]) -> None:
+    """Raise ValidationError naming each row whose response is none of the audit's rating scale."""
+    faults = [
+        ValidationError(
+            "This is no response of the audit's rating.",
+            code="InvalidReference",
+            params={"relation": "findings", "idx": idx, "name": "rating_response"},
+        )
+        for idx, row in enumerate(rows)
+        if (response := row.get("rating_response")) is not None and response.rating_id != record.rating_scale_id
+    ]
+    if faults:
+        raise ValidationError(faults)
+
+
+def _rate(record: AuditRecord) -> None:
+    findings = record.findings.select_related("rating_response")
+    outcome = outcome_of(findings, record.rating_scale)
+    record.score, record.rating, record.result = outcome.score, outcome.rating, outcome.result
+
+
+def submit_audit_record(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    *,
+    author: Author,
+    precondition: Precondition | None = None,
+) -> AuditRecord:
+    """Hand an audit in for review; it needs findings, and a response in each where it has a rating scale.
+
+    It finishes now unless a finish date was written.
+    """
+    with _auditing(site_id, record_id, author=author, operation="SubmitAudit", precondition=precondition) as record:
+        _move(record, (IN_PROGRESS,), AWAITING_REVIEW)
+        findings = list(record.findings.all())
+        if not findings:
+            text = "Write at least one finding."
+            raise ValidationError({"findings": ValidationError(text, code="RequiredField")})
+        if record.rating_scale_id is not None:
+            faults = [
+                ValidationError(
+                    f"“{finding.question}” has no response yet.",
+                    code="RequiredField",
+                    params={"relation": "findings", "idx": idx, "name": "rating_response"},
+                )
+                for idx, finding in enumerate(findings)
+                if finding.rating_response_id is None
+            ]
+            if faults:
+                raise ValidationError(faults)
+        record.finish_date = record.finish_date or max(now(), record.start_date or now())
+    return record
+
+
+def complete_audit_record(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    *,
+    author: Author,
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> AuditRecord:
+    """Complete a reviewed audit: who and when is stamped, and the program's next due date is set."""
+    with _auditing(
+        site_id, record_id, author=author, operation="CompleteAudit", reason=reason, precondition=precondition
+    ) as record:
+        _move(record, (AWAITING_REVIEW,), COMPLETED)
+        record.completed_date = now()
+        record.completed_by_id = author.id
+    return record
+
+
+def cancel_audit_record(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    *,
+    author: Author,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> AuditRecord:
+    """Cancel an open audit, with a reason. The program stays due when it was, so that the audit can be planned anew."""
+    with _auditing(
+        site_id, record_id, author=author, operation="CancelAudit", reason=reason, precondition=precondition
+    ) as record:
+        _need(reason, "Say why the audit is cancelled.")
+        _move(record, (SCHEDULED, IN_PROGRESS, AWAITING_REVIEW), CANCELLED)
+    return record
+
+
+def archive_audit_record(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> AuditRecord:
+    """Archive or restore an audit, with a reason; repeating it changes nothing. An archived one is due no more."""
+    _need(reason, "Say why.")
+    with recording():
+        known = AuditRecord.objects.filter(site_id=site_id, pk=record_id).values_list("audit_program_id", flat=True)
+        program_id = known.first()
+        if program_id is None:
+            raise RecordNotFound
+        lock_program(site_id, program_id)
+        return archive_record(
+            AuditRecord,
+            site_id,
+            record_id,
+            archived=archived,
+            author=author,
+            operation="ArchiveAudit" if archived else "RestoreAudit",
+            reason=reason,
+            precondition=precondition,
+        )

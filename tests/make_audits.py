@@ -1,0 +1,92 @@
+"""Plain functions that make audit programs, audits and what they are rated by, for tests."""
+
+from decimal import Decimal
+from typing import Any
+
+from records.audits import actions, workflow
+from records.audits.models import AuditProgram, AuditRecord
+from records.history.trail import now
+from records.reference.actions import add_entry
+from records.reference.models import Checklist, Nonconformance, Rating, RatingResponse
+from records.sites.models import Site
+from tests import make
+
+RESPONSES: tuple[tuple[str, str | None], ...] = (("Yes", "2"), ("Partly", "1"), ("No", "0"), ("Not applicable", None))
+BANDS = (("0", "59.99", "C", "Fail"), ("60", "84.99", "B", "Pass"), ("85", "100", "A", "Pass"))
+
+
+def make_rating(
+    site: Site,
+    responses: tuple[tuple[str, str | None], ...] = RESPONSES,
+    bands: tuple[tuple[str, str, str, str], ...] = BANDS,
+    name: str = "Yes or no",
+) -> Rating:
+    """Make a rating of the site with its responses and score bands."""
+    values = {
+        "name": name,
+        "responses": [{"name": text, "score": score and Decimal(score)} for text, score in responses],
+        "bands": [
+            {"from_score": Decimal(low), "to_score": Decimal(high), "rating": rating, "result": result}
+            for low, high, rating, result in bands
+        ],
+    }
+    return add_entry(Rating, values, author=make.SYSTEM, site_id=site.pk)
+
+
+def response(rating: Rating, name: str) -> RatingResponse:
+    """Return the rating's response of that name."""
+    return rating.responses.get(name=name)
+
+
+def make_checklist(site: Site, name: str = "GMP walk", questions: tuple[str, ...] = ()) -> Checklist:
+    """Make a checklist of the site with its questions."""
+    values = {"name": name, "questions": [{"question": question} for question in questions]}
+    return add_entry(Checklist, values, author=make.SYSTEM, site_id=site.pk)
+
+
+def make_nonconformance(site: Site, name: str = "Foreign body") -> Nonconformance:
+    """Make a kind of nonconformance of the site."""
+    return add_entry(Nonconformance, {"name": name}, author=make.SYSTEM, site_id=site.pk)
+
+
+def make_program(site: Site, **fields: Any) -> AuditProgram:
+    """Make an audit program at the site."""
+    values = {"name": "GMP audit", "type": "Internal Audit", **fields}
+    return actions.add_audit_program(site.pk, values, author=make.SYSTEM)
+
+
+def make_audit(program: AuditProgram, **fields: Any) -> AuditRecord:
+    """Schedule an audit of the program."""
+    values = {"date": now(), **fields}
+    return actions.schedule_audit_record(program.site_id, program.pk, values, author=make.SYSTEM)
+
+
+def start(record: AuditRecord, **more: Any) -> AuditRecord:
+    """Start a scheduled audit."""
+    return workflow.start_audit_record(record.site_id, record.pk, author=make.SYSTEM, **more)
+
+
+def find(record: AuditRecord, *responses: RatingResponse | None, **more: Any) -> AuditRecord:
+    """Make the audit's findings: one question for each response."""
+    rows = [{"question": f"Question {idx}", "rating_response": given} for idx, given in enumerate(responses, 1)]
+    return workflow.save_findings(record.site_id, record.pk, rows, author=make.SYSTEM, **more)
+
+
+def submit(record: AuditRecord) -> AuditRecord:
+    """Hand the audit in for review."""
+    return workflow.submit_audit_record(record.site_id, record.pk, author=make.SYSTEM)
+
+
+def complete(record: AuditRecord, author: Any = make.SYSTEM) -> AuditRecord:
+    """Complete the reviewed audit."""
+    return workflow.complete_audit_record(record.site_id, record.pk, author=author)
+
+
+def cancel(record: AuditRecord, reason: str = "Line stands still") -> AuditRecord:
+    """Cancel the open audit."""
+    return workflow.cancel_audit_record(record.site_id, record.pk, author=make.SYSTEM, reason=reason)
+
+
+def make_completed(program: AuditProgram, **fields: Any) -> AuditRecord:
+    """Take an audit of a program without rating all the way."""
+    return complete(submit(find(start(make_audit(program, **fields)), None)))

@@ -1,0 +1,131 @@
+"""The score of an audit, worked by hand, and the band that it falls in (DECISIONS 3, Audit Record)."""
+
+from decimal import Decimal
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from records.audits import workflow
+from records.audits.models import AuditRecord
+from records.audits.scores import score_of
+from records.reference.actions import archive_entry, update_entry
+from tests import make, make_audits
+from tests.make_audits import find, make_audit, make_program, make_rating, response, start
+
+
+@pytest.mark.parametrize(
+    ("given", "highest", "score"),
+    [
+        (["2", "1", "0"], "2", "50.00"),  # 100 x 3 / (3 x 2)
+        (["2", "2", "1"], "2", "83.33"),  # 100 x 5 / 6 = 83.333…
+        (["2", "2", "2", "1", "2", "2"], "2", "91.67"),  # 100 x 11 / 12 = 91.666…
+        (["5", "4"], "5", "90.00"),  # 100 x 9 / 10
+        (["2", None, "0", None], "2", "50.00"),  # not applicable counts neither above nor below: 100 x 2 / 4
+        (["2.5", "1.25"], "2.5", "75.00"),  # 100 x 3.75 / 5
+        (["85", "84.99"], "100", "85.00"),  # 84.995, halves upwards
+        (["0", "0"], "2", "0.00"),
+        (["2", "2"], "2", "100.00"),
+        ([None, None], "2", None),
+        ([], "2", None),
+        (["0"], "0", None),  # a scale on which nothing can be reached says nothing
+        (["1"], None, None),
+    ],
+)
+def test_the_score_is_the_share_of_what_could_be_reached(given, highest, score):
+    scores = [None if one is None else Decimal(one) for one in given]
+    assert score_of(scores, highest and Decimal(highest)) == (None if score is None else Decimal(score))
+
+
+def rated(site, responses, rating=None):
+    rating = rating or make_rating(site)
+    record = start(make_audit(make_program(site, rating=rating)))
+    return find(record, *(response(rating, name) for name in responses))
+
+
+@pytest.mark.parametrize(
+    ("responses", "score", "rating", "result"),
+    [
+        (["Yes", "Partly", "No", "Not applicable"], "50.00", "C", "Fail"),
+        (["Yes", "Yes", "Partly"], "83.33", "B", "Pass"),
+        (["Yes", "Yes", "Not applicable"], "100.00", "A", "Pass"),
+        (["No"], "0.00", "C", "Fail"),
+    ],
+)
+def test_rating_and_result_come_from_the_band_of_the_score(site, responses, score, rating, result):
+    record = rated(site, responses)
+    stored = AuditRecord.objects.get(pk=record.pk)
+    assert (stored.score, stored.rating, stored.result) == (Decimal(score), rating, result)
+
+
+def test_without_a_scored_response_there_is_no_score_and_no_rating(site):
+    record = rated(site, ["Not applicable", "Not applicable"])
+    assert (record.score, record.rating, record.result) == (None, "", "")
+
+
+def test_a_finding_without_a_response_does_not_count(site):
+    rating = make_rating(site)
+    record = start(make_audit(make_program(site, rating=rating)))
+    record = find(record, response(rating, "Yes"), None, response(rating, "Partly"))
+    assert record.score == Decimal("75.00")  # 100 x 3 / 4
+
+
+@pytest.mark.parametrize(
+    ("scores", "rating"),
+    [
+        (("60", "60"), "B"),  # exactly From
+        (("59.99", "59.99"), "C"),  # exactly To
+        (("60", "59.99"), "B"),  # 59.995 becomes 60.00
+        (("59.99", "59.98"), "C"),  # 59.985 becomes 59.99
+        (("85", "84.99"), "A"),
+        (("100", "100"), "A"),
+    ],
+)
+def test_the_edges_of_a_band_belong_to_it(site, scores, rating):
+    names = sorted({*scores, "100"})
+    scale = make_rating(site, tuple((name, name) for name in names))
+    assert rated(site, scores, scale).rating == rating
+
+
+def test_where_two_bands_touch_the_higher_one_holds(site):
+    scale = make_rating(site, (("Half", "1"), ("Whole", "2")), (("0", "50", "C", "Fail"), ("50", "100", "A", "Pass")))
+    assert rated(site, ["Half"], scale).rating == "A"
+
+
+def test_a_score_that_no_band_holds_is_kept_without_a_rating(site):
+    scale = make_rating(site, bands=(("90", "100", "A", "Pass"),))
+    record = rated(site, ["Partly"], scale)
+    assert (record.score, record.rating, record.result) == (Decimal("50.00"), "", "")
+
+
+def test_an_archived_response_counts_only_where_it_was_given(site):
+    scale = make_rating(site, (("Outstanding", "4"), *make_audits.RESPONSES))
+    audited = rated(site, ["Outstanding", "Yes"], scale)
+    assert audited.score == Decimal("75.00")  # 100 x 6 / 8
+    left = scale.responses.exclude(name="Outstanding")
+    update_entry(
+        scale, {"responses": [{"id": one.pk, "name": one.name, "score": one.score} for one in left]}, author=make.SYSTEM
+    )
+    fresh = find(start(make_audit(make_program(site, rating=scale))), response(scale, "Yes"), response(scale, "Partly"))
+    assert fresh.score == Decimal("75.00")  # 100 x 3 / 4: the archived 4 is no longer within reach
+    rows = [
+        {"id": one.pk, "question": one.question, "rating_response": one.rating_response}
+        for one in audited.findings.all()
+    ]
+    kept = workflow.save_findings(
+        site.pk,
+        audited.pk,
+        [*rows, {"question": "One more", "rating_response": response(scale, "No")}],
+        author=make.SYSTEM,
+    )
+    assert kept.score == Decimal("50.00")  # 100 x 6 / 12: given once, it is the measure of this audit
+    with pytest.raises(ValidationError):
+        find(fresh, response(scale, "Outstanding"))
+
+
+def test_a_changed_scale_leaves_a_finished_audit_as_it_was_found(site):
+    scale = make_rating(site)
+    record = make_audits.complete(make_audits.submit(rated(site, ["Yes", "Partly"], scale)))
+    update_entry(scale, {"bands": []}, author=make.SYSTEM)
+    archive_entry(scale, author=make.SYSTEM)
+    record.refresh_from_db()
+    assert (record.score, record.rating, record.result) == (Decimal("75.00"), "B", "Pass")
