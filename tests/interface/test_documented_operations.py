@@ -31,8 +31,6 @@ DOCUMENTED = {
     "customer": {"AddCustomer": "POST", "GetCustomer": "GET", "GetCustomerList": "GET", "UpdateCustomer": "PUT"},
     "audit": {"GetAuditProgram": "GET", "GetAuditProgramList": "GET", "GetAuditProgramRecordList": "GET"},
 }
-STILL_TO_COME = {*DOCUMENTED["document"], *DOCUMENTED["audit"]}
-"""Documented operations that are not built yet; an endpoint's line goes when it is, and the set must become empty."""
 
 
 def declared() -> dict[str, dict[str, str]]:
@@ -45,14 +43,9 @@ def declared() -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize("endpoint", DOCUMENTED)
 def test_every_documented_operation_is_declared_with_its_method(endpoint: str) -> None:
-    missing = DOCUMENTED[endpoint].items() - declared().get(endpoint, {}).items()
-    assert {name for name, _ in missing} <= STILL_TO_COME
+    assert declared().get(endpoint, {}).items() >= DOCUMENTED[endpoint].items()
 
 
 @pytest.mark.parametrize("endpoint", DOCUMENTED)
 def test_no_operation_is_declared_that_the_document_does_not_name(endpoint: str) -> None:
     assert declared().get(endpoint, {}).keys() <= DOCUMENTED[endpoint].keys()
-
-
-def test_nothing_that_is_still_to_come_is_there_already() -> None:
-    assert not STILL_TO_COME & {name for rows in declared().values() for name in rows}
