@@ -46,7 +46,6 @@ def as_xml(response: HttpResponse, media_type: str) -> HttpResponse:
     if response.content and response.get("Content-Type", "").startswith(JSON):
         response.content = document(orjson.loads(response.content))
         response["Content-Type"] = f"{media_type}; charset=utf-8"
-    response["Vary"] = "Accept"
     return response
 
 
@@ -62,6 +61,7 @@ def document(value: Any) -> bytes:
 def refusal(request: HttpRequest, refused: errors.Refusal) -> HttpResponse:
     """Answer a refusal below /materials in the media type that the request asks for."""
     response = errors.answer(request, refused)
+    response["Vary"] = "Accept"
     media_type = in_xml(request)
     return as_xml(response, media_type) if media_type else response
 

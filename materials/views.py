@@ -74,6 +74,7 @@ class MaterialViewSet(OperationViewSet):
         """Call the method and answer in the media type that is asked for."""
         media_type = renderers.in_xml(self.http_request)
         response = super().run(handler)
+        response["Vary"] = "Accept"
         return renderers.as_xml(response, media_type) if media_type else response
 
     def render_refusal(self, refusal: errors.Refusal) -> HttpResponse:

@@ -115,7 +115,7 @@ class Server(AuthorizationServer):
     def generate_token(self, grant_type: str, client: OAuthClient, **options: Any) -> dict[str, Any]:
         """Return a fresh bearer token with the scopes asked for, or all that the client has."""
         return {
-            "access_token": peppers.new_secret("lt"),
+            "access_token": peppers.new_secret("la"),
             "token_type": "Bearer",
             "expires_in": int(LIFETIME.total_seconds()),
             "scope": _granted(client, options.get("scope")),

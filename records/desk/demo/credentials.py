@@ -7,14 +7,24 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
-from records.accounts import directories, keys
-from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken, Role, SubscriptionKey, User
+from records.accounts import clients, directories, keys
+from records.accounts.models import (
+    DefaultRole,
+    Dialect,
+    Directory,
+    OAuthClient,
+    ProvisioningToken,
+    Role,
+    SubscriptionKey,
+    User,
+)
 from records.desk.demo.story import ADMIN, SITES
 from records.history.trail import Author, Channel
 from records.sites.models import Site
 
 PEOPLE_PASSWORD = "larder-demo-people"  # noqa: S105 (of made-up people, in a demo)
 KEY = "Demo key"
+CLIENT = "Demo client"
 DIRECTORY = "Demo directory"
 TOKENS = {"scim_token": Dialect.DOCUMENTED, "scim_rfc_token": Dialect.RFC, "scim_entra_token": Dialect.ENTRA}
 
@@ -35,6 +45,7 @@ def issue() -> dict[str, Any]:
         "reader_key": _new_key(reader, site, author),
         "reader": {"id": str(reader.pk), "userName": reader.user_name},
         "other_site": {"id": str(other.pk), "subscription_key": _new_key(_manager_of(other), other, author)},
+        "oauth": _new_client(manager, author),
         **_new_tokens(site, author),
     }
 
@@ -51,6 +62,8 @@ def _manager_of(site: Site) -> User:
 def _end_earlier(author: Author) -> None:
     for key in SubscriptionKey.objects.filter(name=KEY, revoked__isnull=True):
         keys.revoke_key(key.pk, author=author, reason="New demo credentials")
+    for client in OAuthClient.objects.filter(name=CLIENT, revoked__isnull=True):
+        clients.revoke_client(client.pk, author=author, reason="New demo credentials")
     for token in ProvisioningToken.objects.filter(directory__name=DIRECTORY, revoked__isnull=True):
         directories.revoke_token(token.pk, author=author, reason="New demo credentials")
 
@@ -64,6 +77,12 @@ def _new_password(user: User) -> str:
 
 def _new_key(user: User, site: Site, author: Author) -> str:
     return keys.issue_key(user, site, KEY, author=author)[1]
+
+
+def _new_client(user: User, author: Author) -> dict[str, str]:
+    client, secret = clients.issue_client(user, CLIENT, author=author)
+    token_url = f"{settings.BASE_URL.rstrip('/')}/oauth/token"
+    return {"token_url": token_url, "client_id": client.client_id, "client_secret": secret}
 
 
 def _new_tokens(site: Site, author: Author) -> dict[str, str]:
