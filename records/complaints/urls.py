@@ -1,5 +1,6 @@
 """The operations of the complaint endpoint; start reading here."""
 
+from records.complaints import examples
 from records.complaints.models import RecordStatus
 from records.complaints.serializers import ComplaintChangeSerializer, ComplaintSerializer
 from records.complaints.views import ComplaintViewSet
@@ -19,6 +20,7 @@ urlpatterns = operation_urls(
         role=STANDARD,
         request=ComplaintSerializer,
         response=WriteResult,
+        examples=examples.ADD_COMPLAINT_DETAIL,
     ),
     Operation(
         method="GET",
@@ -27,6 +29,7 @@ urlpatterns = operation_urls(
         role=READER,
         takes_id=True,
         response=ComplaintSerializer,
+        examples=examples.GET_COMPLAINT,
     ),
     Operation(
         method="GET",
@@ -47,6 +50,7 @@ urlpatterns = operation_urls(
             Parameter("dateFrom", "date-time", "date__gte", "Dated at or after this moment."),
             Parameter("dateTo", "date-time", "date__lte", "Dated at or before this moment."),
         ),
+        examples=examples.GET_COMPLAINT_LIST,
     ),
     Operation(
         method="PUT",
@@ -56,5 +60,6 @@ urlpatterns = operation_urls(
         takes_id=True,
         request=ComplaintChangeSerializer,
         response=WriteResult,
+        examples=examples.UPDATE_COMPLAINT_DETAIL,
     ),
 )

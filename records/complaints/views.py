@@ -20,7 +20,7 @@ class ComplaintViewSet(OperationViewSet):
 
     def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
         """Return the submitted complaints: those that have a number."""
-        return super().records(model).filter(site_sequence_id__isnull=False)  # type: ignore[arg-type]
+        return super().records(model).filter(site_sequence_id__isnull=False)
 
     def add_complaint_detail(self, request: Request) -> HttpResponse:
         """Add a complaint, which then awaits its review; without a Date it is dated now."""

@@ -1,5 +1,6 @@
 """The operations of the customer endpoint; start reading here."""
 
+from records.customers import examples
 from records.customers.serializers import CustomerChangeSerializer, CustomerSerializer
 from records.customers.views import CustomerViewSet
 from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
@@ -16,6 +17,7 @@ urlpatterns = operation_urls(
         role=MANAGER,
         request=CustomerSerializer,
         response=WriteResult,
+        examples=examples.ADD_CUSTOMER,
     ),
     Operation(
         method="GET",
@@ -24,6 +26,7 @@ urlpatterns = operation_urls(
         role=READER,
         takes_id=True,
         response=CustomerSerializer,
+        examples=examples.GET_CUSTOMER,
     ),
     Operation(
         method="GET",
@@ -43,6 +46,7 @@ urlpatterns = operation_urls(
                 also=("physical_address_country_id",),
             ),
         ),
+        examples=examples.GET_CUSTOMER_LIST,
     ),
     Operation(
         method="PUT",
@@ -52,5 +56,6 @@ urlpatterns = operation_urls(
         takes_id=True,
         request=CustomerChangeSerializer,
         response=WriteResult,
+        examples=examples.UPDATE_CUSTOMER,
     ),
 )

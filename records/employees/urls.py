@@ -1,5 +1,6 @@
 """The operations of the employee endpoint; start reading here."""
 
+from records.employees import examples
 from records.employees.serializers import EmployeeSerializer, JobDescriptionSerializer
 from records.employees.views import EmployeeViewSet
 from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
@@ -19,6 +20,7 @@ urlpatterns = operation_urls(
         role=MANAGER,
         request=EmployeeSerializer,
         response=WriteResult,
+        examples=examples.ADD_EMPLOYEE,
     ),
     Operation(
         method="PUT",
@@ -28,6 +30,7 @@ urlpatterns = operation_urls(
         takes_id=True,
         request=EmployeeSerializer,
         response=WriteResult,
+        examples=examples.UPDATE_EMPLOYEE,
     ),
     Operation(
         method="GET",
@@ -36,6 +39,7 @@ urlpatterns = operation_urls(
         role=READER,
         takes_id=True,
         response=EmployeeSerializer,
+        examples=examples.GET_EMPLOYEE,
     ),
     Operation(
         method="GET",
@@ -50,6 +54,7 @@ urlpatterns = operation_urls(
             Parameter("reportingToId", "id"),
             Parameter("natureOfEmploymentId", "id"),
         ),
+        examples=examples.GET_EMPLOYEE_LIST,
     ),
     Operation(
         method="POST",
@@ -58,6 +63,7 @@ urlpatterns = operation_urls(
         role=MANAGER,
         request=JobDescriptionSerializer,
         response=WriteResult,
+        examples=examples.ADD_JOB_DESCRIPTION,
     ),
     Operation(
         method="GET",
@@ -66,6 +72,7 @@ urlpatterns = operation_urls(
         role=READER,
         takes_id=True,
         response=JobDescriptionSerializer,
+        examples=examples.GET_JOB_DESCRIPTION,
     ),
     Operation(
         method="GET",
@@ -75,5 +82,6 @@ urlpatterns = operation_urls(
         many=True,
         response=JobDescriptionSerializer,
         parameters=(Parameter("employeeId", "id", "employees"), Parameter("department")),
+        examples=examples.GET_JOB_DESCRIPTION_LIST,
     ),
 )

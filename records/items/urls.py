@@ -1,5 +1,6 @@
 """The operations of the item endpoint; start reading here."""
 
+from records.items import examples
 from records.items.serializers import ItemChangeSerializer, ItemSerializer
 from records.items.views import ItemViewSet
 from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
@@ -16,6 +17,7 @@ urlpatterns = operation_urls(
         role=MANAGER,
         request=ItemSerializer,
         response=WriteResult,
+        examples=examples.ADD_ITEM,
     ),
     Operation(
         method="GET",
@@ -24,6 +26,7 @@ urlpatterns = operation_urls(
         role=READER,
         takes_id=True,
         response=ItemSerializer,
+        examples=examples.GET_ITEM,
     ),
     Operation(
         method="GET",
@@ -37,6 +40,7 @@ urlpatterns = operation_urls(
             Parameter("serialNumber", lookup="serial_number_key"),
             Parameter("location", lookup="location_key"),
         ),
+        examples=examples.GET_ITEM_LIST,
     ),
     Operation(
         method="PUT",
@@ -46,5 +50,6 @@ urlpatterns = operation_urls(
         takes_id=True,
         request=ItemChangeSerializer,
         response=WriteResult,
+        examples=examples.UPDATE_ITEM,
     ),
 )

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from records.accounts import default_roles
 from records.accounts.models import DefaultRole
+from records.operations.examples import Example
 from records.operations.names import snake
 
 READER, STANDARD = DefaultRole.READER, DefaultRole.STANDARD
@@ -57,7 +58,7 @@ class Operation:
     parameters: Sequence[Parameter] = ()
     summary: str = ""
     entity: str = ""
-    examples: Sequence[Any] = field(default=(), compare=False)
+    examples: Sequence[Example] = field(default=(), compare=False)
 
     @property
     def action(self) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import build_array_type
+from drf_spectacular.plumbing import build_array_type, build_examples_list
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
 from records.operations.lists import LARGEST_PAGE, USUAL_PAGE
@@ -139,6 +139,29 @@ class OperationSchema(AutoSchema):
             text = "The ETag of the last read; 412 when the record has changed since."
             found.append(OpenApiParameter("If-Match", str, header, description=text))
         return found
+
+    def get_examples(self) -> list[OpenApiExample]:
+        """Return what the row's examples put into the path and the query."""
+        found = []
+        for number, example in enumerate(self.row.examples, start=1):
+            title = example.title or f"Example {number}"
+            given: list[tuple[str, Any, str]] = [("id", OpenApiParameter.PATH, example.id)] if example.id else []
+            given += [(name, OpenApiParameter.QUERY, value) for name, value in example.query.items()]
+            found += [OpenApiExample(title, value=value, parameter_only=(name, place)) for name, place, value in given]
+        return found
+
+    def _get_examples(
+        self, serializer: Any, direction: str, media_type: str, status_code: Any = None, extras: Any = None
+    ) -> Any:
+        """Return the row's examples of a body or an answer, lists as they are."""
+        if media_type != "application/json":
+            return {}
+        found = []
+        for number, example in enumerate(self.row.examples, start=1):
+            value = example.body if direction == "request" else example.answer
+            if value is not None and (direction == "request" or str(status_code) == str(example.status)):
+                found.append(OpenApiExample(example.title or f"Example {number}", value=value))
+        return build_examples_list(found)
 
     def _get_paginator(self) -> None:
         return None
