@@ -1,0 +1,136 @@
+"""The trail: numbered, chained, whole, and closed to edits."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from records.employees import actions
+from records.history.models import INSTALLATION, Change, Immutable
+from records.history.trail import broken_links, digest, recording
+from records.sites.models import Site
+from tests import make
+
+
+def test_changes_are_numbered_without_gap_per_site_and_chained(site: Site, other_site: Site) -> None:
+    for place in (site, other_site, site):
+        make.make_employee(place)
+    for place in (site, other_site):
+        changes = list(Change.objects.filter(site=place).order_by("number"))
+        assert [change.number for change in changes] == list(range(1, len(changes) + 1))
+        assert changes[0].previous_hash == ""
+        for before, after in pairwise(changes):
+            assert after.previous_hash == before.hash
+        assert not list(broken_links(place.pk))
+
+
+def test_an_altered_or_lost_change_shows(site: Site) -> None:
+    for _ in range(3):
+        make.make_employee(site)
+    middle = Change.objects.filter(site=site).order_by("number")[2]
+    table = connection.ops.quote_name(Change._meta.db_table)
+    key = middle.pk if connection.vendor == "postgresql" else middle.pk.hex
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {table} SET reason = 'forged' WHERE id = %s", [key])  # noqa: S608
+    assert [change.pk for change in broken_links(site.pk)] == [middle.pk]
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {table} WHERE id = %s", [key])  # noqa: S608
+    assert [change.number for change in broken_links(site.pk)] == [middle.number + 1]
+
+
+def test_a_stored_change_has_the_hash_of_its_content(site: Site) -> None:
+    employee = make.make_employee(site, notes="Ünïcode\nnotes")
+    change = Change.objects.get(record_id=employee.pk)
+    assert digest(change) == change.hash
+
+
+def test_no_change_can_be_edited_or_deleted(site: Site) -> None:
+    change = Change.objects.filter(site=site).first()
+    assert change is not None
+    for attempt in (
+        change.save,
+        change.delete,
+        Change.objects.all().delete,
+        lambda: Change.objects.update(reason="x"),
+        lambda: Change.objects.filter(pk=change.pk).update(reason="x"),
+    ):
+        with pytest.raises(Immutable):
+            attempt()
+
+
+def fail_after_adding(site: Site) -> None:
+    """Add an employee in a write that then fails."""
+    with recording():
+        make.make_employee(site)
+        raise RuntimeError
+
+
+def test_a_failed_write_leaves_no_change_and_gives_its_number_back(site: Site) -> None:
+    before = Change.objects.count()
+    with pytest.raises(RuntimeError):
+        fail_after_adding(site)
+    assert Change.objects.count() == before
+    assert make.make_employee(site).site_sequence_id == 1
+
+
+def test_an_inner_write_that_fails_takes_only_its_own_changes_with_it(site: Site) -> None:
+    with recording():
+        first = make.make_employee(site)
+        with pytest.raises(RuntimeError):
+            fail_after_adding(site)
+        third = make.make_employee(site)
+    assert (first.site_sequence_id, third.site_sequence_id) == (1, 2)
+    recorded = Change.objects.filter(model="employees.Employee").values_list("record_id", flat=True)
+    assert set(recorded) == {first.pk, third.pk}
+
+
+def test_a_change_names_what_ids_point_at(site: Site) -> None:
+    superior = make.make_employee(site, first_name="Sue", last_name="Perior")
+    employee = make.make_employee(site)
+    values = {"reporting_to": superior, "phone": "1"}
+    actions.update_employee(site.pk, employee.pk, values, author=make.SYSTEM, reason="Moved")
+    change = Change.objects.filter(record_id=employee.pk).latest("number")
+    assert change.reason == "Moved"
+    assert change.fields == [
+        {"field": "phone", "old": "", "new": "1"},
+        {"field": "reporting_to", "old": None, "new": {"id": str(superior.pk), "name": "Sue Perior"}},
+    ]
+
+
+def test_a_many_to_many_change_is_recorded_with_both_lists(site: Site) -> None:
+    first, second = make.make_employee(site), make.make_employee(site)
+    job = make.make_job_description(site, employees=[first])
+    actions.update_job_description(site.pk, job.pk, {"employees": [second]}, author=make.SYSTEM)
+    change = Change.objects.filter(record_id=job.pk).latest("number")
+    assert [entry["field"] for entry in change.fields] == ["employees"]
+    assert [row["id"] for row in change.fields[0]["old"]] == [str(first.pk)]
+    assert [row["id"] for row in change.fields[0]["new"]] == [str(second.pk)]
+
+
+def test_shared_lists_have_a_chain_of_their_own(db: None) -> None:
+    make.make_user("someone")
+    change = Change.objects.get(operation="AddUser")
+    assert (change.site_id, change.chain, change.number) == (None, INSTALLATION, 1)
+
+
+def test_changes_outlive_what_they_are_about(site: Site) -> None:
+    employee = make.make_employee(site)
+    key, name = employee.pk, str(employee)
+    employee.delete()
+    assert Change.objects.get(record_id=key).record_name == name
+
+
+def test_a_password_never_reaches_the_trail(site: Site) -> None:
+    make.make_user(site=site)
+    text = str(list(Change.objects.values()))
+    assert "md5$" not in text
+    assert make.PASSWORD not in text
+
+
+def test_a_no_op_update_leaves_no_trace(site: Site) -> None:
+    employee = make.make_employee(site, address="a\nb")
+    before: Any = Change.objects.count()
+    after = actions.update_employee(site.pk, employee.pk, {"address": "a\r\nb"}, author=make.SYSTEM)
+    assert Change.objects.count() == before
+    assert after.revision == employee.revision
