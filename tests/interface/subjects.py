@@ -17,6 +17,7 @@ from records.sites.models import EntityFolder, Site, SiteRecord
 from records.sites.writing import add_record
 from tests import make
 from tests.make_complaints import make_complaint
+from tests.make_documents import make_document, version_of
 
 _counter = itertools.count(1)
 
@@ -130,6 +131,8 @@ def values_for(model: Any, site: Site) -> dict[str, Any]:
 MAKERS: dict[str, Any] = {
     "accounts.User": lambda site: make.make_user(site=site, role=rows.READER),
     "complaints.Complaint": make_complaint,
+    "documents.Document": make_document,
+    "documents.DocumentVersion": lambda site: version_of(make_document(site)),
 }
 """Makers for models that `values_for` cannot make, by label."""
 
@@ -137,5 +140,11 @@ BY_ROW: dict[str, dict[str, Any]] = {}
 """What is special about single rows: `model`, or `body(site)`."""
 
 _PLACE = {"Lat": "-41.270632", "Lng": "173.2840"}
-OVERRIDES: dict[str, dict[str, Any]] = {"CustomerSerializer": _PLACE, "CustomerChangeSerializer": _PLACE}
+_FILE = {"FileContent": "TGFyZGVy"}
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "CustomerSerializer": _PLACE,
+    "CustomerChangeSerializer": _PLACE,
+    "DocumentSerializer": _FILE,
+    "UpdateDocumentSerializer": _FILE,
+}
 """Fields that need a value of their own, by serializer."""
