@@ -1,0 +1,66 @@
+"""`manage.py sweep_files`: remove stored files that no version points at, left by uploads that were broken off."""
+
+import datetime
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from django.core.files.storage import default_storage
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from documents import storage
+from documents.models import DocumentVersion
+from records.history.trail import now
+
+USUAL_AGE, LEAST_AGE = 24, 1
+BATCH = 500
+
+
+class Command(BaseCommand):
+    """Removes files that are old enough that no running upload can still mean to point at them."""
+
+    help = "Remove stored files that no document version points at."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the age and the dry run."""
+        parser.add_argument(
+            "--older-than",
+            type=float,
+            default=USUAL_AGE,
+            metavar="HOURS",
+            help=f"leave younger files alone: an upload may be under way (at least {LEAST_AGE}, usually %(default)s)",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
+
+    def handle(self, *args: Any, older_than: float, dry_run: bool, **options: Any) -> None:
+        """Remove the orphans and say how many there were."""
+        if not older_than >= LEAST_AGE:
+            raise CommandError(f"--older-than must be at least {LEAST_AGE} hour.")
+        oldest = now() - datetime.timedelta(hours=older_than)
+        count = 0
+        for path in orphans(oldest):
+            count += 1
+            if options["verbosity"] > 1 or dry_run:
+                self.stdout.write(path)
+            if not dry_run:
+                default_storage.delete(path)
+        self.stdout.write(f"{count} orphaned file(s) {'found' if dry_run else 'removed'}.")
+
+
+def orphans(oldest: datetime.datetime) -> Iterator[str]:
+    """Yield the path of each file that was stored before `oldest` and that no version points at.
+
+    The age is judged before the rows are asked, so that a row committed in between is seen.
+    """
+    paths = storage.walk()
+    while batch := list(islice(paths, BATCH)):
+        old = [path for path in batch if _stored_before(path, oldest)]
+        kept = set(DocumentVersion.objects.filter(path__in=old).values_list("path", flat=True))
+        yield from (path for path in old if path not in kept)
+
+
+def _stored_before(path: str, oldest: datetime.datetime) -> bool:
+    try:
+        return default_storage.get_modified_time(path) < oldest
+    except FileNotFoundError:
+        return False
