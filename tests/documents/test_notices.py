@@ -1,0 +1,141 @@
+"""Mails: to whoever's turn it is, to whoever is told; after the commit, once, and again while the server is down."""
+
+import datetime
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.db import transaction
+from django_tasks_db.models import DBTaskResult
+
+from documents import approvals, tasks
+from documents.models import Notice, Signer
+from records.sites.models import Site
+from tests import make
+from tests import make_documents as docs
+
+
+class ServerDown(Exception):
+    """Raised where a mail is sent while the mail server is down."""
+
+
+def work() -> None:
+    """Let a worker run every task that is due, as `manage.py db_worker --batch` does."""
+    call_command("db_worker", batch=True, startup_delay=False, verbosity=0)
+
+
+def to() -> list[str]:
+    """Return whom the mails went to, in order."""
+    return [address for message in mail.outbox for address in message.to]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_mails_follow_the_turn_and_tell_who_is_notified(site: Site) -> None:
+    one, two, approver, told = (docs.make_signer(site) for _ in range(4))
+    lists = {"user_to_review": [one, two], "user_to_approve": [approver], "user_to_notify": [told]}
+    document = docs.make_document(site, name="Hygiene & <order>", **lists)
+    version = docs.version_of(document)
+    work()
+    assert sorted(to()) == sorted([one.email, two.email])
+    assert mail.outbox[0].subject == "Please review: Hygiene & <order>, version 1"
+    assert "http://127.0.0.1:8000/admin/documents/inbox/" in mail.outbox[0].body
+    assert one.printed_name in "".join(str(message.body) for message in mail.outbox)
+    mail.outbox.clear()
+    docs.sign(version, one)
+    work()
+    assert to() == []
+    docs.sign(version, two)
+    work()
+    assert to() == [approver.email]
+    docs.sign(version, approver, "approve")
+    work()
+    work()
+    assert to() == [approver.email, told.email]
+    assert mail.outbox[1].subject == "In force: Hygiene & <order>, version 1"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_that_fails_sends_nothing(site: Site) -> None:
+    signer = docs.make_signer(site)
+
+    def broken_off() -> None:
+        with transaction.atomic():
+            docs.make_document(site, user_to_review=[signer])
+            raise ServerDown
+
+    with pytest.raises(ServerDown):
+        broken_off()
+    with pytest.raises(ValidationError):
+        docs.make_document(site, name="", user_to_review=[signer])
+    work()
+    assert to() == []
+    assert not Notice.objects.exists()
+    assert not DBTaskResult.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_mail_is_sent_again_later_while_the_server_is_down_and_then_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signer = docs.make_signer(site)
+    docs.make_document(site, user_to_review=[signer])
+
+    def down(*args: Any, **kwargs: Any) -> None:
+        raise ConnectionRefusedError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", down)
+        work()
+    notice = Notice.objects.get()
+    assert (notice.sent, notice.attempts, notice.last_error) == (None, 1, "ConnectionRefusedError")
+    later = DBTaskResult.objects.filter(status="READY").order_by("run_after")
+    assert any(abs(one.run_after - notice.due) < datetime.timedelta(seconds=1) for one in later)
+    work()
+    assert to() == []
+    Notice.objects.update(due=notice.due - datetime.timedelta(hours=1))
+    tasks.send_notices.call()
+    tasks.send_notices.call()
+    assert to() == [signer.email]
+    assert mail.outbox[0].extra_headers["Message-ID"].startswith(f"<{notice.pk}@")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_killed_worker_had_taken_comes_up_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    signer = docs.make_signer(site)
+    docs.make_document(site, user_to_review=[signer])
+
+    def killed(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", killed)
+        with pytest.raises(KeyboardInterrupt):
+            tasks.send_notices.call()
+    tasks.send_notices.call()
+    assert to() == []
+    assert DBTaskResult.objects.filter(status="READY", run_after__isnull=False).exists()
+    Notice.objects.update(due=Notice.objects.get().due - tasks.LEASE)
+    tasks.send_notices.call()
+    assert to() == [signer.email]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_is_asked_for_what_no_longer_waits(site: Site) -> None:
+    away, deputy, quick = (docs.make_signer(site) for _ in range(3))
+    document = docs.make_document(site, user_to_review=[away, quick])
+    asked = Signer.objects.get(version=docs.version_of(document), user=away)
+    approvals.replace_signer(asked.pk, deputy, reason="On leave.", author=make.SYSTEM)
+    docs.sign(docs.version_of(document), quick)
+    work()
+    assert to() == [deputy.email]
+    docs.add_version(document)
+    work()
+    assert sorted(to()[1:]) == sorted([quick.email, deputy.email])
+
+
+def test_an_account_without_address_is_owed_nothing(site: Site) -> None:
+    silent = make.make_user(site=site, role=make.DefaultRole.STANDARD)
+    docs.make_document(site, user_to_review=[silent])
+    assert not Notice.objects.exists()
