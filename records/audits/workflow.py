@@ -88,28 +88,39 @@ def update_audit_record(
     values: Values,
     *,
     author: Author,
+    operation: str = "UpdateAudit",
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Change an open audit's dates, people, checklists, rating scale or notes; findings have their own action.
+    """Change an open audit's dates, people, checklists, rating scale, notes or findings, and rate it by them.
 
-    A completed or cancelled one can only be filed elsewhere. A due date that moves takes the program's with it.
+    Findings are written while it is In Progress, and with a reason while it is Awaiting Review. A completed or
+    cancelled audit can only be filed elsewhere. A due date that moves takes the program's with it.
     """
     with _auditing(
-        site_id, record_id, author=author, operation="UpdateAudit", reason=reason, precondition=precondition
+        site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as record:
         before = snapshot(record)
         check_lists(record, values)
+        if "findings" in values:
+            _check_findings(record, values, reason)
         apply(record, values)
         changed = {name for name, value in snapshot(record).items() if value != before[name]}
         if changed - {"entity_folder"} and not record.is_open:
             raise _closed(record)
-        if "rating_scale" in changed and record.findings.filter(rating_response__isnull=False).exists():
+        if "rating_scale" in changed and _answers_another_scale(record):
             text = "Findings have responses of the rating already."
             raise ValidationError({"rating_scale": ValidationError(text, code="InvalidTransition")})
         if record.due_date is None:
             raise ValidationError({"due_date": ValidationError("Say when the audit is due.", code="RequiredField")})
+        if changed & {"findings", "rating_scale"}:
+            _rate(record)
     return record
+
+
+def _answers_another_scale(record: AuditRecord) -> bool:
+    responses = record.findings.exclude(rating_response=None).values_list("rating_response__rating_id", flat=True)
+    return any(scale != record.rating_scale_id for scale in responses)
 
 
 def _closed(record: AuditRecord) -> ValidationError:
@@ -155,23 +166,19 @@ def save_findings(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Make rows (id, question, rating_response, comment, nonconformance) the audit's findings and rate it by them.
+    """Make rows (id, question, rating_response, comment, nonconformance) the audit's findings; see update_audit_record.
 
-    Allowed while it is In Progress, and with a reason while it is Awaiting Review. `values` may hold `notes`, and
-    `finish_date`. Raises RecordNotFound or ValidationError.
+    `values` may hold what else is changed with them, such as `notes`. Raises RecordNotFound or ValidationError.
     """
-    with _auditing(
-        site_id, record_id, author=author, operation="SaveFindings", reason=reason, precondition=precondition
-    ) as record:
-        if record.record_status not in (IN_PROGRESS, AWAITING_REVIEW) or record.is_archived:
-            text = f"Findings are written while an audit is In Progress; this one is {record.record_status}."
-            raise ValidationError(text, code="InvalidTransition")
-        if record.record_status == AWAITING_REVIEW:
-            _need(reason, "Say why the findings are changed during the review.")
-        _check_responses(record, rows)
-        apply(record, {**(values or {}), "findings": rows})
-        _rate(record)
-    return record
+    return update_audit_record(
+        site_id,
+        record_id,
+        {**(values or {}), "findings": rows},
+        author=author,
+        operation="SaveFindings",
+        reason=reason,
+        precondition=precondition,
+    )
 
 
 def _need(reason: str, text: str) -> None:
@@ -179,16 +186,22 @@ def _need(reason: str, text: str) -> None:
         raise ValidationError({"reason": ValidationError(text, code="RequiredField")})
 
 
-def _check_responses(record: AuditRecord, rows: Sequence[Values]) -> None:
-    """Raise ValidationError naming each row whose response is none of the audit's rating scale."""
+def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
+    """Raise ValidationError where the audit takes no findings now, or naming each row with another scale's response."""
+    if record.record_status not in (IN_PROGRESS, AWAITING_REVIEW) or record.is_archived:
+        text = f"Findings are written while an audit is In Progress; this one is {record.record_status}."
+        raise ValidationError(text, code="InvalidTransition")
+    if record.record_status == AWAITING_REVIEW:
+        _need(reason, "Say why the findings are changed during the review.")
+    scale = values.get("rating_scale", record.rating_scale)
     faults = [
         ValidationError(
             "This is no response of the audit's rating.",
             code="InvalidReference",
             params={"relation": "findings", "idx": idx, "name": "rating_response"},
         )
-        for idx, row in enumerate(rows)
-        if (response := row.get("rating_response")) is not None and response.rating_id != record.rating_scale_id
+        for idx, row in enumerate(values["findings"])
+        if (response := row.get("rating_response")) is not None and (scale is None or response.rating_id != scale.pk)
     ]
     if faults:
         raise ValidationError(faults)

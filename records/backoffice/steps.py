@@ -113,7 +113,7 @@ class StepPages(SitePermissions):
         if not step.applies(record):
             self.message_user(request, f"{step.label} is not possible: {record} has moved on.", messages.WARNING)
             return redirect(address)
-        form = step.form(request.POST or None, request.FILES or None)
+        form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form()
         if request.method == "POST" and form.is_valid():
             try:
                 step.act(self, request, record, form.cleaned_data.get("change_reason", "").strip(), form.cleaned_data)

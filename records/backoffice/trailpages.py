@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
@@ -53,7 +53,7 @@ def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
 class TrailPages(SitePermissions):
     """The history page of a record, and what it shows of a conflict."""
 
-    moments: Any = ()
+    moments: ClassVar[tuple[str, ...]] = ()
 
     def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
         """Return the fields that this user must not see."""

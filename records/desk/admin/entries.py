@@ -14,7 +14,7 @@ from records.backoffice.inlines import RowsTabular
 from records.desk.admin.editing import PlainAdmin, unchanged_since_seen
 from records.reference import actions
 from records.reference.lists import SITE_LISTS, SYSTEM_LISTS
-from records.reference.models import Rating, RatingResponse, ScoreBand
+from records.reference.models import Checklist, ChecklistQuestion, Rating, RatingResponse, ScoreBand
 from records.sites.writing import Values
 
 
@@ -83,7 +83,21 @@ class RatingAdmin(EntryAdmin):
     inlines = (ResponseRows, BandRows)
 
 
+class QuestionRows(RowsTabular):
+    """The questions of a checklist; findings keep the words of one that is taken out."""
+
+    model = ChecklistQuestion
+    fields = ("question",)
+
+
+class ChecklistAdmin(EntryAdmin):
+    """What audits work through, with their questions."""
+
+    inlines = (QuestionRows,)
+
+
+SPECIAL: dict[Any, type[EntryAdmin]] = {Rating: RatingAdmin, Checklist: ChecklistAdmin}
 for _model in SITE_LISTS.values():
-    admin.site.register(_model, RatingAdmin if _model is Rating else EntryAdmin)
+    admin.site.register(_model, SPECIAL.get(_model, EntryAdmin))
 for _model in SYSTEM_LISTS.values():
     admin.site.register(_model, SharedEntryAdmin)

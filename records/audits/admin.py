@@ -1,0 +1,200 @@
+"""The back-office pages of audits: program → schedule → start → fill findings → submit → complete."""
+
+import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.http import urlencode
+
+from records.audits import actions, workflow
+from records.audits.adminforms import FindingRows
+from records.audits.adminsteps import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT, START, SUBMIT
+from records.audits.models import OPEN, AuditProgram, AuditRecord
+from records.audits.schedule import overdue_before
+from records.backoffice.acting import author_of, current_site, zone_of
+from records.backoffice.lists import ArchivedFilter
+from records.backoffice.moments import NOTHING, shown
+from records.backoffice.records import RecordAdmin
+from records.backoffice.steps import ARCHIVE, RESTORE
+
+
+def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> Any:
+    """Return a due date for a page, marked where it has passed on the site's calendar (the page's time zone)."""
+    if due is None:
+        return NOTHING
+    if not waiting or due >= overdue_before(timezone.get_current_timezone()):
+        return shown(due, day=True)
+    return format_html('{} <strong class="tag overdue">Overdue</strong>', shown(due, day=True))
+
+
+class DueFilter(admin.SimpleListFilter):
+    """Shows what is overdue, or due within the next 30 days."""
+
+    title = "due"
+    parameter_name = "due"
+    field = "due_date"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return what can be chosen."""
+        return [("overdue", "Overdue"), ("soon", "In the next 30 days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Narrow the list."""
+        if self.value() not in ("overdue", "soon"):
+            return queryset
+        today = overdue_before(zone_of(current_site(request)))
+        if self.value() == "overdue":
+            return self.waiting(queryset).filter(**{f"{self.field}__lt": today})
+        until = today + datetime.timedelta(days=30)
+        return self.waiting(queryset).filter(**{f"{self.field}__gte": today, f"{self.field}__lt": until})
+
+    def waiting(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows that can be due."""
+        return rows.filter(record_status__in=OPEN)
+
+
+class ProgramDueFilter(DueFilter):
+    """The same for programs."""
+
+    field = "next_due_date"
+
+    def waiting(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return all programs."""
+        return rows
+
+
+@admin.register(AuditProgram)
+class AuditProgramAdmin(RecordAdmin):
+    """Audit programs; their audits are scheduled from here."""
+
+    add_action = staticmethod(actions.add_audit_program)
+    update_action = staticmethod(actions.update_audit_program)
+    record_actions = (SCHEDULE_NEXT, PLAN_ONE, ARCHIVE, RESTORE)
+    suggestions = {"department": "Department"}
+    list_display = ("site_sequence_id", "name", "type", "department", "risk", "frequency_months", "due")
+    list_display_links = ("site_sequence_id", "name")
+    list_filter = (ArchivedFilter, ProgramDueFilter, "type", "risk")
+    search_fields = ("name", "department")
+    readonly_fields = ("audits",)
+    fieldsets = (
+        (None, {"fields": ("name", "type", "department", "risk", "entity_folder")}),
+        ("Schedule", {"fields": ("frequency_months", "next_due_date")}),
+        ("Who", {"fields": ("auditors", "auditees")}),
+        ("What by", {"fields": ("checklists", "procedures", "rating", "rating_response")}),
+    )
+
+    @admin.display(description="next due", ordering="next_due_date")
+    def due(self, program: AuditProgram) -> Any:
+        """Return when the program is due next."""
+        return due_shown(program.next_due_date, waiting=not program.is_archived)
+
+    @admin.display(description="audits")
+    def audits(self, program: AuditProgram) -> Any:
+        """Return links to the program's latest audits and to all of them."""
+        latest = program.records.filter(is_archived=False).order_by("-due_date", "-id")[:12]
+        everything = (
+            reverse("admin:audits_auditrecord_changelist")
+            + "?"
+            + urlencode({"audit_program__id__exact": str(program.pk)})
+        )
+        lines = format_html_join(
+            "",
+            '<li><a href="{}">{}</a> · {} · {}</li>',
+            (
+                (
+                    reverse("admin:audits_auditrecord_change", args=(record.pk,)),
+                    f"Audit {record.site_sequence_id}",
+                    record.record_status,
+                    due_shown(record.due_date, waiting=record.is_open),
+                )
+                for record in latest
+            ),
+        )
+        return format_html('<ul class="plain">{}</ul><a href="{}">All audits of this program</a>', lines, everything)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields, and the program's audits once it exists."""
+        given = list(super().get_fieldsets(request, obj))
+        if obj is not None:
+            given.insert(1, ("Audits", {"fields": ("audits",)}))
+        return given
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive a program without open audits, or restore one."""
+        return actions.archive_audit_program(
+            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
+        )
+
+
+FIXED = (
+    "audit_program",
+    "record_status",
+    "score",
+    "rating",
+    "result",
+    "completed_date",
+    "completed_by",
+)
+"""What follows from the steps and findings, and is never written by hand."""
+
+
+@admin.register(AuditRecord)
+class AuditRecordAdmin(RecordAdmin):
+    """Audits; they are scheduled from their program."""
+
+    update_action = staticmethod(workflow.update_audit_record)
+    record_actions = (START, SUBMIT, COMPLETE, CANCEL, ARCHIVE, RESTORE)
+    moments = ("start_date", "finish_date", "completed_date")
+    inlines = (FindingRows,)
+    list_display = ("site_sequence_id", "audit_program", "record_status", "date", "due", "score", "rating", "result")
+    list_display_links = ("site_sequence_id", "audit_program")
+    list_filter = (ArchivedFilter, DueFilter, "record_status")
+    search_fields = ("audit_program__name", "notes", "rating", "result")
+    fieldsets = (
+        (None, {"fields": ("audit_program", "record_status", ("score", "rating", "result"), "entity_folder")}),
+        ("When", {"fields": ("date", "due_date", "start_date", "finish_date", "completed_date", "completed_by")}),
+        ("Who", {"fields": ("auditors", "auditees")}),
+        ("What by", {"fields": ("checklists", "rating_scale")}),
+        ("Notes", {"fields": ("notes",)}),
+    )
+
+    @admin.display(description="due", ordering="due_date")
+    def due(self, record: AuditRecord) -> Any:
+        """Return when the audit is due, marked where it is overdue."""
+        return due_shown(record.due_date, waiting=record.is_open and not record.is_archived)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: an audit is scheduled from its program's page."""
+        return False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what is fixed; of a closed audit everything but its folder."""
+        names: list[str] = list(FIXED)
+        if obj is not None and not obj.is_open:
+            names += [name for name in self.get_fields(request, obj) if name not in (*FIXED, "entity_folder")]
+        return (*super().get_readonly_fields(request, obj), *map(self.display_name_of, names))
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields, those that are fixed as they are shown."""
+        fixed = set(self.get_readonly_fields(request, obj))
+
+        def displayed(name: Any) -> Any:
+            if isinstance(name, tuple | list):
+                return [displayed(one) for one in name]
+            return display if (display := self.display_name_of(name)) in fixed else name
+
+        return [
+            (title, {**options, "fields": [displayed(name) for name in options["fields"]]})
+            for title, options in super().get_fieldsets(request, obj)
+        ]
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore an audit."""
+        return workflow.archive_audit_record(
+            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
+        )

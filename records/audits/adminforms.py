@@ -1,0 +1,112 @@
+"""The rows and forms of the audit pages: findings with their responses, and what the steps ask."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+
+from records.audits.actions import MOST_AT_ONCE
+from records.audits.models import AuditRecord, Finding, RecordStatus
+from records.backoffice.fields import DayField, ReferenceField, TextField
+from records.backoffice.forms import ReasonForm, reason_field
+from records.backoffice.inlines import RowsStacked
+from records.reference.models import RatingResponse
+from records.sites.text import FREE_TEXT
+
+WRITTEN_IN = (RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW)
+
+
+class ResponseField(ReferenceField):
+    """One response of the audit's rating scale; the few that there are come with the page."""
+
+    widget: Any = forms.Select
+
+    def __init__(self, responses: list[RatingResponse], **kwargs: Any) -> None:
+        super().__init__(RatingResponse.objects.none(), **kwargs)
+        self.offered = {str(response.pk): response for response in responses}
+        self.keep(())
+
+    def keep(self, targets: Any) -> None:
+        """Offer the scale's responses and the one that the finding has, archived or not."""
+        self.kept = {**self.offered, **{str(target.pk): target for target in targets}}
+        self.widget.choices = [("", ""), *((key, str(response)) for key, response in self.kept.items())]
+
+
+class FindingRows(RowsStacked):
+    """The findings on an audit's page, written while it is In Progress or Awaiting Review."""
+
+    model = Finding
+    fields = ("question", "rating_response", "comment", "nonconformance")
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        """Return the formset, its responses being those of the audit's rating scale; one query a page."""
+        if not hasattr(request, "larder_responses"):
+            request.larder_responses = _responses(obj)  # type: ignore[attr-defined]
+        return super().get_formset(request, obj, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return a plain choice for the response and lines of text for the question."""
+        given: dict[str, Any] = {"required": not db_field.blank, "label": str(db_field.verbose_name).capitalize()}
+        if db_field.name == "rating_response":
+            return ResponseField(request.larder_responses, **given)  # type: ignore[attr-defined]
+        if db_field.name == "question":
+            return TextField(max_length=db_field.max_length, widget=forms.Textarea({"rows": 2}), **given)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether findings can be added now."""
+        return _takes_findings(obj) and super().has_add_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether findings can be changed now."""
+        return _takes_findings(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether findings can be taken out now; the history keeps them."""
+        return _takes_findings(obj) and super().has_delete_permission(request, obj)
+
+
+def _takes_findings(record: AuditRecord | None) -> bool:
+    return record is not None and record.record_status in WRITTEN_IN
+
+
+def _responses(record: AuditRecord | None) -> list[RatingResponse]:
+    if record is None or record.rating_scale_id is None:
+        return []
+    return list(RatingResponse.objects.filter(rating_id=record.rating_scale_id, is_archived=False))
+
+
+class WithoutReason(ReasonForm):
+    """A step that explains itself."""
+
+    change_reason = None  # type: ignore[assignment]
+
+
+class ReasonIfAny(ReasonForm):
+    """A step that may be explained."""
+
+    change_reason = reason_field(required=False)
+
+
+class StartForm(WithoutReason):
+    """When the audit started."""
+
+    start_date = DayField(label="Started on", required=False, help_text="Empty: now.")
+
+
+class ScheduleNextForm(WithoutReason):
+    """How many audits are scheduled."""
+
+    count = forms.IntegerField(
+        label="How many", min_value=1, max_value=MOST_AT_ONCE, initial=1, help_text="One for each next due date."
+    )
+
+
+class PlanOneForm(WithoutReason):
+    """When one audit takes place."""
+
+    date = DayField(label="Planned for", required=True)
+    due_date = DayField(label="Due by", required=False, help_text="Empty: the planned day.")
+    notes = TextField(
+        label="Notes", required=False, max_length=FREE_TEXT, widget=forms.Textarea({"rows": 3}), empty_value=""
+    )
