@@ -36,7 +36,7 @@ from django.forms.formsets import all_valid
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
 from records.accounts import access
-from records.backoffice import conflicts
+from records.backoffice import additions, conflicts
 from records.backoffice.acting import author_of, current_site, show_times_of, site_at, user_of
 from records.backoffice.conflicts import Conflict, StaleError
 from records.backoffice.faults import show_faults
@@ -355,6 +355,7 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
             "record_site": site_at(request, request.larder_record_site),  # type: ignore[attr-defined]
             "conflict": self.conflict_context(request, record, form, conflict) if conflict else None,
             "record_steps": self.steps_for(request, record) if record else [],
+            "record_links": additions.links_for(request, record) if record else [],
             "show_history": record is not None and self.has_history_permission(request, record),
             "show_save_and_add_another": record is None and writable,
             "show_save_and_continue": writable,

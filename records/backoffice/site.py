@@ -5,11 +5,13 @@ from typing import Any
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from records.accounts.models import User
+from records.backoffice import additions
 from records.backoffice.acting import choose_site, current_site, sites_of
 from records.backoffice.choosing import choose
 from records.backoffice.moments import NOTHING
@@ -33,6 +35,7 @@ class BackofficeSite(AdminSite):
         return [
             path("choose/", self.admin_view(lambda request: choose(request, self)), name="choose"),
             path("site/", self.admin_view(require_POST(self.switch_site)), name="switch-site"),
+            *additions.pages_of(self),
             *super().get_urls(),
         ]
 
@@ -43,6 +46,11 @@ class BackofficeSite(AdminSite):
             context["current_site"] = current_site(request)
             context["user_sites"] = sites_of(request)
         return context
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """Show the start page, with what rooms above have to say on it."""
+        added = additions.start_page(self, request) if additions.start_page is not None else {}
+        return super().index(request, {**added, **(extra_context or {})})
 
     def switch_site(self, request: HttpRequest) -> HttpResponse:
         """Show another site's records from now on, and go back to where the user was, or to the start page."""

@@ -18,7 +18,7 @@ from tests.documents.conftest import stored
 def test_an_added_document_reads_back_whole(api: Any, site: Any) -> None:
     reviewers = [docs.make_signer(site) for _ in range(3)]
     approver = docs.make_signer(site)
-    folder = make.make_folder(site, "document")
+    folder = make.make_folder(site, make.Entity.DOCUMENT)
     content = b"\x00\xff" * 70_000
     body = docs.document_body(
         content,

@@ -113,7 +113,7 @@ def test_a_newer_file_supersedes_the_one_that_waits_and_its_signers_are_asked_an
 @pytest.mark.parametrize("how", ["sign_review", "approve", "reject"])
 def test_a_signature_demands_the_signers_own_password(site: Site, how: str) -> None:
     signer = docs.make_signer(site)
-    lists = {"user_to_approve" if how == "approve" else "user_to_review": [signer]}
+    lists: dict[str, Any] = {"user_to_approve" if how == "approve" else "user_to_review": [signer]}
     document = docs.make_document(site, **lists)
     version = docs.version_of(document)
     more = {"comment": "No."} if how == "reject" else {}

@@ -34,7 +34,7 @@ def to() -> list[str]:
 @pytest.mark.django_db(transaction=True)
 def test_mails_follow_the_turn_and_tell_who_is_notified(site: Site) -> None:
     one, two, approver, told = (docs.make_signer(site) for _ in range(4))
-    lists = {"user_to_review": [one, two], "user_to_approve": [approver], "user_to_notify": [told]}
+    lists: dict[str, Any] = {"user_to_review": [one, two], "user_to_approve": [approver], "user_to_notify": [told]}
     document = docs.make_document(site, name="Hygiene & <order>", **lists)
     version = docs.version_of(document)
     work()
