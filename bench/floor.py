@@ -1,4 +1,4 @@
-"""The bare floor: WSGI, psycopg and orjson, one prepared query; what any product on this machine could reach at best."""
+"""The bare floor: WSGI, psycopg and orjson, one prepared query; the best that this machine could reach."""
 
 import os
 import threading

@@ -55,7 +55,7 @@ def _await(port: int) -> None:
 
 def wrk(url: str, *, connections: int = 8, seconds: float = SECONDS, script: str = "", **headers: str) -> float:
     """Load a URL of the loopback for a few seconds and return the requests a second; fails on any refusal."""
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s"]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s"]
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as lua:
         if script:
             lua.write(script)

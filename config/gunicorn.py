@@ -14,6 +14,8 @@ worker_class = "gthread"
 threads = _environment.integer("WEB_THREADS", 4, maximum=64)
 _environment.refuse_if_faulty()
 
+# Loaded once and shared by the workers; connections to the database are opened after the fork, at the first request.
+preload_app = True
 timeout = 60
 graceful_timeout = 30
 # Longer than the 60 seconds for which proxies keep an idle connection, so that none is closed under a request.

@@ -1,6 +1,5 @@
 """Secrets and their digests under a pepper of their own (DECISIONS 2.2)."""
 
-import hashlib
 import hmac
 import secrets
 
@@ -23,4 +22,4 @@ def digests(secret: str) -> list[str]:
 
 
 def _under(pepper: str, secret: str) -> str:
-    return hmac.new(pepper.encode(), secret.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+    return hmac.digest(pepper.encode(), secret.encode("utf-8", "surrogatepass"), "sha256").hex()

@@ -29,6 +29,9 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
         """Return whether the user may do this to the record, or at the current site when none is named."""
+        if not request.user.is_authenticated:
+            # The sign-in page asks as well, for its list of what there is.
+            return False
         if record is not None:
             site_id = self.site_id_of(record)
         else:

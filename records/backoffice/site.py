@@ -39,6 +39,11 @@ class BackofficeSite(AdminSite):
             *super().get_urls(),
         ]
 
+    def _build_app_dict(self, request: HttpRequest, label: str | None = None) -> dict[str, Any]:
+        """Return what the user may open; nothing for whoever is not signed in, such as on the sign-in page."""
+        found: dict[str, Any] = super()._build_app_dict(request, label) if self.has_permission(request) else {}
+        return found
+
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what every page shows: the site that the user looks at, and those to switch to."""
         context: dict[str, Any] = super().each_context(request)

@@ -4,7 +4,9 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
+from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 
@@ -14,11 +16,41 @@ access = logging.getLogger("larder.access")
 VERSION = "1"
 
 
-class RequestMiddleware:
-    """Gives the request its id, refuses a Host that is not ours, and logs who did what, how it ended and how long."""
+INTERFACES = frozenset(
+    {
+        "employee",
+        "complaint",
+        "document",
+        "item",
+        "customer",
+        "audit",
+        "materials",
+        "category",
+        "scim",
+        "prodscim",
+        "oauth",
+        "healthz",
+        "readyz",
+    }
+)
+"""First parts of the paths that programs call: no session, form, message or page lies behind them."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+Handler = Callable[[HttpRequest], HttpResponse]
+
+
+class RequestMiddleware:
+    """Gives the request its id, refuses a Host that is not ours, and logs who did what, how it ended and how long.
+
+    Requests of the interfaces go straight to their views, past the middleware that serves browsers: none of it
+    concerns them, and it would cost each of them a third of its time.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
+        self.view = view_behind(get_response)
+        self.security_headers = {"X-Content-Type-Options": "nosniff"}
+        if settings.SECURE_HSTS_SECONDS:
+            self.security_headers["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}"
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request."""
@@ -29,7 +61,7 @@ class RequestMiddleware:
         except DisallowedHost:
             response = outside.refuse(request, 400, "UnknownHost", "This host name is not served here.")
         else:
-            response = self.get_response(request)
+            response = self.answer(request)
         headers = response.headers
         headers["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
         headers["X-Api-Version"] = VERSION
@@ -47,6 +79,23 @@ class RequestMiddleware:
             },
         )
         return response
+
+    def answer(self, request: HttpRequest) -> HttpResponse:
+        """Let the request's view answer: directly for an interface, through the browsers' middleware for a page."""
+        if request.path_info[1:].partition("/")[0] not in INTERFACES:
+            return self.get_response(request)
+        response = self.view(request)
+        for name, value in self.security_headers.items():
+            response.headers.setdefault(name, value)
+        return response
+
+
+def view_behind(get_response: Handler) -> Handler:
+    """Return the innermost handler of the chain: the one that finds the view and turns its exceptions into answers."""
+    step: Any = get_response
+    while (middleware := getattr(step, "__wrapped__", None)) is not None and hasattr(middleware, "get_response"):
+        step = middleware.get_response
+    return step  # type: ignore[no-any-return]
 
 
 def _endpoint(path: str) -> str:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.functional import cached_property
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
@@ -179,12 +180,12 @@ class OperationViewSet(ViewSet):
 
     # --- What the methods use ---------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def http_request(self) -> HttpRequest:
         """Return Django's own request."""
         return self.request._request
 
-    @property
+    @cached_property
     def caller(self) -> Caller:
         """Return whoever holds the request's key."""
         return self.request.user  # type: ignore[return-value]

@@ -119,3 +119,11 @@ def test_an_unknown_path_answers_in_the_envelope(api: Any) -> None:
 def test_a_foreign_host_is_refused_without_a_traceback(api: Any, caplog: Any) -> None:
     assert refused(api.get("/employee/GetEmployeeList", Host="evil.example"), 400, "UnknownHost")
     assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_interface_answers_carry_nothing_that_serves_browsers(api: Any) -> None:
+    answer = api.get("/employee/GetEmployeeList")
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert "Content-Security-Policy" not in answer
+    assert not answer.cookies
+    assert "Content-Security-Policy" in api.get("/docs/", Accept="*/*")
