@@ -1,7 +1,7 @@
 """Writes to complaints, each one transaction with its history; the steps of their way are in workflow.py."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import Author, now
-from records.sites.writing import Precondition, RecordNotFound, Values, add_record, apply, changing
+from records.sites.writing import Precondition, RecordNotFound, Values, add_record, add_records, apply, changing
 
 
 def add_complaint_detail(
@@ -49,6 +49,24 @@ def update_complaint_detail(
             raise ValidationError(text, code="InvalidTransition")
         apply(complaint, values)
     return complaint
+
+
+def import_complaints(
+    site_id: uuid.UUID,
+    rows: Sequence[Values],
+    *,
+    author: Author,
+    operation: str = "ImportComplaints",
+    reason: str = "",
+) -> Sequence[Complaint]:
+    """Add complaints of an earlier register, in the order given and in the state in which they stand there.
+
+    A row may hold `record_status` (not a draft) and `review_report` beside what an add takes. Raises ValidationError.
+    """
+    complaints = [
+        Complaint(site_id=site_id, **{"record_status": RecordStatus.AWAITING_REVIEW, **dated(row)}) for row in rows
+    ]
+    return add_records(complaints, author=author, operation=operation, reason=reason)
 
 
 @contextmanager
