@@ -139,9 +139,8 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
         """Return the room's fieldsets without hidden fields, with the reason and the stamps where they belong."""
         hidden = self.hidden_fields(request, obj)
         writable = obj is None or self.has_change_permission(request, obj)
-        given = self.fieldsets or ((None, {"fields": self.get_fields(request, obj)}),)
         shown = []
-        for title, options in given:
+        for title, options in self.own_fieldsets(request, obj):
             names = _without(options["fields"], hidden)
             if not writable:
                 names = _map(names, self.display_name_of)
@@ -152,6 +151,10 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
                 shown.append(("Why", {"fields": ("change_reason",)}))
             shown.append(("Record", {"fields": [self.display_name_of(name) for name in self.stamps]}))
         return shown
+
+    def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the room's own fieldsets; override where a new record's page differs from a stored one's."""
+        return self.fieldsets or ((None, {"fields": self.get_fields(request, obj)}),)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields of an admin without fieldsets: every editable one of the model."""

@@ -96,5 +96,5 @@ class JobDescriptionAdmin(RecordAdmin):
     fieldsets = (
         (None, {"fields": ("name", "code", "department", "reports_to", "deputy", "employees", "entity_folder")}),
         ("Content", {"fields": ("purpose", "responsibilities", "authority", "qualifications", "experience")}),
-        ("Validity", {"fields": ("effective_date", "review_date")}),
+        ("Validity", {"fields": ("effective_date", "review_date", "document")}),
     )

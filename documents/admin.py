@@ -1,0 +1,151 @@
+"""The back-office pages of documents: the master list, details, uploads; for versions see `documents.pages`."""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.urls import path
+
+from documents import actions, pages
+from documents.actions import USERS
+from documents.content import FileEmpty, FileTooLarge, UploadedPart
+from documents.models import FIRST_VERSION, LAST_VERSION, Document
+from documents.storage import StorageUnavailable
+from records.backoffice.acting import author_of
+from records.backoffice.forms import ReasonForm, RecordForm
+from records.backoffice.lists import ArchivedFilter
+from records.backoffice.records import RecordAdmin
+from records.backoffice.steps import ARCHIVE, RESTORE, RecordStep
+from records.sites.text import NAME
+from records.sites.writing import Values
+
+DETAILS = ("name", "description", "entity_folder", "review_date")
+NEW_VERSION = ("file", "first_number")
+FACTS = ("record_status", "version", "effective_version", "file_name", "file_type", "file_size", "file_hash")
+BYTES = "application/octet-stream"
+
+
+def upload_field() -> forms.FileField:
+    """Return the field that takes a version's file."""
+    return forms.FileField(label="File", max_length=NAME, help_text="Kept as it is, under its own name.")
+
+
+class NewDocumentForm(RecordForm):
+    """A new document: its details, its first file, and the number to start from."""
+
+    file = upload_field()
+    first_number = forms.IntegerField(
+        label="Version",
+        min_value=FIRST_VERSION,
+        max_value=LAST_VERSION,
+        initial=FIRST_VERSION,
+        help_text="The number to start from, where the document has a past elsewhere.",
+    )
+
+
+class UploadForm(ReasonForm):
+    """A newer file, and why there is one."""
+
+    file = upload_field()
+
+
+def received(upload: Any) -> tuple[UploadedPart, Values]:
+    """Return an uploaded file with its name and type; raises ValidationError for one that cannot be kept."""
+    try:
+        content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
+    except FileEmpty:
+        text = "The file is empty."
+        raise ValidationError({"file": ValidationError(text, code="RequiredField")}) from None
+    except FileTooLarge:
+        text = f"A file may have {settings.FILE_SIZE_LIMIT // 1024**2} MiB at most."
+        raise ValidationError({"file": ValidationError(text, code="PayloadTooLarge")}) from None
+    return content, {"file_name": upload.name, "file_type": upload.content_type or BYTES}
+
+
+def storage_fault() -> ValidationError:
+    """Return what to say while the storage cannot be written."""
+    return ValidationError("The file storage cannot be reached. Nothing was saved; try again.", code="Unavailable")
+
+
+def _upload(model_admin: Any, request: HttpRequest, record: Document, reason: str, data: dict[str, Any]) -> None:
+    content, facts = received(data["file"])
+    values = {"name": record.name, **facts}
+    try:
+        actions.update_document(record.site_id, record.pk, values, content, author=author_of(request), reason=reason)
+    except StorageUnavailable:
+        raise storage_fault() from None
+
+
+UPLOAD = RecordStep(
+    "upload",
+    "Upload a new version",
+    "change",
+    _upload,
+    applies=lambda record: not record.is_archived,
+    form=UploadForm,
+    explanation="The file becomes the next version and goes to the document's reviewers and approvers. A version that "
+    "still waits is superseded; the one in force stays so until the new one is.",
+    done="has a new version.",
+)
+
+
+@admin.register(Document)
+class DocumentAdmin(RecordAdmin):
+    """Documents with the version in force, their state and their next review."""
+
+    form = NewDocumentForm
+    update_action = staticmethod(actions.change_details)
+    record_actions = (UPLOAD, ARCHIVE, RESTORE)
+    list_display = ("site_sequence_id", "name", "record_status", "version", "effective_version", "review_date")
+    list_display_links = ("site_sequence_id", "name")
+    list_filter = (ArchivedFilter, "record_status")
+    search_fields = ("name", "description", "file_name")
+    readonly_fields = FACTS
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Return the form: a file belongs to a new document; later ones are uploaded as versions."""
+        form: Any = NewDocumentForm if obj is None else RecordForm
+        return super().get_form(request, obj, change, **{"form": form, **kwargs})
+
+    def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields: with the file for a new document, with the newest version's facts for a stored one."""
+        newest = ("First version", NEW_VERSION) if obj is None else ("Newest version", FACTS)
+        sets = ((None, DETAILS), newest, ("Who signs, who is told", USERS))
+        return [(title, {"fields": fields}) for title, fields in sets]
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Document:
+        """Add a document with the file that was sent."""
+        content, facts = received(values.pop("file"))
+        facts["version"] = values.pop("first_number")
+        try:
+            return actions.add_document(site_id, {**values, **facts}, content, author=author_of(request))
+        except StorageUnavailable:
+            raise storage_fault() from None
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with those of a document's versions before them."""
+        view = self.admin_site.admin_view
+        return [
+            path("<str:object_id>/versions/", view(self.versions_view), name="documents_document_versions"),
+            path("<str:object_id>/compare/", view(self.compare_view), name="documents_document_compare"),
+            path(
+                "<str:object_id>/signers/<uuid:signer_id>/", view(self.replace_view), name="documents_document_signer"
+            ),
+            *super().get_urls(),
+        ]
+
+    def versions_view(self, request: HttpRequest, object_id: str) -> Any:
+        """Show every version with its signatures."""
+        return pages.versions(self, request, self.found(request, object_id))
+
+    def compare_view(self, request: HttpRequest, object_id: str) -> Any:
+        """Show the details of two versions side by side."""
+        return pages.compare(self, request, self.found(request, object_id))
+
+    def replace_view(self, request: HttpRequest, object_id: str, signer_id: uuid.UUID) -> Any:
+        """Ask somebody else to sign."""
+        return pages.replace(self, request, self.found(request, object_id), signer_id)

@@ -1,0 +1,293 @@
+"""Pages about versions: the signer's inbox, signing, a document's versions, comparing two, replacing a signer."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.utils import quote
+from django.contrib.auth import authenticate
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Prefetch
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from documents import approvals, downloads
+from documents.models import Document, DocumentVersion, Duty, Signer
+from documents.storage import FileDamaged, StorageUnavailable
+from records.accounts import access
+from records.accounts.models import User
+from records.backoffice.acting import author_of, show_times_of, site_at, user_of
+from records.backoffice.additions import RecordLink
+from records.backoffice.choosing import choose_url
+from records.backoffice.faults import show_faults
+from records.backoffice.fields import Chooser, ReferenceField, TextField
+from records.backoffice.forms import ReasonForm
+from records.backoffice.moments import shown
+from records.operations.errors import Refusal
+from records.sites.text import FREE_TEXT
+from records.sites.writing import RecordNotFound
+
+VIEW = "documents.view_document"
+REPLACE = "documents.replace_signer"
+REJECT = "reject"
+SAID = {Duty.REVIEW: "I have reviewed it", Duty.APPROVE: "I approve it"}
+PAGE = 200
+
+
+def addresses(admin_site: Any) -> Sequence[Any]:
+    """Return the addresses below /admin/ that belong to no single document."""
+
+    def inbox_page(request: HttpRequest) -> HttpResponseBase:
+        return inbox(admin_site, request)
+
+    def sign_page(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
+        return sign(admin_site, request, version_id)
+
+    view = admin_site.admin_view
+    return [
+        path("documents/inbox/", view(inbox_page), name="documents_inbox"),
+        path("documents/inbox/<uuid:version_id>/", view(sign_page), name="documents_sign"),
+        path("documents/file/<uuid:version_id>/", view(file), name="documents_file"),
+    ]
+
+
+def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+    """Return the buttons of a document's page that lead to its versions."""
+    if not isinstance(record, Document):
+        return ()
+    address = reverse("admin:documents_document_versions", args=(quote(record.pk),))
+    return (RecordLink("versions", "Versions and signatures", address),)
+
+
+# --- The signer's inbox ---------------------------------------------------------------------------------------------
+
+
+class SigningForm(forms.Form):
+    """What a signature asks: the decision, a comment, and the password again."""
+
+    decision = forms.ChoiceField(widget=forms.RadioSelect)
+    comment = TextField(
+        required=False,
+        max_length=FREE_TEXT,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="A rejection has to say what must change.",
+    )
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        widget=forms.PasswordInput({"autocomplete": "current-password"}),
+        help_text="Signing asks for it again.",
+    )
+
+    def __init__(self, duty: Duty, *args: Any) -> None:
+        super().__init__(*args)
+        field: Any = self.fields["decision"]
+        field.choices = [("sign", SAID[duty]), (REJECT, "It has to be changed: reject it")]
+
+
+def inbox(admin_site: Any, request: HttpRequest) -> HttpResponseBase:
+    """Show what waits for the person who is signed in, oldest first, at all their sites."""
+    waiting = list(approvals.waiting_for(user_of(request))[: PAGE + 1])
+    context = {
+        **admin_site.each_context(request),
+        "title": "Waiting for my signature",
+        "waiting": [{"signer": one, "since": shown(one.version.created)} for one in waiting[:PAGE]],
+        "more": len(waiting) > PAGE,
+    }
+    return TemplateResponse(request, "documents/inbox.html", context)
+
+
+def sign(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
+    """Show a version that waits for this person, and take their signature or rejection."""
+    user = user_of(request)
+    asked = approvals.waiting_for(user).filter(version_id=version_id).first()
+    if asked is None:
+        messages.warning(request, "This version does not wait for you, or not any more.")
+        return redirect("admin:documents_inbox")
+    version, duty = asked.version, Duty(asked.duty)
+    show_times_of(version.document.site)
+    form = SigningForm(duty, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            said = _decide(request, version, duty, form.cleaned_data)
+        except ValidationError as fault:
+            show_faults(form, (), fault)
+        except (FileDamaged, StorageUnavailable) as error:
+            form.add_error(None, str(error) or "The file storage cannot be reached. Try again.")
+        except RecordNotFound:
+            raise Http404 from None
+        else:
+            messages.success(request, f"{version.document}, {version}: {said}.")
+            return redirect("admin:documents_inbox")
+    context = {
+        **admin_site.each_context(request),
+        "title": f"{'Review' if duty is Duty.REVIEW else 'Approve'}: {version.document}, {version}",
+        "form": form,
+        "version": version,
+        "document": version.document,
+        "own_upload": duty is Duty.APPROVE and version.created_by_id == user.pk,
+        "since": shown(version.created),
+        "signatures": [{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
+    }
+    return TemplateResponse(request, "documents/sign.html", context)
+
+
+def _decide(request: HttpRequest, version: DocumentVersion, duty: Duty, data: dict[str, Any]) -> str:
+    """Give the signature that was asked for and return what was said; raises what the approvals raise."""
+
+    def confirm(user: User, password: str) -> bool:
+        """Check the password as signing in does, so that guesses are counted and lock the name."""
+        found = authenticate(request=request, username=user.user_name, password=password)
+        return found is not None and found.pk == user.pk
+
+    user, author, password = user_of(request), author_of(request), data["password"]
+    given: dict[str, Any] = {"comment": data["comment"], "author": author, "confirm": confirm}
+    if data["decision"] == REJECT:
+        approvals.reject(version.pk, user, password, **given)
+        return "rejected"
+    if duty is Duty.REVIEW:
+        approvals.sign_review(version.pk, user, password, **given)
+        return "reviewed"
+    approvals.approve(version.pk, user, password, **given)
+    return "approved"
+
+
+def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
+    """Serve a version's file to those who may see documents at its site, and to whoever is asked to sign it."""
+    version = DocumentVersion.objects.filter(pk=version_id).first()
+    user = user_of(request)
+    if version is None or not (
+        access.may(user, version.site_id, VIEW) or approvals.waiting_for(user).filter(version_id=version_id).exists()
+    ):
+        raise Http404("There is no such file.")
+    try:
+        return downloads.serve(request, version)
+    except Refusal as refusal:
+        text = "text/plain; charset=utf-8"
+        return HttpResponse(refusal.message, status=refusal.status, headers=refusal.headers, content_type=text)
+
+
+# --- A document's versions ------------------------------------------------------------------------------------------
+
+
+def versions(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponseBase:
+    """Show every version, the newest first, with its file, signers and signatures; a fixed number of queries."""
+    rows = (
+        DocumentVersion.objects.filter(document=document)
+        .select_related("created_by")
+        .prefetch_related("signatures", Prefetch("signers", Signer.objects.select_related("user", "signature")))
+        .order_by("-version")
+    )
+    may_replace = access.may(user_of(request), document.site_id, REPLACE)
+    show_times_of(site_at(request, document.site_id))
+    context = {
+        **_context(model_admin, request, document, f"Versions: {document}"),
+        "versions": [_shown(version, may_replace=may_replace) for version in rows],
+    }
+    return TemplateResponse(request, "documents/versions.html", context)
+
+
+def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, Any]:
+    waits = {duty for duty, status in approvals.TURN.items() if version.record_status == status}
+    open_duties = {*waits, Duty.APPROVE} if Duty.REVIEW in waits else waits
+    return {
+        "version": version,
+        "at": shown(version.created),
+        "signatures": [{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
+        "waiting": [
+            {"signer": one, "replaceable": may_replace}
+            for one in version.signers.all()
+            if one.signature_id is None and one.duty in open_duties
+        ],
+    }
+
+
+def compare(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponseBase:
+    """Show the details of two versions side by side, and which of them differ."""
+    rows = DocumentVersion.objects.filter(document=document).select_related("created_by").prefetch_related("signatures")
+    asked = (request.GET.get("from", ""), request.GET.get("to", ""))
+    numbers = [int(text) for text in asked if text.isdecimal() and len(text) < 11]
+    found = {version.version: version for version in rows.filter(version__in=numbers)}
+    if len(numbers) != 2 or any(number not in found for number in numbers):
+        messages.warning(request, "Choose two versions to compare.")
+        return redirect("admin:documents_document_versions", quote(document.pk))
+    show_times_of(site_at(request, document.site_id))
+    older, newer = (found[number] for number in sorted(numbers))
+    lines = [
+        {"label": label, "old": old, "new": new, "differs": old != new}
+        for (label, old), (_, new) in zip(_details(older), _details(newer), strict=True)
+    ]
+    title = f"{document}: {older} and {newer}"
+    context = {**_context(model_admin, request, document, title), "older": older, "newer": newer, "lines": lines}
+    return TemplateResponse(request, "documents/compare.html", context)
+
+
+def _details(version: DocumentVersion) -> list[tuple[str, str]]:
+    signatures = [f"{one.meaning} by {one.user_name}, {shown(one.date)}" for one in version.signatures.all()]
+    return [
+        ("Status", version.record_status),
+        ("File name", version.file_name),
+        ("File type", version.file_type),
+        ("File size", f"{version.file_size:,} bytes"),
+        ("SHA-256", version.file_hash),
+        ("Uploaded by", str(version.created_by or "The system")),
+        ("Uploaded", shown(version.created)),
+        ("Signatures", "\n".join(signatures)),
+    ]
+
+
+def _context(model_admin: Any, request: HttpRequest, document: Document, title: str) -> dict[str, Any]:
+    return {
+        **model_admin.admin_site.each_context(request),
+        "title": title,
+        "opts": model_admin.opts,
+        "original": document,
+        "back": reverse("admin:documents_document_change", args=(quote(document.pk),)),
+        "versions_url": reverse("admin:documents_document_versions", args=(quote(document.pk),)),
+        "compare_url": reverse("admin:documents_document_compare", args=(quote(document.pk),)),
+    }
+
+
+# --- Replacing a signer ---------------------------------------------------------------------------------------------
+
+
+class ReplaceForm(ReasonForm):
+    """Who signs instead, and why."""
+
+    field_order = ("user", "change_reason")
+
+    def __init__(self, document: Document, *args: Any) -> None:
+        super().__init__(*args)
+        field = Document._meta.get_field("user_to_review")
+        widget = Chooser(choose_url(field, document.site_id))
+        self.fields["user"] = ReferenceField(
+            access.accounts_at(document.site_id), widget=widget, label="Who signs instead"
+        )
+        self.order_fields(self.field_order)
+
+
+def replace(model_admin: Any, request: HttpRequest, document: Document, signer_id: uuid.UUID) -> HttpResponseBase:
+    """Ask who signs instead of somebody who is away, and why."""
+    if not access.may(user_of(request), document.site_id, REPLACE):
+        raise PermissionDenied
+    signer = Signer.objects.select_related("user", "version").filter(pk=signer_id, document=document).first()
+    if signer is None:
+        raise Http404("There is no such signer.")
+    context = _context(model_admin, request, document, f"Replace {signer.user} for {document}, {signer.version}")
+    form = ReplaceForm(document, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        reason = form.cleaned_data["change_reason"]
+        try:
+            approvals.replace_signer(signer.pk, form.cleaned_data["user"], reason=reason, author=author_of(request))
+        except ValidationError as fault:
+            show_faults(form, (), fault)
+        else:
+            messages.success(request, f"{form.cleaned_data['user']} signs instead of {signer.user}.")
+            return redirect(context["versions_url"])
+    step = {"label": "Replace", "explanation": "Signatures that were given stay; the successor is told by mail."}
+    return TemplateResponse(request, "backoffice/step.html", {**context, "form": form, "step": step})
