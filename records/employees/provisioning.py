@@ -14,6 +14,7 @@ from records.accounts.provisioning import AccountWish, NotAllowedError
 from records.employees.actions import check_reporting_to, facts_of
 from records.employees.models import Employee
 from records.history.trail import Author, recording
+from records.sites.actions import folder_named
 from records.sites.models import Entity, EntityFolder
 from records.sites.writing import Values, add_record, apply, changing
 
@@ -46,14 +47,14 @@ def add_person(wish: PersonWish, directory: Directory, *, author: Author) -> Use
         employee = _matching_employee(wish, directory)
         if employee is not None:
             user = accounts.add_account(employee.pk, wish.account, directory, author=author)
-            values = {**_values(wish, employee.site_id), "user": user}
+            values = {**_values(wish, employee.site_id, author), "user": user}
             written = _write_employee(employee.pk, employee.site_id, values, author)
             facts = facts_of(written)
             wished = replace(facts, phone=wish.phone or "", mobile=wish.mobile or "", address=wish.address or "")
             follow_employee(user.pk, wished, facts)
             return user
         user = accounts.add_account(uuid.uuid4(), wish.account, directory, author=author)
-        values = {**_defaults(), **_values(wish, directory.home_site_id), "user": user}
+        values = {**_defaults(), **_values(wish, directory.home_site_id, author), "user": user}
         employee = Employee(id=user.pk, site_id=directory.home_site_id)
         _drop_invalid_superior(employee, values)
         add_record(employee, values, author=author, operation="AddUser", skip=["reporting_to", "user"])
@@ -79,7 +80,7 @@ def change_person(employee: Employee, user: User, wish: PersonWish, directory: D
     with recording():
         touched = accounts.change_account(user, wish.account, directory, author=author, operation="UpdateUser")
         revision = employee.revision
-        written = _write_employee(employee.pk, employee.site_id, _values(wish, employee.site_id), author)
+        written = _write_employee(employee.pk, employee.site_id, _values(wish, employee.site_id, author), author)
         if written.revision != revision and not touched:
             accounts.touch(user.pk)
 
@@ -119,7 +120,7 @@ def _drop_invalid_superior(employee: Employee, values: Values) -> None:
         values["reporting_to"] = None
 
 
-def _values(wish: PersonWish, site_id: uuid.UUID) -> Values:
+def _values(wish: PersonWish, site_id: uuid.UUID, author: Author) -> Values:
     """Return the employee's values that the wish names."""
     account = wish.account
     values: Values = {
@@ -134,7 +135,7 @@ def _values(wish: PersonWish, site_id: uuid.UUID) -> Values:
     if wish.nature_of_employment is not None:
         values["nature_of_employment"] = _nature(wish.nature_of_employment)
     if wish.folder is not None:
-        values["entity_folder"] = _folder(site_id, wish.folder) if wish.folder else None
+        values["entity_folder"] = _folder(site_id, wish.folder, author) if wish.folder else None
     if not wish.keeps_manager:
         values["reporting_to"] = Employee.objects.filter(user_id=wish.manager).first() if wish.manager else None
     return values
@@ -163,12 +164,6 @@ def _nature(name: str) -> Any:
     return entry
 
 
-def _folder(site_id: uuid.UUID, name: str) -> EntityFolder:
-    """Return the site's employee folder of that name, topmost first, making it on first use."""
-    folders = EntityFolder.objects.filter(site_id=site_id, entity=Entity.EMPLOYEE, is_archived=False)
-    found = folders.filter(name__iexact=name).order_by("parent", "idx", "pk").first()
-    if found is None:
-        found = EntityFolder(site_id=site_id, entity=Entity.EMPLOYEE, name=name)
-        found.clean_fields(exclude=["site", "parent"])
-        found.save(force_insert=True)
-    return found
+def _folder(site_id: uuid.UUID, name: str, author: Author) -> EntityFolder:
+    """Return the site's employee folder of that name, topmost first, making it on first use (DECISIONS 7.3)."""
+    return folder_named(site_id, Entity.EMPLOYEE, name, author=author)

@@ -49,6 +49,24 @@ def add_folder(
     return folder
 
 
+def folder_named(site_id: uuid.UUID, entity: Entity, name: str, *, author: Author) -> EntityFolder:
+    """Return the active folder of that name in any case, topmost first, else add it at the top.
+
+    Locks the site's row only where it adds one. Raises ValidationError.
+    """
+    with recording():
+        found = _named(site_id, entity, name)
+        if found is None:
+            _lock(site_id)
+            found = _named(site_id, entity, name)
+        return found or add_folder(site_id, entity, name, author=author)
+
+
+def _named(site_id: uuid.UUID, entity: Entity, name: str) -> EntityFolder | None:
+    wanted = [(depth, folder) for folder, depth in folder_tree(site_id, entity) if fold(folder.name) == fold(name)]
+    return min(wanted, key=lambda one: one[0])[1] if wanted else None
+
+
 def rename_folder(
     site_id: uuid.UUID, folder_id: uuid.UUID, name: str, *, author: Author, reason: str = ""
 ) -> EntityFolder:

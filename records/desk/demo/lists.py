@@ -5,7 +5,8 @@ from decimal import Decimal
 from records.desk.demo.place import Place
 from records.reference.actions import add_entry
 from records.reference.lists import SITE_LISTS
-from records.sites.models import Entity, EntityFolder
+from records.sites.actions import add_folder
+from records.sites.models import Entity
 
 BAKERY = {
     "Product": [
@@ -64,6 +65,44 @@ BOTH = {
     ],
     "UnitOfMeasure": ["kg", "g", "l", "pieces", "cases"],
 }
+QUESTIONS = {
+    "GMP walk": [
+        "Are hands washed on entering production?",
+        "Are hair and beards covered completely?",
+        "Are there no loose items above open product?",
+        "Are floors and drains clean and free of standing water?",
+        "Is waste taken away before it piles up?",
+    ],
+    "Glass and hard plastic": [
+        "Does the register name every glass and hard plastic item?",
+        "Are all items whole and clean?",
+        "Are breakages recorded with their clean-up and release?",
+    ],
+    "Allergen control": [
+        "Are allergens stored apart and labelled?",
+        "Is the changeover cleaning verified and signed?",
+        "Do labels name every allergen of the recipe?",
+        "Can rework be traced by its allergens?",
+    ],
+    "Cleaning and disinfection": [
+        "Is the cleaning plan followed and signed?",
+        "Are chemicals at the strength that the plan names?",
+        "Do swab results meet their limits?",
+    ],
+    "Pest control": [
+        "Are bait points in place and undamaged?",
+        "Are doors and windows proofed?",
+        "Are the contractor's findings closed in time?",
+    ],
+    "HACCP plan review": [
+        "Does the flow diagram show what is really done?",
+        "Are critical limits supported by evidence?",
+        "Were deviations followed by a corrective action?",
+        "Are monitoring records complete and reviewed?",
+    ],
+}
+"""What the checklists ask."""
+
 Score = tuple[str, int | None]
 Band = tuple[str, str, str, str]
 RATINGS: dict[str, tuple[list[Score], list[Band]]] = {
@@ -98,6 +137,10 @@ FOLDERS = {
 }
 
 
+def _questions(name: str) -> list[dict[str, str]]:
+    return [{"question": question} for question in QUESTIONS[name]]
+
+
 def fill(place: Place) -> None:
     """Add the site's lists, ratings and folders."""
     author = place.author(place.admin)
@@ -106,7 +149,12 @@ def fill(place: Place) -> None:
         place.lists[list_name] = [
             add_entry(
                 SITE_LISTS[list_name],
-                {"name": name, "code": f"{list_name[:2].upper()}{idx:02d}", "idx": idx},
+                {
+                    "name": name,
+                    "code": f"{list_name[:2].upper()}{idx:02d}",
+                    "idx": idx,
+                    **({"questions": _questions(name)} if list_name == "Checklist" else {}),
+                },
                 author=author,
                 site_id=place.site.pk,
             )
@@ -131,6 +179,5 @@ def fill(place: Place) -> None:
     ]
     for entity, folders in FOLDERS.items():
         place.folders[entity] = {
-            name: EntityFolder.objects.create(site=place.site, entity=entity, name=name, idx=idx)
-            for idx, name in enumerate(folders)
+            name: add_folder(place.site.pk, entity, name, idx=idx, author=author) for idx, name in enumerate(folders)
         }

@@ -137,6 +137,23 @@ def test_a_folder_that_holds_anything_says_what_and_stays(site):
     assert change.reason == "Not used"
 
 
+def test_a_folder_is_found_by_its_name_topmost_first_or_made(site, other_site):
+    outer = add(site, "Archive of old")
+    add(site, "Night Shift", outer)
+    add(other_site, "Packing")
+
+    def named(name):
+        return actions.folder_named(site.pk, Entity.EMPLOYEE, name, author=make.SYSTEM)
+
+    assert named("night shift").parent == outer
+    top = add(site, "Night shift")
+    assert named(" NIGHT SHIFT") == top
+    made = named("Packing")
+    assert (made.site, made.parent) == (site, None)
+    assert Change.objects.get(record_id=made.pk).operation == "AddFolder"
+    assert named("packing") == made
+
+
 def test_archiving_asks_why(site):
     folder = add(site, "A")
     with pytest.raises(ValidationError) as caught:
