@@ -28,7 +28,7 @@ def floor_insert(model: Any, template: Any) -> str:
     table = model._meta.db_table
     columns = [field.column for field in model._meta.concrete_fields]
     copied = {"id": "%(key)s::uuid", "site_sequence_id": "taken.last"}
-    return (
+    return (  # noqa: S608 (names and ids of our own)
         "WITH taken AS (UPDATE sites_sitesequence SET last = last + 1 "
         f"WHERE site_id = '{template.site_id}' AND entity = '{model.ENTITY}' RETURNING last) "
         f"INSERT INTO {table} ({', '.join(columns)}) "
