@@ -28,13 +28,11 @@ def floor_insert(model: Any, template: Any) -> str:
     table = model._meta.db_table
     columns = [field.column for field in model._meta.concrete_fields]
     copied = {"id": "%(key)s::uuid", "site_sequence_id": "taken.last"}
-    return (  # noqa: S608 (names and ids of our own)
-        "WITH taken AS (UPDATE sites_sitesequence SET last = last + 1 "
-        f"WHERE site_id = '{template.site_id}' AND entity = '{model.ENTITY}' RETURNING last) "
-        f"INSERT INTO {table} ({', '.join(columns)}) "
-        f"SELECT {', '.join(copied.get(column, f't.{column}') for column in columns)} "
-        f"FROM {table} t, taken WHERE t.id = '{template.pk}'"
-    )
+    chosen = ", ".join(copied.get(column, f"t.{column}") for column in columns)
+    taken = f"UPDATE sites_sitesequence SET last = last + 1 WHERE site_id = '{template.site_id}'"  # noqa: S608
+    taken += f" AND entity = '{model.ENTITY}' RETURNING last"
+    copy = f"SELECT {chosen} FROM {table} t, taken WHERE t.id = '{template.pk}'"  # noqa: S608
+    return f"WITH taken AS ({taken}) INSERT INTO {table} ({', '.join(columns)}) {copy}"
 
 
 def main() -> None:

@@ -69,9 +69,7 @@ class LenientManager(Manager):
     value: Annotated[str | None, CaseExact.true] = None
     """The id of the User who is this User's manager."""
 
-    ref: UserReference | None = Field(  # type: ignore[valid-type]
-        None, serialization_alias="$ref", validation_alias="$ref"
-    )
+    ref: UserReference | None = Field(None, serialization_alias="$ref", validation_alias="$ref")
     """The URI of the User who is this User's manager."""
 
     @model_validator(mode="before")

@@ -39,7 +39,7 @@ class BackofficeSite(AdminSite):
             *super().get_urls(),
         ]
 
-    def _build_app_dict(self, request: HttpRequest, label: str | None = None) -> dict[str, Any]:
+    def _build_app_dict(self, request: HttpRequest, label: Any = None) -> dict[str, Any]:
         """Return what the user may open; nothing for whoever is not signed in, such as on the sign-in page."""
         found: dict[str, Any] = super()._build_app_dict(request, label) if self.has_permission(request) else {}
         return found

@@ -85,7 +85,7 @@ def differences(
         else:
             field = record._meta.get_field(name)
             shown = [
-                {"id": value, "name": names[value]}
+                {"id": value, "name": names[str(value)]}
                 if names and field.many_to_one and value in names
                 else _printed(field, record, value)
                 for value in (old, new)

@@ -4,7 +4,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -95,7 +95,7 @@ def view_behind(get_response: Handler) -> Handler:
     step: Any = get_response
     while (middleware := getattr(step, "__wrapped__", None)) is not None and hasattr(middleware, "get_response"):
         step = middleware.get_response
-    return step  # type: ignore[no-any-return]
+    return cast(Handler, step)
 
 
 def _endpoint(path: str) -> str:
