@@ -129,7 +129,7 @@ RATINGS: dict[str, tuple[list[Score], list[Band]]] = {
 FOLDERS = {
     Entity.EMPLOYEE: ["Production", "Quality", "Office"],
     Entity.COMPLAINT: ["Consumers", "Retail"],
-    Entity.DOCUMENT: ["Policies", "Procedures", "Forms", "Specifications"],
+    Entity.DOCUMENT: ["Policies", "HACCP", "Procedures", "Work instructions", "Forms"],
     Entity.ITEM: ["Scales and thermometers", "Machines"],
     Entity.CUSTOMER: ["Retail", "Food service"],
     Entity.AUDIT_PROGRAM: ["Internal", "External"],
