@@ -140,6 +140,11 @@ class AuditRecord(SiteRecord):
             models.Index(fields=("audit_program", "site_sequence_id"), name="auditrecord_of_program"),
             models.Index(fields=("site", "record_status", "due_date"), name="auditrecord_by_due_date"),
             models.Index(fields=("site", "last_modified"), name="auditrecord_by_last_modified"),
+            models.Index(
+                fields=("site", "finish_date", "id"),
+                condition=models.Q(score__isnull=False),
+                name="auditrecord_by_finish_date",
+            ),
         )
         permissions = (
             ("complete_auditrecord", "Can complete audits"),

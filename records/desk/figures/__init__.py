@@ -1,0 +1,1 @@
+"""What the start page counts, and how it is drawn."""

@@ -1,0 +1,28 @@
+"""The back-office's start page: what waits for me, and charts of the site that I look at."""
+
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest
+
+from records.accounts.models import User
+from records.backoffice.acting import current_site, show_times_of, user_of, zone_of
+from records.desk.charts import charts_for
+from records.desk.figures.periods import SPANS, chosen
+from records.desk.waiting import Desk
+
+
+def context(admin_site: AdminSite, request: HttpRequest) -> dict[str, Any]:
+    """Return what the start page shows; a fixed number of queries, however many records there are."""
+    site = current_site(request)
+    show_times_of(site)
+    user: User = user_of(request)
+    period, fault = chosen(request.GET, zone_of(site))
+    return {
+        "start_site": site,
+        "sections": Desk(admin_site, request).sections() if site else [],
+        "charts": charts_for(admin_site, user, site, period) if site else [],
+        "period": period,
+        "period_fault": fault,
+        "spans": SPANS,
+    }
