@@ -17,6 +17,7 @@ from records.audits.adminsteps import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT,
 from records.audits.models import OPEN, AuditProgram, AuditRecord
 from records.audits.schedule import overdue_before
 from records.backoffice.acting import author_of, current_site, zone_of
+from records.backoffice.days import DaysFilter
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.moments import NOTHING, shown
 from records.backoffice.records import RecordAdmin
@@ -153,7 +154,7 @@ class AuditRecordAdmin(RecordAdmin):
     inlines = (FindingRows,)
     list_display = ("site_sequence_id", "audit_program", "record_status", "date", "due", "score", "rating", "result")
     list_display_links = ("site_sequence_id", "audit_program")
-    list_filter = (ArchivedFilter, DueFilter, "record_status")
+    list_filter = (ArchivedFilter, DueFilter, "record_status", ("due_date", DaysFilter))
     search_fields = ("audit_program__name", "notes", "rating", "result")
     fieldsets = (
         (None, {"fields": ("audit_program", "record_status", ("score", "rating", "result"), "entity_folder")}),

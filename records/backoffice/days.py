@@ -17,6 +17,8 @@ from records.backoffice.acting import current_site, zone_of
 from records.history.trail import now
 
 SINCE, UNTIL = "since", "until"
+CALENDAR = zoneinfo.ZoneInfo("UTC")
+"""The zone of fields that hold days alone, whatever time of day they were sent with."""
 
 
 def begins(day: datetime.date, zone: zoneinfo.ZoneInfo) -> datetime.datetime:
@@ -79,7 +81,8 @@ def parsed(text: str) -> datetime.date | None:
 class DaysFilter(FieldListFilter):
     """Narrows a list to days of a date-time field, both ends included: `list_filter = (("date", DaysFilter),)`.
 
-    Other pages link to a span with `address_part`; what is no date is left out of account.
+    Days are those of the site's clocks for the admin's `moments`, else as they are kept. Other pages link to a span
+    with `address_part`; what is no date is left out of account.
     """
 
     def __init__(
@@ -89,7 +92,8 @@ class DaysFilter(FieldListFilter):
         super().__init__(field, request, params, model, model_admin, field_path)
         given: Any = self.used_parameters
         self.first, self.last = (parsed(str((given.get(name) or [""])[-1])) for name in self.names)
-        self.zone = zone_of(current_site(request))
+        has_time = field.name in getattr(model_admin, "moments", ())
+        self.zone = zone_of(current_site(request)) if has_time else CALENDAR
 
     def expected_parameters(self) -> list[str | None]:
         """Return the names of both ends."""
@@ -104,7 +108,7 @@ class DaysFilter(FieldListFilter):
 
     def choices(self, changelist: Any) -> Any:
         """Yield the usual spans, and the one in the address where it is another."""
-        today = today_at(self.zone)
+        today = today_at(zone_of(current_site(self.request)))
         month = today.replace(day=1)
         last_month = (month - datetime.timedelta(days=1)).replace(day=1)
         spans = (

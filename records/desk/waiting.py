@@ -14,7 +14,7 @@ from documents.models import Document, Duty
 from records.accounts import access
 from records.audits.models import OPEN, AuditProgram, AuditRecord
 from records.backoffice.acting import current_site, sites_of, user_of, zone_of
-from records.backoffice.days import address_part, before, day_of, today_at
+from records.backoffice.days import CALENDAR, address_part, before, day_of, today_at
 from records.backoffice.moments import shown
 from records.complaints.models import Complaint, RecordStatus
 from records.desk.addresses import form_for_new, list_of, page_of
@@ -268,17 +268,17 @@ class Desk:
 
     def is_due(self, field_name: str) -> Q:
         """Return the condition that the field's day has passed or comes soon."""
-        return before(field_name, self.today + AHEAD + datetime.timedelta(days=1), self.zone)
+        return before(field_name, self.today + AHEAD + datetime.timedelta(days=1), CALENDAR)
 
     def is_late(self, moment: datetime.datetime | None) -> bool:
         """Return whether the moment's day has passed."""
-        return moment is not None and day_of(moment, self.zone) < self.today
+        return moment is not None and day_of(moment, CALENDAR) < self.today
 
     def due(self, moment: datetime.datetime | None) -> str:
         """Return when something is due, in words."""
         if moment is None:
             return ""
-        day = day_of(moment, self.zone)
+        day = day_of(moment, CALENDAR)
         return f"overdue since {day}" if day < self.today else "due today" if day == self.today else f"due {day}"
 
 

@@ -5,18 +5,21 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('audits', '0001_initial'),
-        ('employees', '0002_jobdescription_document'),
-        ('reference', '0002_checklist_questions'),
-        ('sites', '0001_initial'),
+        ("audits", "0001_initial"),
+        ("employees", "0002_jobdescription_document"),
+        ("reference", "0002_checklist_questions"),
+        ("sites", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='auditrecord',
-            index=models.Index(condition=models.Q(('score__isnull', False)), fields=['site', 'finish_date', 'id'], name='auditrecord_by_finish_date'),
+            model_name="auditrecord",
+            index=models.Index(
+                condition=models.Q(("score__isnull", False)),
+                fields=["site", "finish_date", "id"],
+                name="auditrecord_by_finish_date",
+            ),
         ),
     ]

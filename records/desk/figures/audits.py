@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q, QuerySet
 
 from records.audits.models import OPEN, AuditRecord, RecordStatus
-from records.backoffice.days import before, day_of, on_days
+from records.backoffice.days import CALENDAR, before, day_of, on_days
 from records.desk.figures.periods import Period
 
 MOST_SCORES = 300
@@ -74,9 +74,9 @@ def delays(site_id: uuid.UUID, period: Period) -> list[Delay]:
         ("Due within 30 days", today, today + 30 * day),
     )
     conditions: dict[str, Q] = {
-        f"span{index}": on_days("due_date", first, last, period.zone)
+        f"span{index}": on_days("due_date", first, last, CALENDAR)
         if first
-        else before("due_date", last + day, period.zone)
+        else before("due_date", last + day, CALENDAR)
         for index, (_, first, last) in enumerate(spans)
     }
     counts = open_audits(site_id).aggregate(
@@ -90,5 +90,5 @@ def delays(site_id: uuid.UUID, period: Period) -> list[Delay]:
 
 def longest_overdue(site_id: uuid.UUID, period: Period) -> list[AuditRecord]:
     """Return the open audits that are overdue the longest, with their programs; one query."""
-    rows = open_audits(site_id).filter(before("due_date", period.today, period.zone))
+    rows = open_audits(site_id).filter(before("due_date", period.today, CALENDAR))
     return list(rows.select_related("audit_program").order_by("due_date", "id")[:MOST_OVERDUE])
