@@ -17,10 +17,12 @@ def context(admin_site: AdminSite, request: HttpRequest) -> dict[str, Any]:
     site = current_site(request)
     show_times_of(site)
     user: User = user_of(request)
+    sections = Desk(admin_site, request).sections() if site else []
     period, fault = chosen(request.GET, zone_of(site))
     return {
         "start_site": site,
-        "sections": Desk(admin_site, request).sections() if site else [],
+        "waiting": [section for section in sections if section.total],
+        "nothing_waits": [section for section in sections if not section.total],
         "charts": charts_for(admin_site, user, site, period) if site else [],
         "period": period,
         "period_fault": fault,

@@ -89,7 +89,7 @@ def by_month(site_id: uuid.UUID, period: Period) -> tuple[list[Month], Limits | 
         default=Value(len(months) - 1),
         output_field=IntegerField(),
     )
-    found = rows.filter(period.covers("date")).annotate(month=which).values_list("month").annotate(Count("*"))
+    found = rows.filter(period.covers("date")).annotate(month=which).values_list("month").annotate(count=Count("*"))
     counts = dict(found)
     averaged = [period.is_over(month) and start is not None and month >= start for month in months]
     limits = control_limits([counts.get(index, 0) for index, used in enumerate(averaged) if used])

@@ -14,8 +14,10 @@ WIDTH = 480
 ROW = 36
 LEFT, RIGHT, TOP, BOTTOM = 34, 8, 18, 36
 HEIGHT = 250
-LONGEST = 46
-"""Letters of a name that fit beside its numbers; the table has the whole name."""
+PLANE = 392
+"""How wide horizontal bars can be; their numbers stand to the right of them."""
+LONGEST = 52
+"""Letters of a name that fit above its bar; the table has the whole name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,11 @@ class Chart:
     def right(self) -> int:
         """Return where the drawing's plane ends on the right."""
         return self.width - RIGHT
+
+    @property
+    def plane(self) -> int:
+        """Return how wide horizontal bars can be."""
+        return PLANE
 
     @property
     def left(self) -> int:
@@ -195,7 +202,7 @@ def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
             Mark(
                 "0",
                 y,
-                at(max(row.value / most * WIDTH, 2 if row.value else 0)),
+                at(max(row.value / most * PLANE, 2 if row.value else 0)),
                 "12",
                 row.says,
                 row.url,
@@ -204,9 +211,8 @@ def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
                 value=f"{row.value}{share}",
             )
         )
-        chart.ticks.append(Tick(at(top + 12), ""))
         if row.cumulative is not None:
-            x = at(4 + row.cumulative * (WIDTH - 8))
+            x = at(4 + row.cumulative * (PLANE - 8))
             points.append(f"{x},{at(top + 23)}")
             chart.dots.append(Mark(x, at(top + 23), "", "", ""))
     chart.path = " ".join(points) if len(points) > 1 else ""
