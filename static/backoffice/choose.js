@@ -1,0 +1,146 @@
+// Choosing among very many: a text field that looks entries up (WAI-ARIA combobox with a listbox).
+"use strict";
+(() => {
+  let count = 0;
+
+  const element = (tag, attributes = {}, text = "") => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    if (text) made.textContent = text;
+    return made;
+  };
+
+  const upgrade = (select) => {
+    if (select.dataset.upgraded) return;
+    select.dataset.upgraded = "yes";
+    const id = select.id || `choose-${++count}`;
+    const listId = `${id}-choices`;
+    const label = document.querySelector(`label[for="${CSS.escape(id)}"]`);
+    const name = label ? label.textContent.replace(/:\s*$/, "").trim() : "Choices";
+    const box = element("div", { class: "choose" });
+    const input = element("input", {
+      type: "text", role: "combobox", "aria-expanded": "false", "aria-autocomplete": "list",
+      "aria-controls": listId, autocomplete: "off", placeholder: "Type to look up",
+    });
+    const list = element("ul", { id: listId, role: "listbox", "aria-label": name });
+    const status = element("span", { class: "visually-hidden", role: "status" });
+    const chips = element("ul", { class: "chips" });
+    list.hidden = true;
+    select.id = `${id}-values`;
+    input.id = id;
+    for (const attribute of ["aria-describedby", "aria-invalid", "aria-label"]) {
+      if (select.hasAttribute(attribute)) input.setAttribute(attribute, select.getAttribute(attribute));
+    }
+    if (select.required) input.setAttribute("aria-required", "true");
+    select.required = false;
+    select.hidden = true;
+    select.after(box);
+    if (select.multiple) box.append(chips);
+    box.append(input, list, status);
+
+    const chosen = () => [...select.selectedOptions].filter((option) => option.value);
+    const describe = () => {
+      if (select.multiple) {
+        chips.replaceChildren(...chosen().map((option) => {
+          const chip = element("li", {}, option.text);
+          const button = element("button", { type: "button", class: "plain", "aria-label": `Remove ${option.text}` }, "×");
+          button.addEventListener("click", () => { option.remove(); changed(); input.focus(); });
+          chip.append(button);
+          return chip;
+        }));
+        chips.hidden = !chips.childElementCount;
+        input.value = "";
+      } else {
+        input.value = chosen()[0] ? chosen()[0].text : "";
+      }
+    };
+    const changed = () => { describe(); select.dispatchEvent(new Event("change", { bubbles: true })); };
+    const close = () => {
+      list.hidden = true;
+      input.setAttribute("aria-expanded", "false");
+      input.removeAttribute("aria-activedescendant");
+    };
+    const options = () => [...list.querySelectorAll("[role=option]")];
+    const activate = (option) => {
+      for (const other of options()) other.setAttribute("aria-selected", String(other === option));
+      if (!option) return input.removeAttribute("aria-activedescendant");
+      input.setAttribute("aria-activedescendant", option.id);
+      option.scrollIntoView({ block: "nearest" });
+    };
+    const pick = (option) => {
+      if (!select.multiple) select.replaceChildren(element("option", { value: "" }));
+      if (![...select.options].some((known) => known.value === option.dataset.id)) {
+        select.append(new Option(option.textContent, option.dataset.id, true, true));
+      } else {
+        [...select.options].find((known) => known.value === option.dataset.id).selected = true;
+      }
+      changed();
+      close();
+    };
+    let asked = 0;
+    const look = async () => {
+      const turn = ++asked;
+      const text = select.multiple || input.value !== (chosen()[0] || {}).text ? input.value.trim() : "";
+      let answer;
+      try {
+        const response = await fetch(`${select.dataset.choose}&q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
+        if (!response.ok) throw new Error(String(response.status));
+        answer = await response.json();
+      } catch {
+        status.textContent = "The choices cannot be looked up just now.";
+        return;
+      }
+      if (turn !== asked || document.activeElement !== input) return;
+      list.replaceChildren(...answer.results.map((found, place) => {
+        const option = element("li", { role: "option", id: `${listId}-${place}`, "aria-selected": "false" }, found.text);
+        option.dataset.id = found.id;
+        option.addEventListener("mousedown", (event) => { event.preventDefault(); pick(option); });
+        return option;
+      }));
+      list.hidden = !answer.results.length;
+      input.setAttribute("aria-expanded", String(!list.hidden));
+      status.textContent = answer.results.length
+        ? `${answer.results.length}${answer.more ? " or more" : ""} found${answer.more ? "; type more to narrow" : ""}`
+        : "Nothing found";
+    };
+    let waiting;
+    input.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 180); });
+    input.addEventListener("click", look);
+    input.addEventListener("keydown", (event) => {
+      const shown = options();
+      const at = shown.findIndex((option) => option.id === input.getAttribute("aria-activedescendant"));
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        event.preventDefault();
+        if (list.hidden) return look();
+        const step = event.key === "ArrowDown" ? 1 : -1;
+        activate(shown[(at + step + shown.length) % shown.length]);
+      } else if (event.key === "Enter" && !list.hidden) {
+        event.preventDefault();
+        if (shown[at] || shown.length === 1) pick(shown[at] || shown[0]);
+      } else if (event.key === "Escape" && !list.hidden) {
+        event.preventDefault();
+        describe();
+        close();
+      } else if (event.key === "Backspace" && select.multiple && !input.value && chosen().length) {
+        chosen().at(-1).remove();
+        changed();
+      }
+    });
+    input.addEventListener("blur", () => {
+      ++asked;
+      if (!select.multiple && !input.value.trim() && chosen().length) {
+        select.replaceChildren(element("option", { value: "" }));
+        changed();
+      }
+      describe();
+      close();
+    });
+    describe();
+  };
+
+  const upgradeAll = (root) => {
+    for (const select of root.querySelectorAll("select[data-choose]")) upgrade(select);
+  };
+  upgradeAll(document);
+  document.addEventListener("larder:row", (event) => upgradeAll(event.target));
+})();

@@ -1,0 +1,36 @@
+// Light, dark or as the system has it: kept in the browser, set before the page is drawn.
+"use strict";
+(() => {
+  const KEY = "larder-theme";
+  const names = { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" };
+  const read = () => {
+    try {
+      const kept = localStorage.getItem(KEY);
+      return kept in names ? kept : "auto";
+    } catch {
+      return "auto";
+    }
+  };
+  const show = (theme) => {
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+  };
+  show(read());
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const button of document.querySelectorAll("[data-theme-toggle]")) {
+      button.hidden = false;
+      button.textContent = names[read()];
+      button.addEventListener("click", () => {
+        const order = Object.keys(names);
+        const next = order[(order.indexOf(read()) + 1) % order.length];
+        try {
+          localStorage.setItem(KEY, next);
+        } catch {
+          // Without storage the choice lasts as long as the page.
+        }
+        show(next);
+        button.textContent = names[next];
+      });
+    }
+  });
+})();
