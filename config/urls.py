@@ -26,6 +26,7 @@ urlpatterns = [
     path("openapi.json", document.JsonView.as_view(), name="openapi-json"),
     path("docs/", document.DocsView.as_view(url_name="openapi-yaml"), name="docs"),
     path("admin/", admin.site.urls),
+    path("", include("records.desk.urls")),
 ]
 
 handler400 = outside.bad_request

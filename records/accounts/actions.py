@@ -80,6 +80,17 @@ def add_user(user: User, *, author: Author, password: str | None = None, operati
     return create(user, author=author, operation=operation, site_id=user.home_site_id)
 
 
+def set_password(user: User, password: str, *, author: Author) -> None:
+    """Give the account a password; every session but the one that asks ends by itself. The trail keeps no value."""
+    with recording() as trail:
+        locked = User.objects.select_for_update(of=("self",)).get(pk=user.pk)
+        locked.set_password(password)
+        locked.save(update_fields=["password"])
+        user.password = locked.password
+        changed = [{"field": "password", "old": "", "new": "set"}]
+        trail.add(locked, changed, author=author, operation="SetPassword", site_id=locked.home_site_id)
+
+
 def end_access(user: User, *, author: Author, operation: str = "EndAccess", reason: str = "") -> None:
     """Make the account inactive and end its sessions, keys and tokens at once, in this transaction (DECISIONS 7.9)."""
     with recording():

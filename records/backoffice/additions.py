@@ -2,6 +2,7 @@
 
 additions.start_page = start.context         # what the start page shows: (admin_site, request) -> context
 additions.add_pages(pages.addresses)         # more addresses under /admin/: (admin_site) -> URL patterns
+additions.add_menu_links(rights.links)       # more lines of the menu: (request) -> links
 additions.add_record_links(printing.links)   # more buttons on records' pages: (request, record) -> links
 """
 
@@ -24,10 +25,12 @@ class RecordLink:
     url: str
 
 
+MenuLinks = Callable[[HttpRequest], Sequence[RecordLink]]
 RecordLinks = Callable[[HttpRequest, Any], Sequence[RecordLink]]
 
 start_page: StartPage | None = None
 _pages: list[Pages] = []
+_menu_links: list[MenuLinks] = []
 _record_links: list[RecordLinks] = []
 
 
@@ -35,6 +38,17 @@ def add_pages(pages: Pages) -> None:
     """Add addresses to the admin site; they are asked for once, when the first request comes."""
     if pages not in _pages:
         _pages.append(pages)
+
+
+def add_menu_links(links: MenuLinks) -> None:
+    """Add lines to the menu's Administration; asked on every page, so it must cost no query."""
+    if links not in _menu_links:
+        _menu_links.append(links)
+
+
+def menu_links_for(request: HttpRequest) -> list[RecordLink]:
+    """Return all added lines of the menu that are open to the user."""
+    return [link for links in _menu_links for link in links(request)]
 
 
 def add_record_links(links: RecordLinks) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
@@ -32,6 +33,11 @@ class _Rows(RecordFields):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the record may be changed: its history keeps a row that is taken out."""
         return self._may_write(request)
+
+    @property
+    def media(self) -> forms.Media:
+        """Return nothing: every page carries our own few scripts."""
+        return forms.Media()
 
     def _may_write(self, request: HttpRequest) -> bool:
         return bool(getattr(request, "larder_may_write", False))

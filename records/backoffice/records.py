@@ -19,6 +19,7 @@ the reason for a change, history, conflicts between editors, archiving, times, r
 - Date-time fields are days (the same in every zone); name those with a time of day in `moments`.
 - `suggestions = {"department": "Department"}` offers a list's names for a free text field.
 - `private_fields` with `private_permission` are neither shown to nor overwritten by those who lack it.
+- `every_row_is_numbered = False` for records that can lack a number (drafts): their list then shows no kept total.
 - Buttons for transitions are `record_actions` (see records.backoffice.steps).
 - `choices_at(rows, site_id)` says which records other records of the site may point at (default: the site's own).
 - Override `add_record` and `update_record` where an action has another shape.
@@ -67,6 +68,7 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
     list_per_page = 50
     paginator = UncountedPaginator
     show_full_result_count = False
+    every_row_is_numbered = True
     show_facets = admin.ShowFacets.NEVER
     save_on_top = False
     view_on_site = False

@@ -1,12 +1,14 @@
-"""The back-office's admin site: who may come in, the site switcher, and where references are looked up."""
+"""The back-office's admin site: who may come in, the menu, the site switcher, and where references are looked up."""
 
+from collections import defaultdict
 from typing import Any
 
 from django.contrib.admin import AdminSite
+from django.contrib.auth.views import PasswordChangeView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
@@ -15,6 +17,16 @@ from records.backoffice import additions
 from records.backoffice.acting import choose_site, current_site, sites_of
 from records.backoffice.choosing import choose
 from records.backoffice.moments import NOTHING
+from records.backoffice.passwords import ChangePasswordForm
+
+GROUPS = {
+    "Records": ("complaints", "documents", "audits", "items", "customers", "materials", "employees"),
+    "Lists": ("reference",),
+    "Administration": ("sites", "accounts", "scim", "history"),
+}
+"""The menu's groups and the rooms that stand in each, in order; other rooms follow under Administration."""
+
+FOLDED = ("Lists", "Administration")
 
 
 class BackofficeSite(AdminSite):
@@ -44,12 +56,18 @@ class BackofficeSite(AdminSite):
         found: dict[str, Any] = super()._build_app_dict(request, label) if self.has_permission(request) else {}
         return found
 
+    def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> Any:
+        """Go to the start page: the menu shows every room."""
+        return redirect("admin:index")
+
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what every page shows: the site that the user looks at, and those to switch to."""
+        """Return what every page shows: the menu, the site that the user looks at, and those to switch to."""
         context: dict[str, Any] = super().each_context(request)
         if context.get("has_permission"):
             context["current_site"] = current_site(request)
             context["user_sites"] = sites_of(request)
+            context["start_url"] = reverse("admin:index")
+            context["navigation"] = self._navigation(request, context["available_apps"])
         return context
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
@@ -57,8 +75,40 @@ class BackofficeSite(AdminSite):
         added = additions.start_page(self, request) if additions.start_page is not None else {}
         return super().index(request, {**added, **(extra_context or {})})
 
+    def _navigation(self, request: HttpRequest, apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        by_app = {app["app_label"]: app["models"] for app in apps}
+        placed = {label for labels in GROUPS.values() for label in labels}
+        links: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for group, labels in GROUPS.items():
+            others = [label for label in by_app if label not in placed] if group == "Administration" else []
+            for label in (*labels, *others):
+                for model in by_app.get(label, ()):
+                    if model["admin_url"]:
+                        links[group].append(
+                            {"name": model["name"][:1].upper() + model["name"][1:], "url": model["admin_url"]}
+                        )
+        for link in additions.menu_links_for(request):
+            links["Administration"].append({"name": link.label, "url": link.url})
+        groups = []
+        for group in GROUPS:
+            for link in links[group]:
+                link["current"] = request.path.startswith(link["url"])
+            if links[group]:
+                current = any(link["current"] for link in links[group])
+                groups.append({"name": group, "links": links[group], "folded": group in FOLDED, "current": current})
+        return groups
+
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Change the own password."""
+        view = PasswordChangeView.as_view(
+            form_class=ChangePasswordForm,
+            success_url=reverse("admin:password_change_done"),
+            extra_context={**self.each_context(request), "title": "Change your password", **(extra_context or {})},
+        )
+        return view(request)
+
     def switch_site(self, request: HttpRequest) -> HttpResponse:
-        """Show another site's records from now on, and go back to where the user was, or to the start page."""
+        """Show another site's records from now on, and go to the start page or where the form says."""
         choose_site(request, request.POST.get("site", ""))
         after = request.POST.get("next", "")
         safe = url_has_allowed_host_and_scheme(after, {request.get_host()}, require_https=request.is_secure())

@@ -4,18 +4,20 @@ from django.apps import AppConfig
 
 
 class DeskConfig(AppConfig):
-    """Registers records.desk."""
+    """Registers records.desk and puts its pages into the back-office."""
 
     name = "records.desk"
     label = "desk"
     verbose_name = "Desk"
 
     def ready(self) -> None:
-        """Put the start page into the back-office."""
+        """Put the start page and the overview of who may do what into the back-office."""
         from django.contrib import admin
 
         from records.backoffice import additions
-        from records.desk import start
+        from records.desk import rights, start
 
         additions.start_page = start.context
         admin.site.index_template = "desk/start.html"
+        additions.add_pages(rights.addresses)
+        additions.add_menu_links(rights.links)

@@ -1,0 +1,72 @@
+"""Who may do what at the current site: roles across, what they permit down, and the people who hold them."""
+
+from collections import defaultdict
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from records.accounts import access
+from records.accounts.models import Role, RoleMembership
+from records.backoffice.acting import current_site, user_of
+from records.backoffice.additions import RecordLink
+from records.desk.admin.roles import grantable
+
+PEOPLE = 500
+
+
+def addresses(admin_site: Any) -> list[URLPattern]:
+    """Return the page's address below /admin/."""
+    return [path("rights/", admin_site.admin_view(rights), name="rights")]
+
+
+def links(request: HttpRequest) -> list[RecordLink]:
+    """Return the menu's line for those who may see the roles of the site."""
+    site = current_site(request)
+    if site is None or not access.may(user_of(request), site, "accounts.view_role"):
+        return []
+    return [RecordLink("rights", "Who may do what", reverse("admin:rights"))]
+
+
+def rights(request: HttpRequest) -> HttpResponse:
+    """Show the site's roles with what they permit and who holds them; a fixed number of queries."""
+    site = current_site(request)
+    if site is None or not access.may(user_of(request), site, "accounts.view_role"):
+        raise PermissionDenied
+    roles = list(Role.objects.filter(site=site, is_archived=False).order_by("name", "id"))
+    through = Role.permissions.through
+    held: dict[Any, set[int]] = defaultdict(set)
+    for role_id, permission_id in through.objects.filter(role__in=roles).values_list("role_id", "permission_id"):
+        held[role_id].add(permission_id)
+    lines: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    for permission in grantable():
+        model = permission.content_type.model_class()
+        if model is None or permission.content_type.app_label == "reference":
+            continue
+        cells = [permission.pk in held[role.pk] for role in roles]
+        name = permission.name.removeprefix("Can ").capitalize()
+        lines[str(model._meta.verbose_name_plural).capitalize()].append({"name": name, "cells": cells})
+    context = {
+        **admin.site.each_context(request),
+        "title": f"Who may do what at {site}",
+        "roles": roles,
+        "groups": sorted(lines.items()),
+        "people": _people(roles),
+        "most": PEOPLE,
+    }
+    return TemplateResponse(request, "backoffice/rights.html", context)
+
+
+def _people(roles: list[Role]) -> list[dict[str, Any]]:
+    """Return the direct members of the roles by name, each with the names of the roles; the first ones of very many."""
+    found: dict[Any, dict[str, Any]] = {}
+    memberships = RoleMembership.objects.filter(role__in=roles).select_related("user", "member_role", "role")
+    for entry in memberships.order_by("user__user_name", "id")[: PEOPLE * 2]:
+        member: Any = entry.user or entry.member_role
+        line = found.setdefault(member.pk, {"name": str(member), "is_role": entry.user is None, "roles": []})
+        line["active"] = getattr(member, "is_active", True)
+        line["roles"].append(str(entry.role))
+    return sorted(found.values(), key=lambda line: line["name"].casefold())[:PEOPLE]
