@@ -31,6 +31,10 @@ class ReasonForm(forms.Form):
 
     change_reason = reason_field(required=True)
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+
 
 class _KeepsTargets:
     """Gives the reference fields of a form what the record points at already."""
@@ -58,6 +62,7 @@ class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         if "change_reason" in self.fields:
             self.fields["change_reason"].initial = ""
         self.keep_targets()
@@ -81,6 +86,7 @@ class ChildForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         self.keep_targets()
 
     def content(self, *, whole: bool) -> Values:

@@ -34,6 +34,10 @@ class CredentialForm(forms.Form):
         help_text="The last day on which it works; empty when it is good until it is revoked.",
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+
     def clean_expires(self) -> datetime.datetime | None:
         """Return the end of the day that was entered."""
         day = self.cleaned_data["expires"]
