@@ -91,8 +91,8 @@ class BackofficeSite(AdminSite):
                         links[group].append(
                             {"name": model["name"][:1].upper() + model["name"][1:], "url": model["admin_url"]}
                         )
-        for link in additions.menu_links_for(request):
-            links["Administration"].append({"name": link.label, "url": link.url})
+        for added in additions.menu_links_for(request):
+            links["Administration"].append({"name": added.label, "url": added.url})
         groups = []
         for group in GROUPS:
             for link in links[group]:
