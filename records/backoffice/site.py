@@ -60,10 +60,6 @@ class BackofficeSite(AdminSite):
         """Go to the start page: the menu shows every room."""
         return redirect("admin:index")
 
-    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
-        """Return what the user may see; nothing before signing in."""
-        return super().get_app_list(request, app_label) if self.has_permission(request) else []
-
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what every page shows: the menu, the site that the user looks at, and those to switch to."""
         context: dict[str, Any] = super().each_context(request)
