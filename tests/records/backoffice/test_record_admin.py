@@ -367,3 +367,19 @@ def test_a_job_description_keeps_its_holders_when_something_else_changes(site: S
     stored = JobDescription.objects.get(pk=job.pk)
     assert list(stored.employees.all()) == [holder]
     assert stored.purpose == "Bake\nbread"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["date_of_birth__gte=1980-01-01", "nationality__id__exact=x", "first_name__startswith=A", "created_by__password=x"],
+)
+def test_a_list_cannot_be_probed_for_what_the_user_may_not_see(site: Site, query: str) -> None:
+    make.make_employee(site)
+    assert browser(site, DefaultRole.READER).get(f"{list_address(Employee)}?{query}").status_code == 400
+
+
+def test_a_list_is_narrowed_by_a_reference_in_its_address(site: Site) -> None:
+    chief = make.make_employee(site)
+    make.make_employee(site, reporting_to=chief, last_name="Under")
+    page = browser(site).get(f"{list_address(Employee)}?reporting_to__id__exact={chief.pk}")
+    assert [row.last_name for row in page.context["cl"].result_list] == ["Under"]
