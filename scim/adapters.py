@@ -21,6 +21,8 @@ from scim.schemas import GROUP, MODELS, POLICY, SITE, USER, GroupResource, SiteE
 from scim.sources import visible_roles, visible_users
 from scim.wishes import person_wish
 
+MOST_OPERATIONS = 2_000
+
 _READ_ONLY = {"id", "meta", "groups"}
 _ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
 
@@ -63,8 +65,14 @@ def _tidied_path(kind: str, path: str) -> str:
     return tidy
 
 
-def _operations_of(body: dict[str, Any]) -> Any:
-    return next((value for name, value in body.items() if name.lower() == "operations"), None)
+def _operations_of(kind: str, body: dict[str, Any]) -> list[Any]:
+    """Return the operations of a PATCH, tidied; raises InvalidValueException for none or too many."""
+    operations = next((value for name, value in body.items() if name.lower() == "operations"), None)
+    if not isinstance(operations, list) or not operations:
+        raise InvalidValueException(detail="Operations must be an array of one or more operations.")
+    if len(operations) > MOST_OPERATIONS:
+        raise InvalidValueException(detail=f"A PATCH holds at most {MOST_OPERATIONS} operations.")
+    return tidied_operations(kind, operations)
 
 
 def _patched(kind: str, document: Document, operations: list[Any], schemas: Any) -> Any:
@@ -129,11 +137,9 @@ class UserAdapter(SCIMUser):
 
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that a PATCH leads to."""
-        operations = _operations_of(body)
-        if not isinstance(operations, list) or not operations:
-            raise InvalidValueException(detail="Operations must be an array of one or more operations.")
+        operations = _operations_of("User", body)
         before = self._before()
-        resource = _patched("User", before, tidied_operations("User", operations), body.get("schemas"))
+        resource = _patched("User", before, operations, body.get("schemas"))
         self.wish = person_wish(self.caller, _dump(resource), before, whole=True)
 
     def save(self) -> None:
@@ -213,9 +219,7 @@ class GroupAdapter(SCIMGroup):
         """Collect the state that a PATCH leads to; members are worked out apart from the models."""
         if self.obj is None:
             raise Refused(404, "There is no such Group.")
-        operations = _operations_of(body)
-        tidy = tidied_operations("Group", operations) if isinstance(operations, list) else operations
-        ours, others = split_operations(tidy)
+        ours, others = split_operations(_operations_of("Group", body))
         role = self.obj
         wish = RoleWish()
         if others:
@@ -227,7 +231,10 @@ class GroupAdapter(SCIMGroup):
             def load(about: set[uuid.UUID] | None) -> list[dict[str, Any]]:
                 return members_of(self.caller, [role.pk], about).get(role.pk, [])
 
-            wish.members = Membership(load).apply(ours)
+            def roles_among(keys: set[uuid.UUID]) -> set[uuid.UUID]:
+                return set(visible_roles(self.caller).filter(pk__in=keys).values_list("pk", flat=True))
+
+            wish.members = Membership(load, roles_among).apply(ours)
         self.wish = wish
 
     def save(self) -> None:

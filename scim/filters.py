@@ -1,14 +1,12 @@
 """From a SCIM filter to a queryset condition: the syntax tree walked over declared attribute sources."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
-from django.db.models.expressions import Combinable, Expression
-from django.db.models.functions import NullIf
-from scim2_models import InvalidFilterException, InvalidPathException, Mutability, Resource, ScimFilter, SearchRequest
+from django.db.models import Exists, Q
+from scim2_models import InvalidFilterException, InvalidPathException, Resource, ScimFilter, SearchRequest
 from scim2_models.path import (
     AttributeBinding,
     AttrPath,
@@ -24,23 +22,16 @@ from scim2_models.path import (
     coerce_value,
 )
 
+from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term
 from scim.expressions import (
     ALWAYS,
     NEVER,
-    ByCodePoint,
     Condition,
-    compare_flag,
-    compare_moment,
-    compare_text,
-    is_present,
-    text,
 )
 from scim.schemas import EXTENSIONS, GROUP, MODELS, USER
 
 LONGEST_FILTER = 10_000
 MOST_COMPARISONS = 200
-
-Term = Expression | Combinable
 
 _SCHEMAS = sorted({USER, GROUP, *(urn for urns in EXTENSIONS.values() for urn in urns)}, key=len, reverse=True)
 _DOT_AFTER_SCHEMA = re.compile(rf"\b({'|'.join(re.escape(urn) for urn in _SCHEMAS)})\.(?=[A-Za-z$])", re.IGNORECASE)
@@ -61,140 +52,6 @@ def tidied(expression: str) -> str:
     quoted = _BARE_OPERAND.sub(lambda m: m[1] or f'{m[2]}{m[3]}"{m[4]}"', expression)
     parts = re.split(f"({_STRING})", quoted)
     return "".join(part if i % 2 else colon_after_schema(part) for i, part in enumerate(parts))
-
-
-class Source(Protocol):
-    """Where a text, moment or flag of a resource is found in the database."""
-
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Return the comparison with an operand in comparable form."""
-
-    def present(self) -> Condition:
-        """Return the condition that the attribute is assigned."""
-
-    def order(self) -> Term:
-        """Return what rows are sorted by ('' or null when unassigned)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text expression: '' when unassigned, folded already unless the attribute is caseExact.
-
-    `prepare` turns an operand into the form that the expression has, where that is not the usual one.
-    """
-
-    expression: Term
-    prepare: Callable[[str], str] | None = None
-    equals: Callable[[str], Condition] | None = None
-
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Return the comparison; a value that is no text equals nothing."""
-        if value is not None and not isinstance(value, str):
-            return ALWAYS if op == CompareOperator.ne else NEVER
-        if value and self.prepare:
-            value = self.prepare(value)
-        if value and self.equals and op in (CompareOperator.eq, CompareOperator.ne):
-            found = self.equals(value)
-            return found if op == CompareOperator.eq else ~found
-        return compare_text(self.expression, op, value)
-
-    def present(self) -> Condition:
-        """Return the condition that the text is not empty."""
-        return is_present(self.expression)
-
-    def order(self) -> Term:
-        """Return the text by code point, null for none."""
-        return ByCodePoint(NullIf(self.expression, text(""), output_field=TextField()))
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A date-time that every row has."""
-
-    expression: Term
-
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Return the comparison."""
-        return compare_moment(self.expression, op, value)
-
-    def present(self) -> Condition:
-        """Every row has it."""
-        return ALWAYS
-
-    def order(self) -> Term:
-        """Return the expression."""
-        return self.expression
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """A boolean that every row has."""
-
-    expression: Term
-
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Return the comparison."""
-        return compare_flag(self.expression, op, value)
-
-    def present(self) -> Condition:
-        """Every row has it."""
-        return ALWAYS
-
-    def order(self) -> Term:
-        """Return the expression."""
-        return self.expression
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """An attribute that is never assigned as far as a caller can tell, such as a password."""
-
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Compare with null alone."""
-        return ALWAYS if (op == CompareOperator.ne) == (value is not None) and op in _EQUALITY else NEVER
-
-    def present(self) -> Condition:
-        """Never."""
-        return NEVER
-
-    def order(self) -> Term:
-        """Leave the order to the id."""
-        raise InvalidFilterException(detail="The attribute cannot be sorted on.")
-
-
-_EQUALITY = (CompareOperator.eq, CompareOperator.ne)
-
-
-class Entries(Protocol):
-    """The rows of a multi-valued attribute, each an entry with sub-attributes."""
-
-    def rows(self) -> QuerySet[Any]:
-        """Return the entries of the outer row, one row per entry at least."""
-
-    def sub(self, name: str) -> Source | None:
-        """Return where a sub-attribute of the entry row is found; None for one that no entry has."""
-
-    def order(self, name: str) -> Term:
-        """Return the sub-attribute of the primary, else the first entry, for sorting."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A multi-valued attribute of plain values, known in Python with the condition under which each is there."""
-
-    values: tuple[tuple[str, Condition], ...]
-
-    def any_that(self, holds: Callable[[str], bool]) -> Condition:
-        """Return the condition that one of the values at hand passes."""
-        found: Condition = NEVER
-        for value, condition in self.values:
-            if holds(value):
-                found = found | condition
-        return found
-
-
-Attributes = Mapping[str, Source | Entries | Listed]
-"""Sources by lower-case path below the schema (`name.familyname`), those of extensions after their URN and a colon."""
 
 
 def path_of(binding: AttributeBinding, resource: type[Resource[Any]]) -> str:
@@ -420,11 +277,3 @@ def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: At
     if source is None or isinstance(source, Listed) or not hasattr(source, "compare"):
         raise InvalidPathException(detail="sortBy names nothing that can be sorted on.")
     return source.order()  # type: ignore[call-arg]
-
-
-def orderings(name: str, *, descending: bool) -> tuple[Any, ...]:
-    """Return the orderings by an annotation: unassigned values last, when descending first (RFC 7644, 3.4.2.3)."""
-    return (F(name).desc(nulls_first=True),) if descending else (F(name).asc(nulls_last=True),)
-
-
-__all__ = ["Attributes", "Entries", "Flag", "Listed", "Moment", "Mutability", "Nothing", "OuterRef", "Source", "Text"]

@@ -13,12 +13,20 @@ from scim2_models import (
     Path,
     ScimFilter,
 )
-from scim2_models.path import CompareOperator, Comparison, FilterNode, LogicalExpr, LogicalOperator, ValuePath
+from scim2_models.path import (
+    CompareOperator,
+    Comparison,
+    FilterNode,
+    LogicalExpr,
+    LogicalOperator,
+    Not,
+    Present,
+    ValuePath,
+)
 
 from records.accounts.role_provisioning import MembersWish
 from scim.schemas import GROUP, GroupResource, Member
 
-MOST_OPERATIONS = 2_000
 OPS = ("add", "replace", "remove")
 
 Entry = dict[str, Any]
@@ -82,6 +90,11 @@ class MemberOperation:
     selection: FilterNode | None = None
     sub: str | None = None
 
+    def puts(self) -> set[uuid.UUID]:
+        """Return the ids that the operation adds by its value."""
+        plain = self.selection is None and self.op != "remove" and self.value is not None
+        return set(entries_of(self.value)) if plain else set()
+
     def about(self) -> set[uuid.UUID] | None:
         """Return the ids that the operation can touch besides all others; None when only the members can tell."""
         if self.selection is not None:
@@ -112,12 +125,8 @@ def _is_id(value: Any) -> bool:
     return True
 
 
-def split_operations(operations: Any) -> tuple[list[MemberOperation], list[Any]]:
+def split_operations(operations: list[Any]) -> tuple[list[MemberOperation], list[Any]]:
     """Return the operations on members and, as they came, all others; raises what a malformed one deserves."""
-    if not isinstance(operations, list) or not operations:
-        raise InvalidValueException(detail="Operations must be an array of one or more operations.")
-    if len(operations) > MOST_OPERATIONS:
-        raise InvalidValueException(detail=f"A PATCH holds at most {MOST_OPERATIONS} operations.")
     ours: list[MemberOperation] = []
     others: list[Any] = []
     for operation in operations:
@@ -155,7 +164,7 @@ def _on_path(op: str, path: str, value: Any) -> MemberOperation:
     node = bound(path).ast
     if isinstance(node, ValuePath):
         checked: Any = ScimFilter[Member]  # type: ignore[type-var]
-        checked(str(node.val_filter))
+        _check_names(checked(str(node.val_filter)), node.val_filter)
         return MemberOperation(op, value, node.val_filter, node.sub_attr)
     if not is_members(path):
         if op == "remove" or "." in path:
@@ -166,13 +175,26 @@ def _on_path(op: str, path: str, value: Any) -> MemberOperation:
     return MemberOperation(op, value if value is not None or op == "remove" else [])
 
 
+def _check_names(selection: Any, node: FilterNode) -> None:
+    """Raise InvalidFilterException when the filter names what no member has."""
+    if isinstance(node, LogicalExpr):
+        for term in node.terms:
+            _check_names(selection, term)
+    elif isinstance(node, Not):
+        _check_names(selection, node.expr)
+    elif isinstance(node, Comparison | Present):
+        selection.resolve(node.attr_path)
+
+
 @dataclass
 class Membership:
     """The members that a PATCH is about, as they stand while its operations are applied one after the other."""
 
     load: Loader
+    roles_among: Callable[[set[uuid.UUID]], set[uuid.UUID]]
     before: dict[uuid.UUID, Entry] = field(default_factory=dict)
     now: dict[uuid.UUID, Entry] = field(default_factory=dict)
+    groups: set[uuid.UUID] = field(default_factory=set)
     exact: bool = False
 
     def apply(self, operations: Iterable[MemberOperation]) -> MembersWish:
@@ -184,6 +206,9 @@ class Membership:
             about = None if about is None or ids is None else about | ids
         self.before = {uuid.UUID(entry["value"]): entry for entry in self.load(about)}
         self.now = dict(self.before)
+        if any(operation.selection is not None for operation in listed):
+            # A selection may look at the type of members who came just before it.
+            self.groups = self.roles_among({key for operation in listed for key in operation.puts()})
         for operation in listed:
             self._apply(operation)
         put = {
@@ -212,7 +237,8 @@ class Membership:
 
     def _put(self, entries: dict[uuid.UUID, str]) -> None:
         for key, display in entries.items():
-            known = self.now.get(key) or self.before.get(key) or {"value": str(key)}
+            new = {"value": str(key), "type": "Group" if key in self.groups else "User"}
+            known = self.now.get(key) or self.before.get(key) or new
             self.now[key] = {**known, "given": display or known.get("given", "")}
 
     def _select(self, operation: MemberOperation, selection: FilterNode) -> None:

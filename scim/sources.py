@@ -5,14 +5,16 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, When
 from django.db.models.functions import Coalesce, Concat, NullIf, Trim
+from scim2_models.path import CompareOperator
 
 from records.accounts.models import ExternalId, Role, RoleMembership, User, UserAttribute, UserEmail
+from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
 from scim.callers import Caller
 from scim.expressions import ALWAYS, NEVER, Condition, Folded, TextOfId, TextOfNumber, text
-from scim.filters import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
-from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER, UserResource
+from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
 
 _SIMPLE = ("nickname", "title", "timezone", "profileurl")
 _LISTS = ("phonenumbers", "ims", "photos", "addresses", "entitlements", "roles", "x509certificates")
@@ -301,13 +303,7 @@ def user_attributes(caller: Caller) -> Attributes:
 
 
 def _shown(identifier: Any) -> Any:
-    return ~Q(Text(TextOfId(identifier)).compare(_eq(), None))
-
-
-def _eq() -> Any:
-    from scim2_models.path import CompareOperator
-
-    return CompareOperator.eq
+    return ~Q(Text(TextOfId(identifier)).compare(CompareOperator.eq, None))
 
 
 def _reference(prefix: str, identifier: Any) -> Any:
@@ -320,8 +316,6 @@ def _reference(prefix: str, identifier: Any) -> Any:
 
 def profile_prefix() -> str:
     """Return what the addresses of employees' back-office pages start with."""
-    from django.conf import settings
-
     return f"{settings.BASE_URL.rstrip('/')}/admin/employees/employee/"
 
 
@@ -390,13 +384,3 @@ def group_attributes(caller: Caller) -> Attributes:
         f"{SITE}:value".lower(): _id_source("site_id"),
         f"{SITE}:displayname".lower(): folded(F("site__name")),
     }
-
-
-__all__ = [
-    "UserResource",
-    "group_attributes",
-    "user_attributes",
-    "visible_memberships",
-    "visible_roles",
-    "visible_users",
-]

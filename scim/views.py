@@ -6,27 +6,25 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_exempt
 from django_scim import views as stock
-from scim2_models import InvalidFilterException, InvalidPathException, Path, SearchRequest
 
 from records.accounts.models import Role, User
 from records.accounts.provisioning import NotAllowedError
 from records.history.models import Change
 from records.history.trail import Trail, recording
 from records.operations.errors import Refusal
-from scim import discovery, filters, limits, log, sources
+from scim import discovery, limits, lists, log
 from scim.adapters import GroupAdapter, UserAdapter
 from scim.callers import Caller, Mount, caller_of
-from scim.documents import Document, group_documents, list_response, user_documents
+from scim.documents import Document, list_response
 from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
 from scim.projection import Projection
 from scim.requests import Query, query_of, query_of_request, read_body
-from scim.schemas import LIST_RESPONSE, MODELS, POLICY, SEARCH_REQUEST
+from scim.schemas import POLICY, SEARCH_REQUEST
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
 
@@ -102,63 +100,6 @@ def answer(document: Document, status: int = 200, **headers: str) -> HttpRespons
     return response
 
 
-def rows_of(caller: Caller, kind: str) -> QuerySet[Any]:
-    """Return the users or roles that the token sees."""
-    return sources.visible_users(caller) if kind == "User" else sources.visible_roles(caller)
-
-
-def attributes_of(caller: Caller, kind: str) -> filters.Attributes:
-    """Return the sources of a kind's attributes."""
-    return sources.user_attributes(caller) if kind == "User" else sources.group_attributes(caller)
-
-
-def documents_of(caller: Caller, kind: str, rows: QuerySet[Any], projection: Projection) -> list[Document]:
-    """Return the documents of the rows, in any order."""
-    if kind == "User":
-        return user_documents(caller, rows, projection)
-    return group_documents(caller, rows, projection)
-
-
-def filtered(caller: Caller, kind: str, query: Query) -> QuerySet[Any]:
-    """Return the rows that the query's filter leaves; raises InvalidFilterException."""
-    rows = rows_of(caller, kind)
-    if query.filter:
-        rows = rows.filter(filters.condition(kind, attributes_of(caller, kind), query.filter))
-    return rows
-
-
-def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
-    """Return the rows by id, or by sortBy with ties by id; unassigned values come last, descending first."""
-    if not query.sort_by:
-        return rows.order_by("pk")
-    model: Any = MODELS[kind]
-    bound: Any = SearchRequest[model]
-    binding = bound(sort_by=Path[model](filters.colon_after_schema(query.sort_by))).sort_binding(model)
-    term = filters.sort_term(attributes_of(caller, kind), model, binding)
-    return rows.annotate(_sorted=term).order_by(*filters.orderings("_sorted", descending=query.descending), "pk")
-
-
-def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Document], int]:
-    """Return one page of documents and the total; the ids are found first, so that a page costs what it holds."""
-    rows = filtered(caller, kind, query)
-    start = query.start_index - 1
-    keys: list[uuid.UUID] = []
-    if query.count:
-        keys = list(ordered(caller, kind, rows, query).values_list("pk", flat=True)[start : start + query.count])
-    total = start + len(keys) if keys and len(keys) < query.count else rows.count()
-    return documents_at(caller, kind, keys, query), total
-
-
-def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query) -> list[Document]:
-    """Return what the query asks for of the resources with these ids, in their order."""
-    if not keys:
-        return []
-    projection = Projection.of(kind, query, spares=caller.reads_rfc)
-    found = documents_of(caller, kind, rows_of(caller, kind).filter(pk__in=keys), projection)
-    by_id = {document["id"]: document for document in found}
-    return [projection.apply(by_id[str(key)]) for key in keys if str(key) in by_id]
-
-
 class ResourceView(ProvisioningView):
     """The endpoint of one kind of resource: the list, and each resource by its id."""
 
@@ -169,12 +110,12 @@ class ResourceView(ProvisioningView):
         """Answer a list or one resource."""
         query = query_of_request(request)
         if uuid is None:
-            documents, total = page_of(request.caller, self.kind, query)
+            documents, total = lists.page_of(request.caller, self.kind, query)
             return answer(list_response(documents, total, query.start_index))
         key = self.key_of(uuid)
         projection = Projection.of(self.kind, query, spares=request.caller.reads_rfc)
-        rows = rows_of(request.caller, self.kind).filter(pk=key)
-        found = documents_of(request.caller, self.kind, rows, projection)
+        rows = lists.rows_of(request.caller, self.kind).filter(pk=key)
+        found = lists.documents_of(request.caller, self.kind, rows, projection)
         if not found:
             raise not_found(self.kind, uuid)
         version = found[0]["meta"]["version"]
@@ -236,7 +177,7 @@ class ResourceView(ProvisioningView):
             adapter.lock(key)
         except (User.DoesNotExist, Role.DoesNotExist):
             raise not_found(self.kind, text) from None
-        if not rows_of(request.caller, self.kind).filter(pk=key).exists():
+        if not lists.rows_of(request.caller, self.kind).filter(pk=key).exists():
             raise not_found(self.kind, text)
         wanted = request.META.get("HTTP_IF_MATCH", "")
         if wanted and not matches(wanted, f'W/"{adapter.obj.revision}"'):
@@ -295,35 +236,7 @@ class SearchView(ProvisioningView, stock.SearchView):
         if schemas is not None and schemas != [SEARCH_REQUEST]:
             raise Refused(400, f"schemas must hold {SEARCH_REQUEST} alone.", "invalidSyntax")
         query = query_of({name: value for name, value in body.items() if name.lower() != "schemas"})
-        return answer(self.found(request.caller, query))
-
-    def found(self, caller: Caller, query: Query) -> Document:
-        """Return the page: users first, then groups, where both are asked for."""
-        if len(self.kinds) == 1:
-            documents, total = page_of(caller, self.kinds[0], query)
-            return list_response(documents, total, query.start_index)
-        keys: list[tuple[str, uuid.UUID]] = []
-        total, skip, errors = 0, query.start_index - 1, []
-        for kind in self.kinds:
-            try:
-                rows = ordered(caller, kind, filtered(caller, kind, query), query)
-            except (InvalidFilterException, InvalidPathException) as error:
-                errors.append(error)
-                continue
-            count = rows.count()
-            start = max(0, skip - total)
-            room = query.count - len(keys)
-            if room > 0 and start < count:
-                keys += [(kind, key) for key in rows.values_list("pk", flat=True)[start : start + room]]
-            total += count
-        if len(errors) == len(self.kinds):
-            raise errors[0]
-        documents = [
-            document
-            for kind in self.kinds
-            for document in documents_at(caller, kind, [key for of, key in keys if of == kind], query)
-        ]
-        return list_response(documents, total, query.start_index)
+        return answer(lists.found(request.caller, self.kinds, query))
 
 
 class RootView(SearchView):
@@ -331,7 +244,7 @@ class RootView(SearchView):
 
     def get(self, request: ProvisioningRequest) -> HttpResponse:
         """Answer the query."""
-        return answer(self.found(request.caller, query_of_request(request)))
+        return answer(lists.found(request.caller, self.kinds, query_of_request(request)))
 
     post = None  # type: ignore[assignment]
 
@@ -360,7 +273,7 @@ class ResourceTypesView(DiscoveryView, stock.ResourceTypesView):
         """Answer all, or one by its name."""
         self._refuse_filter(request)
         if uuid is None:
-            return answer(whole_list(discovery.resource_type_documents(request.caller)))
+            return answer(lists.whole_list(discovery.resource_type_documents(request.caller)))
         found = discovery.resource_type_document(request.caller, uuid)
         if found is None:
             raise not_found("ResourceType", uuid)
@@ -374,16 +287,11 @@ class SchemasView(DiscoveryView, stock.SchemasView):
         """Answer all, or one by its URN or by its resource's name."""
         self._refuse_filter(request)
         if uuid is None:
-            return answer(whole_list(discovery.schema_documents(request.caller)))
+            return answer(lists.whole_list(discovery.schema_documents(request.caller)))
         found = discovery.schema_document(request.caller, uuid)
         if found is None:
             raise not_found("Schema", uuid)
         return answer(found)
-
-
-def whole_list(documents: list[Document]) -> Document:
-    """Return a ListResponse of everything there is."""
-    return {**list_response(documents, len(documents), 1), "schemas": [LIST_RESPONSE]}
 
 
 class NotBuiltView(ProvisioningView):
