@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from records.audits.actions import MOST_AT_ONCE
 from records.audits.models import AuditRecord, Finding, RecordStatus
 from records.backoffice.fields import DayField, ReferenceField, TextField
-from records.backoffice.forms import ReasonForm, reason_field
+from records.backoffice.forms import WithoutReason
 from records.backoffice.inlines import RowsStacked
 from records.reference.models import RatingResponse
 from records.sites.text import FREE_TEXT
@@ -74,18 +74,6 @@ def _responses(record: AuditRecord | None) -> list[RatingResponse]:
     if record is None or record.rating_scale_id is None:
         return []
     return list(RatingResponse.objects.filter(rating_id=record.rating_scale_id, is_archived=False))
-
-
-class WithoutReason(ReasonForm):
-    """A step that explains itself."""
-
-    change_reason = None  # type: ignore[assignment]
-
-
-class ReasonIfAny(ReasonForm):
-    """A step that may be explained."""
-
-    change_reason = reason_field(required=False)
 
 
 class StartForm(WithoutReason):

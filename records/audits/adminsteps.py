@@ -5,9 +5,10 @@ from typing import Any
 from django.http import HttpRequest
 
 from records.audits import actions, workflow
-from records.audits.adminforms import PlanOneForm, ReasonIfAny, ScheduleNextForm, StartForm, WithoutReason
+from records.audits.adminforms import PlanOneForm, ScheduleNextForm, StartForm
 from records.audits.models import RecordStatus
 from records.backoffice.acting import author_of
+from records.backoffice.forms import ReasonIfAny, WithoutReason
 from records.backoffice.steps import RecordStep
 
 Data = dict[str, Any]

@@ -45,16 +45,33 @@ def choices_at(admin_site: AdminSite, field: Any, site_id: uuid.UUID | None) -> 
 
 
 def narrow(admin_site: AdminSite, rows: models.QuerySet[Any], text: str) -> models.QuerySet[Any]:
-    """Return the choices that the typed text means, in a stable order."""
+    """Return the choices that the typed text means, in a stable order.
+
+    Where the model keeps folded keys, those are meant whose name or code begins with the text: read from an index,
+    however many there are.
+    """
     model: Any = rows.model
-    if issubclass(model, ReferenceEntry):
-        return starting_with(rows, text) if text else rows.order_by("idx", "name", "id")
+    if issubclass(model, ReferenceEntry) and not text:
+        return rows.order_by("idx", "name", "id")
+    if _is_keyed(model):
+        return starting_with(rows, text) if text else rows.order_by("name_key", "code_key", "id")
     if model is User:
         return search(rows, ("user_name", "given_name", "family_name", "display_name"), text).order_by(
             "user_name", "id"
         )
     names = getattr(_admin_of(admin_site, model), "search_fields", ()) or ("name",)
     return search(rows, names, text).order_by(*(model._meta.ordering or ("id",)))
+
+
+def containing(rows: models.QuerySet[Any], text: str) -> models.QuerySet[Any]:
+    """Return the choices that hold every word of the text somewhere, for a text that none begins with."""
+    if not _is_keyed(rows.model):
+        return rows.none()
+    return search(rows, ("name_key", "code_key"), text).order_by("name_key", "code_key", "id")
+
+
+def _is_keyed(model: type[models.Model]) -> bool:
+    return {"name_key", "code_key"} <= {column.name for column in model._meta.concrete_fields}
 
 
 def _admin_of(admin_site: AdminSite, model: type[models.Model]) -> Any:
@@ -86,7 +103,8 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
     text = request.GET.get("q", "")[:200].replace("\x00", "")
     own = getattr(_admin_of(admin_site, owner), "field_choices", None)
     offered = own(request, field, site_id) if own is not None else choices_at(admin_site, field, site_id)
-    rows = narrow(admin_site, offered, text)[max(start, 0) : start + PAGE + 1]
+    part = slice(max(start, 0), max(start, 0) + PAGE + 1)
+    rows = list(narrow(admin_site, offered, text)[part]) or (list(containing(offered, text)[part]) if text else [])
     found = [{"id": str(row.pk), "text": describe(row)} for row in rows]
     return JsonResponse({"results": found[:PAGE], "more": len(found) > PAGE})
 

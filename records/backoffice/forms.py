@@ -36,6 +36,18 @@ class ReasonForm(forms.Form):
         super().__init__(*args, **kwargs)
 
 
+class ReasonIfAny(ReasonForm):
+    """A step that may be explained."""
+
+    change_reason = reason_field(required=False)
+
+
+class WithoutReason(ReasonForm):
+    """A step that explains itself."""
+
+    change_reason = None  # type: ignore[assignment]
+
+
 class _KeepsTargets:
     """Gives the reference fields of a form what the record points at already."""
 

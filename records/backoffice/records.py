@@ -127,6 +127,10 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
             reason=reason,
         )
 
+    def needs_reason(self, record: Any) -> bool:
+        """Return whether a change of the record must be explained."""
+        return True
+
     # --- What the pages show ---------------------------------------------------------------------------------------
 
     def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
@@ -271,7 +275,8 @@ class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
         valid = form.is_valid()
         valid = all_valid(formsets) and valid
         changes = bool(form.content_changed()) or any(formset.has_changed() for formset in formsets)
-        if record is not None and changes and not form.reason() and "change_reason" not in form.errors:
+        silent = record is None or not changes or form.reason() or not self.needs_reason(record)
+        if not silent and "change_reason" not in form.errors:
             form.add_error("change_reason", NO_REASON)
             valid = False
         if valid and conflict is None:

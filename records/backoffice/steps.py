@@ -5,7 +5,8 @@ A room adds its own to `record_actions`:
     SUBMIT = RecordStep("submit", "Submit for review", "change", act=submit, applies=lambda record: record.is_draft)
 
 `act(request, record, reason, data)` calls the room's action; ValidationErrors are shown on the step's page. `form`
-(a subclass of ReasonForm) asks for more than the reason, such as a password: its cleaned data is `data`.
+(a subclass of ReasonForm) asks for more than the reason, such as a password: its cleaned data is `data`;
+`initial(record)` fills it in. `tells(record)` gives lines to be read before the button is pressed.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from records.backoffice.acting import show_times_of, site_at, user_of
 from records.backoffice.faults import show_faults
 from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import SitePermissions
+from records.sites.uses import uses_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,16 @@ class RecordStep:
     form: type[ReasonForm] = ReasonForm
     explanation: str = ""
     done: str = ""
+    initial: Callable[[Any], dict[str, Any]] | None = None
+    tells: Callable[[Any], Sequence[str]] | None = None
 
 
 def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
     model_admin.archive(request, record, archived=True, reason=reason)
+
+
+def _users(record: Any) -> list[str]:
+    return [f"Used by {use}. They keep it; new ones cannot choose it." for use in uses_of(record)]
 
 
 def _restore(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
@@ -61,6 +69,7 @@ ARCHIVE = RecordStep(
     applies=lambda record: not record.is_archived,
     explanation="An archived record stays readable and keeps its history; it is no longer offered or listed.",
     done="was archived.",
+    tells=_users,
 )
 RESTORE = RecordStep(
     "restore",
@@ -113,7 +122,8 @@ class StepPages(SitePermissions):
         if not step.applies(record):
             self.message_user(request, f"{step.label} is not possible: {record} has moved on.", messages.WARNING)
             return redirect(address)
-        form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form()
+        given = step.initial(record) if step.initial is not None else {}
+        form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form(initial=given)
         if request.method == "POST" and form.is_valid():
             try:
                 step.act(self, request, record, form.cleaned_data.get("change_reason", "").strip(), form.cleaned_data)
@@ -128,6 +138,7 @@ class StepPages(SitePermissions):
             "opts": self.opts,
             "original": record,
             "step": step,
+            "told": step.tells(record) if step.tells is not None else (),
             "form": form,
             "back": address,
         }

@@ -1,0 +1,153 @@
+"""The back-office pages of complaints, from the draft to the completed review."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import F
+from django.http import HttpRequest
+
+from records.accounts import access
+from records.backoffice.acting import author_of, user_of
+from records.backoffice.days import DaysFilter
+from records.backoffice.lists import ArchivedFilter
+from records.backoffice.records import RecordAdmin
+from records.backoffice.steps import ARCHIVE, RESTORE
+from records.complaints import actions, workflow
+from records.complaints.adminsteps import COMPLETE, REOPEN, SUBMIT
+from records.complaints.models import Complaint
+from records.history.trail import recording
+from records.sites.writing import Values
+
+SUBMIT_TOO = "_submit"
+"""The name of the button that saves a new complaint and submits it at once."""
+
+
+@admin.register(Complaint)
+class ComplaintAdmin(RecordAdmin):
+    """Complaints: a new one is a draft until it is submitted; a completed one is the Managers' to change."""
+
+    record_actions = (SUBMIT, COMPLETE, REOPEN, ARCHIVE, RESTORE)
+    moments = ("date",)
+    # Drafts, which have no number yet, come first.
+    ordering = (F("site_sequence_id").desc(nulls_first=True), F("id").desc())
+    list_display = (
+        "site_sequence_id",
+        "date",
+        "record_status",
+        "customer",
+        "product",
+        "nonconformance",
+        "trace_number",
+    )
+    list_display_links = ("site_sequence_id", "date")
+    list_filter = (ArchivedFilter, "record_status", ("date", DaysFilter))
+    search_fields = ("trace_number_key", "consumer_last_name", "complaint_description")
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "record_status",
+                    "date",
+                    "customer",
+                    "product",
+                    "nonconformance",
+                    "complaint_description",
+                    "quantity",
+                    "entity_folder",
+                )
+            },
+        ),
+        ("Review", {"fields": ("review_report",)}),
+        (
+            "Lot",
+            {"fields": ("trace_number", "manufacture_date", "expiration_date", "brand", "production_unit")},
+        ),
+        ("How it reached us", {"fields": ("source", "source_details", "method", "sample_details")}),
+        (
+            "Consumer",
+            {
+                "fields": (
+                    "consumer_salutation",
+                    "consumer_first_name",
+                    "consumer_last_name",
+                    "consumer_address",
+                    "consumer_purchased",
+                    "consumer_phone",
+                    "consumer_mobile",
+                    "consumer_email",
+                )
+            },
+        ),
+    )
+
+    def may_complete(self, request: HttpRequest, complaint: Complaint) -> bool:
+        """Return whether the user may complete the complaint, and change it afterwards."""
+        return access.may(user_of(request), complaint.site_id, "complaints.complete_complaint")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may change the complaint; a completed one is for Managers (DECISIONS 5)."""
+        if not super().has_change_permission(request, obj):
+            return False
+        return obj is None or not obj.is_completed or self.may_complete(request, obj)
+
+    def needs_reason(self, record: Any) -> bool:
+        """Return whether a change must be explained: not while it is a draft."""
+        return not record.is_draft
+
+    def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
+        """Return what a form does not have yet: a new complaint's status, and the review of a draft."""
+        hidden = super().hidden_fields(request, record)
+        if getattr(request, "larder_record_site", None) is None:
+            return hidden  # A list, not a form.
+        if record is None:
+            return (*hidden, "record_status", "review_report")
+        return (*hidden, "review_report") if record.is_draft else hidden
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what the workflow sets; the report is written by those who may complete."""
+        given = (*super().get_readonly_fields(request, obj), "record_status")
+        return given if obj is None or self.may_complete(request, obj) else (*given, "review_report")
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Show the page, with the button that submits a new complaint at once."""
+        site = getattr(request, "larder_record_site", None)
+        may_submit = access.may(user_of(request), site, "complaints.submit_complaint")
+        context["submit_too"] = SUBMIT_TOO if kwargs.get("add") and may_submit else ""
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Complaint:
+        """Keep a new complaint as a draft, and submit it where that button was pressed."""
+        author = author_of(request)
+        with recording():
+            draft = workflow.add_draft(site_id, values, author=author)
+            if SUBMIT_TOO in request.POST and access.may(user_of(request), site_id, "complaints.submit_complaint"):
+                return workflow.submit(site_id, draft.pk, author=author)
+        return draft
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> Complaint:
+        """Change a draft or a submitted complaint."""
+        author, site_id = author_of(request), record.site_id
+        if record.is_draft:
+            return workflow.update_draft(
+                site_id, record.pk, values, author=author, reason=reason, precondition=precondition
+            )
+        return actions.update_complaint_detail(
+            site_id,
+            record.pk,
+            values,
+            author=author,
+            may_change_completed=self.may_complete(request, record),
+            reason=reason,
+            precondition=precondition,
+        )
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Complaint:
+        """Archive or restore a complaint."""
+        return workflow.archive_complaint(
+            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
+        )

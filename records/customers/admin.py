@@ -1,0 +1,65 @@
+"""The back-office pages of customers."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from records.backoffice.acting import author_of
+from records.backoffice.inlines import RowsTabular
+from records.backoffice.records import RecordAdmin
+from records.customers import actions
+from records.customers.models import Customer, PartyContact
+
+
+class ContactRows(RowsTabular):
+    """The people to talk to on a customer's page."""
+
+    model = PartyContact
+
+
+@admin.register(Customer)
+class CustomerAdmin(RecordAdmin):
+    """Customers with their addresses and contacts."""
+
+    add_action = staticmethod(actions.add_customer)
+    update_action = staticmethod(actions.update_customer)
+    inlines = (ContactRows,)
+    list_display = ("site_sequence_id", "name", "code", "physical_address_city", "telephone")
+    list_display_links = ("site_sequence_id", "name")
+    search_fields = ("name_key", "code_key")
+    fieldsets = (
+        (None, {"fields": ("name", "code", "telephone", "ddi", "fax", "note", "entity_folder")}),
+        (
+            "Postal address",
+            {
+                "fields": (
+                    "postal_address_street",
+                    "postal_address_po_box",
+                    "postal_address_city",
+                    "postal_address_state",
+                    "postal_address_country",
+                )
+            },
+        ),
+        (
+            "Physical address",
+            {
+                "fields": (
+                    "physical_address_street",
+                    "physical_address_po_box",
+                    "physical_address_city",
+                    "physical_address_state",
+                    "physical_address_country",
+                    "lat",
+                    "lng",
+                )
+            },
+        ),
+    )
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore a customer; its complaints keep it."""
+        return actions.archive_customer(
+            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
+        )

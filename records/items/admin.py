@@ -1,0 +1,29 @@
+"""The back-office pages of items."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from records.backoffice.acting import author_of
+from records.backoffice.records import RecordAdmin
+from records.items import actions
+from records.items.models import Item
+
+
+@admin.register(Item)
+class ItemAdmin(RecordAdmin):
+    """Items, found by name, code, serial number or place."""
+
+    add_action = staticmethod(actions.add_item)
+    update_action = staticmethod(actions.update_item)
+    list_display = ("site_sequence_id", "name", "code", "serial_number", "location")
+    list_display_links = ("site_sequence_id", "name")
+    search_fields = ("name_key", "code_key", "serial_number_key", "location_key")
+    fieldsets = ((None, {"fields": ("name", "code", "serial_number", "location", "notes", "entity_folder")}),)
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore an item."""
+        return actions.archive_item(
+            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
+        )

@@ -1,0 +1,71 @@
+"""Who uses a record or a list entry: the records that point at it, counted by kind, with the first of them by name."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from records.sites.models import ChildRow, SiteRecord
+
+SHOWN = 3
+BY_THE_SYSTEM = {"created_by", "last_modified_by", "user"}
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How many records of one kind point at the target, and the first of them by name."""
+
+    count: int
+    kind: str
+    first: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", …" if self.count > len(self.first) else ""
+        return f"{self.count} {self.kind} ({', '.join(self.first)}{more})"
+
+
+def uses_of(target: Any) -> list[Use]:
+    """Return which records point at the target, directly or from a child row; archived ones count as well.
+
+    Two queries for each kind of record that can. Of a site's own target, only that site's records are looked at.
+    """
+    found = []
+    for model, pointing in _pointing(target).items():
+        rows: Any = model._default_manager.filter(pointing)
+        if getattr(target, "site_id", None) is not None:
+            rows = rows.filter(site_id=target.site_id)
+        rows = model._default_manager.filter(pk__in=rows.values("pk")).exclude(pk=target.pk)
+        rows = rows.order_by("site_sequence_id", "pk")
+        count = rows.count()
+        if count:
+            kind = model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural
+            found.append(Use(count, str(kind), tuple(str(row) for row in rows[:SHOWN])))
+    return found
+
+
+def _pointing(target: models.Model) -> dict[type[models.Model], Q]:
+    """Return, by kind of record, the condition under which one points at the target."""
+    conditions: dict[type[models.Model], Q] = defaultdict(Q)
+    for model, name in _columns_to(target):
+        if issubclass(model, SiteRecord):
+            conditions[model] |= Q(**{name: target})
+        elif issubclass(model, ChildRow):
+            for owner in model._meta.concrete_fields:
+                kind = owner.related_model
+                if isinstance(kind, type) and issubclass(kind, SiteRecord) and owner.name != name:
+                    back = owner.remote_field.get_accessor_name()  # type: ignore[union-attr]
+                    if back in getattr(kind, "HISTORY_CHILDREN", ()):
+                        conditions[kind] |= Q(**{f"{owner.related_query_name()}__{name}": target})  # type: ignore[attr-defined]
+    return conditions
+
+
+def _columns_to(target: models.Model) -> Iterator[tuple[type[models.Model], str]]:
+    """Yield each foreign key or list, by model and name, that can point at the target."""
+    for relation in target._meta.get_fields(include_hidden=True):
+        if not isinstance(relation, models.ForeignObjectRel) or relation.related_model._meta.auto_created:
+            continue
+        if relation.field.name not in BY_THE_SYSTEM:
+            yield relation.related_model, relation.field.name

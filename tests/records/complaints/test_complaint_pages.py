@@ -1,0 +1,195 @@
+"""The back-office pages of complaints: draft, submit, complete, reopen, and who may do it."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.complaints.models import Complaint
+from records.customers.models import Customer
+from records.history.models import Change
+from records.reference.models import Product
+from records.sites.models import Site
+from tests.make_backoffice import address, browser, form_of, list_address
+from tests.make_complaints import make_complaint, make_completed, make_draft, make_entry, required_of
+from tests.make_customers import make_customer
+
+ADD = reverse("admin:complaints_complaint_add")
+
+
+def step(client: Client, complaint: Complaint, name: str, **data: Any) -> Any:
+    return client.post(reverse("admin:complaints_complaint_step", args=(complaint.pk, name)), {"sent": "1", **data})
+
+
+def save(client: Client, complaint: Complaint, **changes: Any) -> Any:
+    return client.post(address(complaint), {**form_of(client.get(address(complaint))), **changes})
+
+
+def buttons(response: Any) -> list[str]:
+    return [entry["name"] for entry in response.context["record_steps"]]
+
+
+def add(client: Client, site: Site, **fields: Any) -> Any:
+    needed = {name: str(target.pk) for name, target in required_of(site).items()}
+    return client.post(ADD, {**form_of(client.get(ADD)), **needed, **fields})
+
+
+def test_a_new_complaint_is_a_draft_and_takes_its_number_when_it_is_submitted(site: Site) -> None:
+    client = browser(site, DefaultRole.STANDARD)
+    assert add(client, site, date="2024-05-31T08:30", trace_number="L1").status_code == 302
+    draft = Complaint.objects.get()
+    assert (draft.record_status, draft.site_sequence_id, draft.trace_number) == ("Draft", None, "L1")
+    page = client.get(address(draft))
+    assert buttons(page) == ["submit"]
+    assert "review_report" not in form_of(page)
+    assert save(client, draft, quantity="2.5").status_code == 302, "A draft's change needs no reason."
+    assert step(client, draft, "submit").status_code == 302
+    draft.refresh_from_db()
+    assert (draft.record_status, draft.site_sequence_id, str(draft.quantity)) == ("Awaiting Review", 1, "2.5000")
+    operations = Change.objects.filter(record_id=draft.pk).order_by("number").values_list("operation", "channel")
+    assert list(operations) == [
+        ("AddComplaintDraft", "Back-office"),
+        ("UpdateComplaintDraft", "Back-office"),
+        ("SubmitComplaint", "Back-office"),
+    ]
+    assert step(client, draft, "submit").status_code == 302
+    assert Complaint.objects.get().site_sequence_id == 1
+
+
+def test_a_new_complaint_can_be_saved_and_submitted_at_once(site: Site) -> None:
+    client = browser(site, DefaultRole.STANDARD)
+    assert b'name="_submit"' in client.get(ADD).content
+    assert add(client, site, _submit="1").status_code == 302
+    complaint = Complaint.objects.get()
+    assert (complaint.record_status, complaint.site_sequence_id) == ("Awaiting Review", 1)
+    assert complaint.date is not None
+    refused = add(client, site, _submit="1", product="")
+    assert refused.status_code == 200
+    assert "This field is required." in refused.content.decode()
+    assert Complaint.objects.count() == 1
+
+
+def test_submitting_an_unfinished_draft_says_what_is_missing(site: Site) -> None:
+    draft = make_draft(site)
+    response = step(browser(site, DefaultRole.STANDARD), draft, "submit")
+    assert response.status_code == 200
+    page = response.content.decode()
+    for name in ("Customer", "Product", "Nonconformance"):
+        assert f"{name}: This field is required." in page
+    assert Complaint.objects.get().is_draft
+
+
+def test_a_manager_completes_with_a_report_and_reopens_with_a_reason(site: Site) -> None:
+    complaint = make_complaint(site)
+    client = browser(site)
+    assert buttons(client.get(address(complaint))) == ["complete", "archive"]
+    assert step(client, complaint, "complete", review_report=" ").status_code == 200
+    assert step(client, complaint, "complete", review_report="Blade replaced.\r\nStaff told.").status_code == 302
+    complaint.refresh_from_db()
+    assert (complaint.record_status, complaint.review_report) == ("Completed", "Blade replaced.\nStaff told.")
+    assert buttons(client.get(address(complaint))) == ["reopen", "archive"]
+    assert step(client, complaint, "reopen", change_reason="").status_code == 200
+    assert step(client, complaint, "reopen", change_reason="New facts").status_code == 302
+    complaint.refresh_from_db()
+    assert complaint.record_status == "Awaiting Review"
+    offered = client.get(reverse("admin:complaints_complaint_step", args=(complaint.pk, "complete")))
+    assert "Blade replaced." in offered.content.decode()
+
+
+def test_a_standard_user_neither_completes_nor_changes_a_completed_complaint(site: Site) -> None:
+    waiting, completed = make_complaint(site), make_completed(site)
+    client = browser(site, DefaultRole.STANDARD)
+    assert buttons(client.get(address(waiting))) == []
+    assert step(client, waiting, "complete", review_report="x").status_code == 403
+    assert "review_report" not in form_of(client.get(address(waiting)))
+    sent = {**form_of(client.get(address(waiting))), "review_report": "x", "trace_number": "L2", "change_reason": "y"}
+    assert client.post(address(waiting), sent).status_code == 302
+    waiting.refresh_from_db()
+    assert (waiting.review_report, waiting.trace_number) == ("", "L2")
+    page = client.get(address(completed))
+    assert page.status_code == 200
+    assert "Metal detector checked." in page.content.decode()
+    assert 'name="trace_number"' not in page.content.decode()
+    assert client.post(address(completed), {"trace_number": "L3"}).status_code == 403
+    for name in ("reopen", "archive"):
+        assert step(client, completed, name, change_reason="x").status_code == 403
+    assert save(browser(site), completed, trace_number="L3", change_reason="Lot found").status_code == 302
+
+
+def test_the_status_cannot_be_set_by_the_form(site: Site) -> None:
+    complaint = make_complaint(site)
+    save(browser(site), complaint, record_status="Completed", trace_number="L2", change_reason="x")
+    complaint.refresh_from_db()
+    assert (complaint.record_status, complaint.trace_number) == ("Awaiting Review", "L2")
+
+
+def test_saving_an_untouched_complaint_changes_nothing(site: Site) -> None:
+    complaint = make_complaint(site, consumer_address="a\nb", quantity=3, complaint_description="x\ny")
+    Site.objects.filter(pk=site.pk).update(time_zone="America/New_York")
+    assert save(browser(site), complaint).status_code == 302
+    stored = Complaint.objects.get()
+    assert (stored.revision, stored.date) == (1, complaint.date)
+    assert Change.objects.filter(record_id=complaint.pk).count() == 1
+
+
+def test_drafts_stand_first_in_the_list(site: Site) -> None:
+    complaint, draft = make_complaint(site), make_draft(site, trace_number="L9")
+    rows = browser(site).get(list_address(Complaint)).context["cl"].result_list
+    assert [row.pk for row in rows] == [draft.pk, complaint.pk]
+
+
+def test_archiving_what_complaints_use_says_by_whom(site: Site, other_site: Site) -> None:
+    complaint = make_complaint(site)
+    for _ in range(4):
+        make_complaint(
+            site, customer=complaint.customer, product=complaint.product, nonconformance=complaint.nonconformance
+        )
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    for target in (complaint.customer, complaint.product):
+        assert target is not None
+        label = f"{target._meta.app_label}_{target._meta.model_name}"
+        page = client.get(reverse(f"admin:{label}_step", args=(target.pk, "archive"))).content.decode()
+        assert "Used by 5 complaints (Complaint 1, Complaint 2, Complaint 3, …)." in page
+    unused = make_customer(site)
+    page = client.get(reverse("admin:customers_customer_step", args=(unused.pk, "archive"))).content.decode()
+    assert "Used by" not in page
+
+
+@pytest.mark.django_db
+def test_the_form_and_its_choices_cost_the_same_beside_thousands(site: Site) -> None:
+    complaint = make_complaint(site)
+    client = browser(site)
+
+    def cost(path: str, query: dict[str, str] | None = None) -> tuple[int, Any]:
+        with CaptureQueriesContext(connection) as queries:
+            answer = client.get(path, query or {})
+        assert answer.status_code == 200
+        return len(queries), answer
+
+    def choices(field: str, text: str) -> dict[str, str]:
+        return {"field": f"complaints.complaint.{field}", "site": str(site.pk), "q": text}
+
+    pages: list[tuple[str, dict[str, str] | None]] = [
+        (address(complaint), None),
+        (ADD, None),
+        (reverse("admin:choose"), choices("customer", "cust")),
+        (reverse("admin:choose"), choices("product", "prod")),
+        (reverse("admin:choose"), choices("customer", "")),
+    ]
+    before = [cost(*page)[0] for page in pages]
+    Customer.objects.bulk_create(
+        Customer(site=site, name=f"Customer of old {number}", site_sequence_id=1000 + number) for number in range(3000)
+    )
+    Product.objects.bulk_create(Product(site=site, name=f"Product of old {number}") for number in range(3000))
+    assert [cost(*page)[0] for page in pages] == before
+    assert max(before) <= 20
+    _, answer = cost(reverse("admin:choose"), choices("customer", "customer OF old 29"))
+    assert len(answer.json()["results"]) == 30
+    assert answer.json()["more"]
+    make_entry(Product, site, "Heel of rye")
+    _, inside = cost(reverse("admin:choose"), choices("product", "rye"))
+    assert [row["text"] for row in inside.json()["results"]] == ["Heel of rye"]
