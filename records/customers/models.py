@@ -78,8 +78,6 @@ class Customer(SiteRecord):
     def clean(self) -> None:
         """Check that the place is a pair of coordinates on the globe, or none (DECISIONS 1.11)."""
         faults = {}
-        if self.name and not self.name.strip():
-            faults["name"] = ValidationError("The name must not be blank.", code="RequiredField")
         for name, limit in (("lat", 90), ("lng", 180)):
             text = getattr(self, name)
             if text and not (_DECIMAL_TEXT.fullmatch(text) and abs(Decimal(text)) <= limit):

@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-from django.core.exceptions import ValidationError
 from django.db import models
 
 from records.reference.folding import FoldedField
@@ -56,8 +55,3 @@ class Item(SiteRecord):
 
     def __str__(self) -> str:
         return self.name
-
-    def clean(self) -> None:
-        """Check that the name is not only white space (DECISIONS 1.9)."""
-        if self.name and not self.name.strip():
-            raise ValidationError({"name": ValidationError("The name must not be blank.", code="RequiredField")})
