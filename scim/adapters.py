@@ -19,6 +19,7 @@ from scim.projection import Projection
 from scim.requests import Query
 from scim.schemas import GROUP, MODELS, POLICY, SITE, USER, GroupResource, SiteExtension, UserResource
 from scim.sources import visible_roles, visible_users
+from scim.tasks import invite
 from scim.wishes import person_wish
 
 MOST_OPERATIONS = 2_000
@@ -149,6 +150,8 @@ class UserAdapter(SCIMUser):
         directory, author = self.caller.directory, self.caller.author
         if self.obj is None:
             self.obj = provisioning.add_person(self.wish, directory, author=author)
+            if directory.sends_invitations and self.obj.is_active and self.obj.email:
+                invite.enqueue(str(self.obj.pk))
         else:
             provisioning.change_person(self.employee, self.obj, self.wish, directory, author=author)
 

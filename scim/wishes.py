@@ -133,7 +133,8 @@ def _emails(entries: list[Document]) -> list[EmailWish]:
 def _employment(wish: PersonWish, after: Document, before: Document | None, *, whole: bool) -> None:
     given = after.get(EMPLOYEE)
     if before is None:
-        wish.position = (given or {}).get("position") or after.get("userType") or None
+        wish.position = (given or {}).get("position") or None
+        wish.default_position = after.get("userType") or wish.default_position
         wish.nature_of_employment = (given or {}).get("natureOfEmployment") or None
         wish.folder = (given or {}).get("folder") or None
     elif given is not None or whole:
@@ -190,7 +191,7 @@ def _enterprise(
             kept[ENTERPRISE] = rest
         return
     now = after.get(ENTERPRISE, {})
-    wish.code = now.get("employeeNumber", "") if before is None else _changed(now, then, "employeeNumber")
+    wish.code = now.get("employeeNumber") or None if before is None else _changed(now, then, "employeeNumber")
     rest = {name: value for name, value in now.items() if name not in ("employeeNumber", "manager")}
     value, past = _manager(now, then), _manager(then)
     known = "$ref" in then.get("manager", {})
@@ -227,7 +228,9 @@ def _contacts(wish: PersonWish, after: Document, before: Document | None) -> Non
     """Set the employee's phone, mobile and address where the entries that carry them changed."""
     for name, reads in (("phone", phone_of), ("mobile", mobile_of), ("address", address_of)):
         value = reads(after)
-        if before is None or value != reads(before):
+        if before is None:
+            setattr(wish, name, value or None)
+        elif value != reads(before):
             setattr(wish, name, value)
 
 

@@ -23,11 +23,12 @@ from records.sites.writing import Values, add_record, apply, changing
 class PersonWish:
     """The whole state that a person is to have: the account's, and the employee's beside it.
 
-    None keeps what the employee has (for a new one: the default).
+    None keeps what the employee has (for a new one: the default, which is `default_position` for the position).
     """
 
     account: AccountWish
     position: str | None = None
+    default_position: str = "Employee"
     nature_of_employment: str | None = None
     folder: str | None = None
     code: str | None = None
@@ -54,7 +55,7 @@ def add_person(wish: PersonWish, directory: Directory, *, author: Author) -> Use
             follow_employee(user.pk, wished, facts)
             return user
         user = accounts.add_account(uuid.uuid4(), wish.account, directory, author=author)
-        values = {**_defaults(), **_values(wish, directory.home_site_id, author), "user": user}
+        values = {**_defaults(wish), **_values(wish, directory.home_site_id, author), "user": user}
         employee = Employee(id=user.pk, site_id=directory.home_site_id)
         _drop_invalid_superior(employee, values)
         add_record(employee, values, author=author, operation="AddUser", skip=["reporting_to", "user"])
@@ -141,8 +142,8 @@ def _values(wish: PersonWish, site_id: uuid.UUID, author: Author) -> Values:
     return values
 
 
-def _defaults() -> Values:
-    return {"position": "Employee", "nature_of_employment": _nature("Employee")}
+def _defaults(wish: PersonWish) -> Values:
+    return {"position": wish.default_position, "nature_of_employment": _nature("Employee")}
 
 
 def _entry(model: str, name: str) -> Any:

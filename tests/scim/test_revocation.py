@@ -1,0 +1,167 @@
+"""Access that ends: at once, through every door, for every credential (DECISIONS 7.9)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from records.accounts import directories
+from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
+from records.employees import actions as employee_actions
+from records.employees.models import Employee
+from records.history.models import Change, Channel
+from tests import make
+from tests.make_oauth import make_token as make_access_token
+from tests.scim import people
+from tests.scim.conftest import assert_error
+
+LIST = "/employee/GetEmployeeList"
+MATERIALS = "/materials/"
+
+
+def doors(site, user_id) -> dict[str, Callable[[], int]]:
+    """Give a person every credential and return, by name, a function that tries each door."""
+    user = User.objects.get(pk=user_id)
+    make.give_role(user, site, DefaultRole.MANAGER)
+    key = make.make_key(site, user=user)
+    secret = make_access_token(user)
+    browser = Client()
+    browser.force_login(user, backend="records.accounts.sign_in.AccountBackend")
+    plain = Client()
+    return {
+        "subscription key": lambda: plain.get(LIST, headers=key.headers).status_code,
+        "access token": lambda: (
+            plain.get(
+                MATERIALS, {"siteId": str(site.pk)}, headers={**key.headers, "Authorization": f"Bearer {secret}"}
+            ).status_code
+        ),
+        "session": lambda: browser.get("/admin/").status_code,
+    }
+
+
+def deactivate(scim, key):
+    return scim.patch(f"/Users/{key}", {"op": "replace", "path": "active", "value": False})
+
+
+def deactivate_by_put(scim, key):
+    return scim.put(f"/Users/{key}", {**scim.user(key), "active": False})
+
+
+def delete(scim, key):
+    return scim.delete(f"/Users/{key}")
+
+
+@pytest.mark.parametrize("end", [deactivate, deactivate_by_put, delete])
+def test_every_door_closes_at_once(scim, site, end):
+    user = scim.add_user("mira")["id"]
+    ways = doors(site, user)
+    assert {name: go() for name, go in ways.items()} == dict.fromkeys(ways, 200)
+    assert end(scim, user).status_code in (200, 204)
+    closed = {name: go() for name, go in ways.items()}
+    assert closed.pop("session") == 302
+    assert set(closed.values()) == {401}, closed
+    entry = Change.objects.filter(record_id=user, model="accounts.User").latest("number")
+    assert entry.channel == Channel.SCIM
+    assert "Documented token" in entry.credential
+
+
+def test_access_that_ended_does_not_come_back_with_the_account(scim, site):
+    user = scim.add_user("mira")["id"]
+    ways = doors(site, user)
+    deactivate(scim, user)
+    scim.patch(f"/Users/{user}", {"op": "replace", "path": "active", "value": True})
+    assert {name: go() for name, go in ways.items()} == {"subscription key": 401, "access token": 401, "session": 302}
+
+
+def test_a_deactivation_that_fails_elsewhere_ends_nothing(scim, site):
+    user = scim.add_user("mira")["id"]
+    ways = doors(site, user)
+    operations = ({"op": "replace", "path": "active", "value": False}, {"op": "replace", "path": "id", "value": "x"})
+    assert_error(scim.patch(f"/Users/{user}", *operations), 400, "mutability")
+    assert {name: go() for name, go in ways.items()} == dict.fromkeys(ways, 200)
+
+
+def test_a_role_taken_by_the_directory_is_gone_at_the_next_request(scim, site):
+    user = scim.add_user("mira")["id"]
+    key = make.make_key(site, DefaultRole.MANAGER, user=_with_role(site, user))
+    manager = str(Role.objects.get(site=site, default_role=DefaultRole.MANAGER).pk)
+    client = Client()
+    assert client.get(LIST, headers=key.headers).status_code == 200
+    scim.patch(f"/Groups/{manager}", {"op": "remove", "path": f'members[value eq "{user}"]'})
+    assert client.get(LIST, headers=key.headers).status_code == 403
+
+
+def _with_role(site, user_id):
+    user = User.objects.get(pk=user_id)
+    make.give_role(user, site, DefaultRole.MANAGER)
+    return user
+
+
+def test_a_deleted_user_leaves_the_groups_and_the_lists(scim, site):
+    user, other = scim.add_user("mira")["id"], scim.add_user("noah")["id"]
+    group = scim.add_group("Team", user, other)["id"]
+    scim.delete(f"/Users/{user}")
+    assert scim.members(group) == {other}
+    assert not RoleMembership.objects.filter(user_id=user).exists()
+    assert scim.ids("/Users", "userName pr") == [other]
+    assert_error(scim.patch(f"/Users/{user}", {"op": "replace", "path": "active", "value": True}), 404)
+    assert_error(scim.put(f"/Groups/{group}", {"members": [{"value": user}]}), 400, "invalidValue")
+
+
+def test_archiving_in_the_back_office_ends_access_and_a_directory_cannot_undo_it(scim, site):
+    user = scim.add_user("mira")["id"]
+    ways = doors(site, user)
+    employee_actions.archive_employee(
+        site.pk, Employee.objects.get(pk=user).pk, archived=True, author=make.SYSTEM, reason="Left"
+    )
+    assert {name: go() for name, go in ways.items()} == {"subscription key": 401, "access token": 401, "session": 302}
+    assert scim.user(user)["active"] is False
+    refused = scim.patch(f"/Users/{user}", {"op": "replace", "path": "active", "value": True})
+    assert_error(refused, 403)
+    renamed = scim.patch(f"/Users/{user}", {"op": "replace", "path": "nickName", "value": "M"})
+    assert renamed.json()["active"] is False
+
+
+@pytest.mark.parametrize("way", ["revoked", "expired", "archived directory"])
+def test_a_token_ends_at_once(scim_of, directory: Directory, way):
+    scim = scim_of()
+    assert scim.get("/Users").status_code == 200
+    token = directory.tokens.get()
+    if way == "revoked":
+        directories.revoke_token(token.pk, author=make.SYSTEM)
+    elif way == "expired":
+        type(token).objects.update(expires="2001-01-01T00:00:00Z")
+    else:
+        Directory.objects.update(is_archived=True)
+    assert_error(scim.get("/Users"), 401)
+
+
+def test_a_provisioning_token_opens_nothing_else(scim, site):
+    client = Client(raise_request_exception=False)
+    for headers in (
+        {"Ocp-Apim-Subscription-Key": scim.secret},
+        {"Authorization": f"Bearer {scim.secret}"},
+        {"Ocp-Apim-Subscription-Key": scim.secret, "Authorization": f"Bearer {scim.secret}"},
+    ):
+        assert client.get(LIST, headers=headers).status_code == 401
+        assert client.get(MATERIALS, {"siteId": str(site.pk)}, headers=headers).status_code == 401
+
+
+def test_wrong_tokens_are_counted_and_right_ones_still_work(scim_of, settings):
+    settings.AUTH_FAILURE_LIMIT = 3
+    scim, wrong = scim_of(), scim_of()
+    wrong.secret = "wrong"
+    assert [wrong.get("/Users").status_code for _ in range(4)] == [401, 401, 401, 429]
+    assert wrong.get("/Users").json()["schemas"] == [people.ERROR]
+    assert scim.get("/Users").status_code == 200
+
+
+def test_a_token_has_a_limit_of_its_own(scim_of, settings):
+    settings.SCIM_RATE_LIMIT = 2
+    first, second = scim_of(), scim_of()
+    answers: list[Any] = [first.get("/Users") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[0]["X-RateLimit-Remaining"] == "1"
+    assert answers[2]["Retry-After"]
+    assert second.get("/Users").status_code == 200
