@@ -2,6 +2,7 @@
 
 from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
+from django.utils.module_loading import autodiscover_modules
 
 
 class BackofficeConfig(AppConfig):
@@ -23,3 +24,8 @@ class LarderAdminConfig(AdminConfig):
     """Django's admin with our own site; finds each room's admin.py."""
 
     default_site = "records.backoffice.site.BackofficeSite"
+
+    def ready(self) -> None:
+        """Find each room's admin.py, then the resources.py that its lists are imported and exported by."""
+        super().ready()
+        autodiscover_modules("resources")

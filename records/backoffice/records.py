@@ -22,6 +22,7 @@ the reason for a change, history, conflicts between editors, archiving, times, r
 - `every_row_is_numbered = False` for records that can lack a number (drafts): their list then shows no kept total.
 - Buttons for transitions are `record_actions` (see records.backoffice.steps).
 - `choices_at(rows, site_id)` says which records other records of the site may point at (default: the site's own).
+- Lists are imported and exported by the model's resource (see records.backoffice.transfer.resources).
 - Override `add_record` and `update_record` where an action has another shape.
 """
 
@@ -48,12 +49,13 @@ from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPagina
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.steps import ARCHIVE, RESTORE, RecordStep, StepPages
 from records.backoffice.trailpages import TrailPages
+from records.backoffice.transfer.pages import TransferPages
 from records.sites.writing import RecordNotFound, Values, add_record, apply, archive_record, changing
 
 Action = Callable[..., Any]
 
 
-class RecordAdmin(RecordFields, StepPages, TrailPages, SitePermissions):
+class RecordAdmin(TransferPages, RecordFields, StepPages, TrailPages, SitePermissions):
     """The list, form and history pages of one kind of record; see the module."""
 
     form: Any = RecordForm

@@ -18,13 +18,21 @@ from records.sites.writing import Precondition, Values, add_record, apply, archi
 
 
 def add_employee(
-    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddEmployee", key: uuid.UUID | None = None
+    site_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "AddEmployee",
+    key: uuid.UUID | None = None,
+    reason: str = "",
 ) -> Employee:
     """Add an employee to the site; `key` sets the Id (an account's). Raises ValidationError."""
     employee = Employee(site_id=site_id) if key is None else Employee(id=key, site_id=site_id)
     with recording():
         check_reporting_to(employee, site_id, values)
-        added = add_record(employee, values, author=author, operation=operation, skip=["reporting_to", "user"])
+        added = add_record(
+            employee, values, author=author, operation=operation, reason=reason, skip=["reporting_to", "user"]
+        )
         if added.user_id is not None:
             follow_employee(added.user_id, EmployeeFacts(), facts_of(added))
         return added
@@ -133,12 +141,12 @@ def reports_to(employee_id: uuid.UUID, superior_id: uuid.UUID) -> bool:
 
 
 def add_job_description(
-    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddJobDescription"
+    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddJobDescription", reason: str = ""
 ) -> JobDescription:
     """Add a job description to the site. Raises ValidationError."""
     with recording():
         check_holders(site_id, values.get("employees", ()))
-        record = add_record(JobDescription(site_id=site_id), values, author=author, operation=operation)
+        record = add_record(JobDescription(site_id=site_id), values, author=author, operation=operation, reason=reason)
         touch_holders(set(), {holder.pk for holder in values.get("employees", ())})
     return record
 

@@ -1,0 +1,42 @@
+"""The import and export of materials."""
+
+from collections.abc import Sequence
+
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
+
+from materials import actions
+from materials.models import Material
+from materials.serializers import MaterialSerializer
+from records.backoffice.transfer.resources import RecordResource, transferable
+from records.backoffice.transfer.rows import Row
+from records.operations.tables import WireTable
+
+
+@transferable
+class MaterialResource(RecordResource):
+    """Materials; a row without Id changes the material that has its externalId, if there is one."""
+
+    model = Material
+    table = WireTable(MaterialSerializer)
+    key = "externalId"
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write all rows in a constant number of statements, as a night's upsert does."""
+        if not rows:
+            return
+        wishes = [actions.Wish(row.values, None if row.is_new else row.target.pk, self.reason) for row in rows]
+        try:
+            outcomes = actions.upsert_all(
+                self.site_id, wishes, author=self.author, may=self.may, operation="ImportMaterial"
+            )
+        except (actions.Raced, IntegrityError) as raced:
+            rows[0].faults += self.sentences(raced)
+            return
+        for row, outcome in zip(rows, outcomes, strict=True):
+            if isinstance(outcome, Material):
+                row.record = outcome
+            elif isinstance(outcome, PermissionDenied) and "is_archived" in row.values:
+                row.faults.append("isArchived: You may not archive or restore materials.")
+            else:
+                row.faults += self.sentences(outcome)

@@ -1,0 +1,47 @@
+"""The import and export of audit programs, and the export of audit records."""
+
+from records.audits import actions
+from records.audits.models import AuditProgram, AuditRecord
+from records.audits.serializers import AuditProgramSerializer, AuditRecordSerializer
+from records.backoffice.transfer.resources import RecordResource, transferable
+from records.operations.serializers import IdList
+from records.operations.tables import WireTable
+from records.sites.writing import Values
+
+
+class ProgramRow(AuditProgramSerializer):
+    """An audit program in a file: the lists can be written, and how often it is due is there too."""
+
+    Auditor = IdList(source_name="auditors")
+    Auditee = IdList(source_name="auditees")
+    Procedure = IdList(source_name="procedures")
+    Checklist = IdList(source_name="checklists")
+
+    class Meta(AuditProgramSerializer.Meta):
+        fields = (*AuditProgramSerializer.Meta.fields, "FrequencyMonths", "NextDueDate")  # type: ignore[assignment]
+        required = ("Name", "Type")
+
+
+@transferable
+class AuditProgramResource(RecordResource):
+    """Audit programs."""
+
+    model = AuditProgram
+    table = WireTable(ProgramRow)
+
+    def add(self, values: Values) -> AuditProgram:
+        """Add an audit program."""
+        return actions.add_audit_program(self.site_id, values, author=self.author, reason=self.reason)
+
+    def change(self, record: AuditProgram, values: Values) -> AuditProgram:
+        """Change an audit program."""
+        return actions.update_audit_program(self.site_id, record.pk, values, author=self.author, reason=self.reason)
+
+
+@transferable
+class AuditRecordResource(RecordResource):
+    """Audits with what was found; they are scheduled and filled in on their own pages."""
+
+    model = AuditRecord
+    table = WireTable(AuditRecordSerializer)
+    can_import = False

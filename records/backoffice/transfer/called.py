@@ -1,0 +1,142 @@
+"""What references are called in a file: a name or code that means one record at the site and nothing else, or an Id.
+
+The rule, both ways: a cell may hold the Id, the name or the code, in any case. A name or code that several active
+entries have is refused, naming the choice; an archived entry is meant only where no active one is called so. An export
+writes the name where it reads back as that very record, else the code, else the Id.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from records.accounts import access
+from records.accounts.models import User
+from records.backoffice.fields import as_uuid
+from records.reference.lists import entries_at
+from records.reference.models import RatingResponse, ReferenceEntry
+from records.sites.models import EntityFolder
+from records.sites.references import UNKNOWN
+from records.sites.text import fold
+
+Found = tuple[uuid.UUID, bool]
+STEP = 500
+
+
+class Names:
+    """Finds what the cells of one import or export mean, in a constant number of queries for each kind of record."""
+
+    def __init__(self, site_id: uuid.UUID, entity: str) -> None:
+        self.site_id, self.entity = site_id, entity
+        self._known: dict[type[models.Model], dict[str, set[Found]]] = {}
+        self._asked: dict[type[models.Model], set[str]] = defaultdict(set)
+
+    # --- In ----------------------------------------------------------------------------------------------------------
+
+    def resolve(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
+        """Return the record that each text means, or the sentence that says why it means none."""
+        asked = {text: as_uuid(text) if len(text) == 36 else None for text in set(texts)}
+        self._look_up(model, [text for text, key in asked.items() if key is None])
+        keys: dict[str, uuid.UUID] = {}
+        answers: dict[str, models.Model | str] = {}
+        for text, key in asked.items():
+            found = key or self._meant(model, text)
+            if isinstance(found, str):
+                answers[text] = found
+            else:
+                keys[text] = found
+        loaded: dict[uuid.UUID, models.Model] = {}
+        for some in steps(sorted(set(keys.values()))):
+            loaded |= model._default_manager.in_bulk(some)
+        for text, key in keys.items():
+            answers[text] = loaded.get(key) or f"{_unknown(model)} ({text})."
+        return answers
+
+    def _meant(self, model: type[models.Model], text: str) -> uuid.UUID | str:
+        found = self._known.get(model, {}).get(fold(text), set())
+        active = [key for key, archived in found if not archived]
+        among = active or [key for key, _ in found]
+        if len(among) == 1:
+            return among[0]
+        if not among:
+            return f"{_unknown(model)} ({text[:100]})."
+        plural = model._meta.verbose_name_plural
+        return f"{len(among)} {plural} are called {text[:100]}. Write the code or the Id instead."
+
+    # --- Out ---------------------------------------------------------------------------------------------------------
+
+    def spell(self, model: type[models.Model], keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+        """Return what each record is called in a file, so that `resolve` finds it again."""
+        wanted = sorted(set(keys))
+        called: dict[uuid.UUID, Sequence[str]] = {}
+        for some in steps(wanted):
+            for key, spellings, _ in _spelt(model._default_manager.filter(pk__in=some), model):
+                called[key] = spellings
+        self._look_up(model, [text for spellings in called.values() for text in spellings])
+        return {key: self._first(model, key, called.get(key, ())) for key in wanted}
+
+    def _first(self, model: type[models.Model], key: uuid.UUID, spellings: Sequence[str]) -> str:
+        for text in spellings:
+            plain = text == text.strip() and as_uuid(text) is None and not set(text) & set(";\n\r")
+            if text and plain and not text.startswith("[") and self._meant(model, text) == key:
+                return text
+        return str(key)
+
+    # --- What there is -----------------------------------------------------------------------------------------------
+
+    def _look_up(self, model: type[models.Model], texts: Iterable[str]) -> None:
+        names = {field.name for field in model._meta.concrete_fields}
+        if not {"name_key", "code_key"} <= names:
+            # Few: folders, people, documents. All of them at once, once.
+            if model not in self._known:
+                self._add(model, self._at_site(model))
+            return
+        new = {fold(text) for text in texts} - self._asked[model] - {""}
+        self._asked[model] |= new
+        for some in steps(sorted(new)):
+            self._add(model, self._at_site(model).filter(Q(name_key__in=some) | Q(code_key__in=some)))
+
+    def _add(self, model: type[models.Model], rows: models.QuerySet[Any]) -> None:
+        known = self._known.setdefault(model, defaultdict(set))
+        for key, spellings, archived in _spelt(rows, model):
+            for text in spellings:
+                if text:
+                    known[fold(text)].add((key, archived))
+
+    def _at_site(self, model: type[models.Model]) -> models.QuerySet[Any]:
+        """Return the rows that a record of the site may be pointing at, archived ones included."""
+        if issubclass(model, ReferenceEntry):
+            return entries_at(model, self.site_id)
+        if model is User:
+            return access.accounts_at(self.site_id)
+        rows = model._default_manager.order_by()
+        if model is RatingResponse:
+            return rows.filter(rating__site_id=self.site_id)
+        rows = rows.filter(site_id=self.site_id)
+        return rows.filter(entity=self.entity) if model is EntityFolder else rows
+
+
+def steps(wanted: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Yield what is looked for in parts that one statement can carry."""
+    for start in range(0, len(wanted), STEP):
+        yield wanted[start : start + STEP]
+
+
+def _unknown(model: type[models.Model]) -> str:
+    return UNKNOWN.format(name=model._meta.verbose_name).rstrip(".")
+
+
+def _spelt(rows: models.QuerySet[Any], model: type[models.Model]) -> Iterable[tuple[uuid.UUID, tuple[str, ...], bool]]:
+    """Yield each row's key, what it is called, and whether it is archived."""
+    if model is User:
+        for user in rows.only("user_name", "display_name", "given_name", "family_name"):
+            yield user.pk, (user.user_name, user.printed_name), False
+        return
+    names = {field.name for field in model._meta.concrete_fields}
+    spelt = ("name",) if "name" in names else ("first_name", "last_name")
+    code = ("code",) if "code" in names else ()
+    for key, archived, *values in rows.values_list("pk", "is_archived", *spelt, *code):
+        yield key, (" ".join(values[: len(spelt)]).strip(), *values[len(spelt) :]), archived

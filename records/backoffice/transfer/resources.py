@@ -1,0 +1,400 @@
+"""What a room says about the import and export of its records, and how an import runs.
+
+A room's `resources.py` holds one class for each kind of record:
+
+    @transferable
+    class CustomerResource(RecordResource):
+        model = Customer
+        table = WireTable(CustomerSerializer)
+
+        def add(self, values): return actions.add_customer(self.site_id, values, author=self.author, …)
+        def change(self, record, values): return actions.update_customer(self.site_id, record.pk, values, …)
+
+`RecordAdmin` finds it by the model and offers the pages (records.backoffice.transfer.pages).
+
+The rules of an import:
+
+- A row with an Id, or with another key of the kind (`key`), changes that record; a row without adds one.
+- A column that the file leaves out keeps its value; an empty cell clears it. What the system sets (numbers, stamps,
+  states) is read over.
+- All rows are applied or none: one faulty row holds the whole file back. Everything is one transaction.
+- Rows go through the room's actions, so that checks, numbers and history are those of every other door; a row that
+  changes nothing leaves no trace.
+- A dry run does the very same and then takes it back, so its report is what the import would write.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+import tablib
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import IntegrityError, models
+from import_export.instance_loaders import BaseInstanceLoader
+from import_export.resources import Resource
+from import_export.results import Result, RowResult
+
+from records.accounts.models import KeptAnswer
+from records.backoffice.fields import as_uuid
+from records.backoffice.moments import stored
+from records.backoffice.transfer.called import Names, steps
+from records.backoffice.transfer.files import FileFault, Sheet, as_text
+from records.backoffice.transfer.rows import Row, in_order, is_so_already, plain
+from records.backoffice.wording import printed
+from records.history.trail import Author, Trail, recording
+from records.sites.writing import RecordNotFound, Values
+
+NOT_HERE = "The site has no {name} with this {key}."
+
+
+class _TakenBack(Exception):
+    """Ends the transaction of a dry run, or of an import with faults."""
+
+
+class RecordResource(Resource):
+    """The import and export of one kind of record; see the module."""
+
+    model: ClassVar[type[models.Model]]
+    table: ClassVar[Any]
+    key: ClassVar[str] = ""
+    """A column besides Id that names the record, such as an ERP's identifier."""
+    can_import: ClassVar[bool] = True
+
+    class Meta:
+        # Records are looked up all at once, not row by row.
+        instance_loader_class = BaseInstanceLoader
+
+    def __init__(
+        self,
+        *,
+        site_id: uuid.UUID,
+        author: Author,
+        may: Callable[[str], bool],
+        reason: str = "",
+        once: str = "",
+        expected: str = "",
+    ) -> None:
+        """Prepare one import or export.
+
+        `once` names an upload that is imported once only; `expected` is the digest of the report that was confirmed.
+        """
+        super().__init__()
+        self.site_id, self.author, self.may, self.reason, self.once = site_id, author, may, reason, once
+        self.expected = expected
+        self.applied = False
+        self.names = Names(site_id, str(getattr(self.model, "ENTITY", "")))
+        self.rows: list[Row] = []
+        self.notes: list[str] = []
+
+    # --- What a room says --------------------------------------------------------------------------------------------
+
+    def add(self, values: Values) -> Any:
+        """Store a new record through the room's action and return it."""
+        raise NotImplementedError
+
+    def change(self, record: Any, values: Values) -> Any:
+        """Change a record of the site through the room's action and return it."""
+        raise NotImplementedError
+
+    def add_all(self, rows: Sequence[Values]) -> Sequence[Any] | None:
+        """Store many new records in a few statements, or return None where the room has no such action."""
+        return None
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows: the new ones all at once where that works, else one by one; sets each row's record or faults."""
+        new = [row for row in rows if row.is_new]
+        try:
+            added = self.add_all([row.values for row in new]) if new else None
+        except (ValidationError, IntegrityError):
+            # One by one, so that the report tells whose fault it is.
+            added = None
+        for row, record in zip(new, added or (), strict=False):
+            row.record = record
+        for row in rows:
+            if row.record is not None:
+                continue
+            try:
+                with recording():
+                    row.record = self.add(row.values) if row.is_new else self.change(row.target, row.values)
+            except (ValidationError, RecordNotFound, PermissionDenied, IntegrityError) as refusal:
+                row.faults += self.sentences(refusal)
+
+    def sentences(self, refusal: Exception) -> list[str]:
+        """Return why an action refused a row."""
+        if isinstance(refusal, ValidationError):
+            return list(self.table.sentences(refusal))
+        if isinstance(refusal, RecordNotFound):
+            return [NOT_HERE.format(name=self.model._meta.verbose_name, key="Id")]
+        if isinstance(refusal, PermissionDenied):
+            return ["You may not do this to the record."]
+        return ["Somebody else stored the same meanwhile. Try again."]
+
+    # --- Columns -----------------------------------------------------------------------------------------------------
+
+    @property
+    def hidden(self) -> set[str]:
+        """Return the columns that the user may neither see nor set."""
+        permission = self.table.private_permission
+        if not permission or self.may(permission):
+            return set()
+        return {name for name, column in self.table.columns.items() if column.private}
+
+    def columns(self) -> list[Any]:
+        """Return the columns that the user may see, in the wire's order."""
+        hidden = self.hidden
+        return [column for name, column in self.table.columns.items() if name not in hidden]
+
+    def headed(self, headers: Sequence[str]) -> list[Any]:
+        """Return the column of each header, None for one that is read over; raises FileFault, all faults at once."""
+        faults: list[str] = []
+        found: list[Any] = []
+        seen: set[str] = set()
+        over: list[str] = []
+        hidden = self.hidden
+        ignored = {name.casefold() for name in self.table.ignored}
+        for place, header in enumerate(headers, 1):
+            column = self.table.named(header)
+            folded = header.casefold()
+            if folded in seen and header:
+                faults.append(f"The column {header[:100]!r} stands twice in the header.")
+            seen.add(folded)
+            if not header:
+                faults.append(f"Column {place} of the header has no name.")
+            elif column is None and folded not in ignored:
+                faults.append(self.table.refusal_of(header))
+            takes = column is not None and column.name not in hidden and (column.writable or self._is_key(column))
+            found.append(column if takes else None)
+            if not takes:
+                over.append(header)
+        if not faults and not any(column is not None and column.writable for column in found):
+            faults.append("No column of the file can be imported. The first row must hold the names of the columns.")
+        if faults:
+            raise FileFault(" ".join(faults[:20]))
+        if over:
+            self.notes.append(f"Not imported: {', '.join(over)}.")
+        return found
+
+    def _is_key(self, column: Any) -> bool:
+        return bool(column.name in ("Id", self.key))
+
+    # --- An import ---------------------------------------------------------------------------------------------------
+
+    def import_sheet(self, sheet: Sheet, *, dry_run: bool) -> Result:
+        """Import a file, or say what importing it would do; nothing is stored where any row is faulty.
+
+        One transaction; `applied` says whether it was kept. `notes` says what was read over. Raises FileFault, or
+        IntegrityError where this upload was imported before.
+        """
+        columns = self.headed(sheet.headers)
+        dataset = tablib.Dataset(headers=sheet.headers)
+        try:
+            with recording() as trail:
+                start = len(trail.pending)
+                self._claim()
+                self.rows = [self._row(number, cells, columns, sheet) for number, cells in sheet.rows]
+                self._resolve([column for column in columns if column is not None])
+                self._find_targets()
+                self.write(in_order([row for row in self.rows if self._is_to_be_written(row)]))
+                self._note(trail, start, {column.name for column in columns if column is not None})
+                for number, _ in sheet.rows:
+                    dataset.append([str(number), *[""] * (len(sheet.headers) - 1)])
+                result: Result = self.import_data(dataset, use_transactions=False)
+                faulty = any(row.faults for row in self.rows)
+                if dry_run or faulty or (self.expected and self.digest() != self.expected):
+                    raise _TakenBack
+            self.applied = True
+        except _TakenBack:
+            pass
+        return result
+
+    def import_row(self, row: Any, instance_loader: Any, **kwargs: Any) -> RowResult:
+        """Return what became of one row (called by django-import-export, which counts and collects)."""
+        done = self.rows[kwargs["row_number"] - 1]
+        result = self.get_row_result_class()()
+        result.import_type = done.outcome
+        if done.faults:
+            result.validation_error = ValidationError(done.faults)
+        elif done.record is not None:
+            result.add_instance_info(done.record)
+        return result
+
+    def _claim(self) -> None:
+        """Keep in the same transaction that this upload was imported, so that it cannot be imported again."""
+        if not self.once or self.author.id is None:
+            return
+        KeptAnswer.objects.create(
+            user_id=self.author.id,
+            site_id=self.site_id,
+            operation=f"Import{self.model.__name__}",
+            key=self.once,
+            body_digest="",
+        )
+
+    def _row(self, number: int, cells: Sequence[Any], columns: Sequence[Any], sheet: Sheet) -> Row:
+        row = Row(number)
+        if any(cell not in (None, "") for cell in cells[len(columns) :]):
+            row.faults.append("The row has more cells than the header.")
+        for place, column in enumerate(columns):
+            if column is None:
+                continue
+            try:
+                text = as_text(cells[place] if place < len(cells) else None, column.kind, sheet, stored)
+                if column.name == "Id":
+                    row.key = text.strip()
+                elif column.kind == "boolean" and not text.strip():
+                    # Neither true nor false: nothing is said.
+                    continue
+                elif column.kind in ("reference", "references"):
+                    row.values[column.source] = self._called(column, text)
+                else:
+                    row.values[column.source] = self.table.parse(column, text)
+            except ValidationError as fault:
+                row.faults.append(f"{column.name}: {' '.join(fault.messages)}")
+            except ValueError as fault:
+                row.faults.append(f"{column.name}: {fault}")
+        return row
+
+    def _called(self, column: Any, text: str) -> list[str] | None:
+        """Return what the cell calls the records that it points at, still to be looked up."""
+        entries = self.table.entries(text) if column.kind == "references" else [text.strip()]
+        return [entry for entry in entries if entry] or None
+
+    def _resolve(self, columns: Sequence[Any]) -> None:
+        """Put records in the place of what they are called; a query or two for each kind of record."""
+        wanted: dict[Any, set[str]] = {}
+        pointing = [column for column in columns if column.kind in ("reference", "references")]
+        for column in pointing:
+            for row in self.rows:
+                wanted.setdefault(column.target, set()).update(row.values.get(column.source) or ())
+        found = {model: self.names.resolve(model, texts) for model, texts in wanted.items()}
+        for column in pointing:
+            for row in self.rows:
+                if column.source not in row.values:
+                    continue
+                targets = [found[column.target][text] for text in row.values[column.source] or ()]
+                row.faults += [f"{column.name}: {one}" for one in targets if isinstance(one, str)]
+                several = column.kind == "references"
+                row.values[column.source] = targets if several else targets[0] if targets else None
+        for row, faults in zip(self.rows, self._resolve_rows(columns), strict=True):
+            row.faults += faults
+
+    def _resolve_rows(self, columns: Sequence[Any]) -> list[list[str]]:
+        sources = [column.source for column in columns if column.kind == "rows"]
+        held = [{source: row.values[source] for source in sources if row.values.get(source)} for row in self.rows]
+        return list(self.table.resolve_rows(held))
+
+    def _find_targets(self) -> None:
+        """Find the record that each row means, and refuse two rows that mean the same one."""
+        by_id = self._load("pk", [found for row in self.rows if (found := as_uuid(row.key))])
+        key = self.table.columns[self.key].source if self.key else ""
+        named_keys = [row.values[key] for row in self.rows if row.values.get(key)] if key else []
+        by_key = self._load(key, named_keys) if key else {}
+        taken: dict[Any, int] = {}
+        for row in self.rows:
+            named = row.values.get(key) if key else None
+            if row.key:
+                row.target = by_id.get(as_uuid(row.key)) if len(row.key) == 36 else None
+                if row.target is None:
+                    name = self.model._meta.verbose_name
+                    row.faults.append(f"Id: {NOT_HERE.format(name=name, key='Id')}")
+            elif named:
+                row.target = by_key.get(named)
+            row.is_new = row.target is None and not row.key
+            for meant in {row.target.pk} if row.target is not None else {named} - {None, ""}:
+                if meant in taken:
+                    row.faults.append(f"Row {taken[meant]} is about the same {self.model._meta.verbose_name}.")
+                taken.setdefault(meant, row.number)
+
+    def _load(self, name: str, keys: Iterable[Any]) -> dict[Any, Any]:
+        rows: Any = self.model._default_manager.filter(site_id=self.site_id)
+        children = getattr(self.model, "HISTORY_CHILDREN", ())
+        many = [field.name for field in self.model._meta.many_to_many]
+        loaded: dict[Any, Any] = {}
+        for some in steps(sorted(set(keys))):
+            found = rows.filter(**{f"{name}__in": some}).prefetch_related(*many, *children)
+            loaded |= {getattr(record, name): record for record in found}
+        return loaded
+
+    def _is_to_be_written(self, row: Row) -> bool:
+        """Return whether a row without faults changes anything; keeps only what it changes among its values."""
+        if row.faults:
+            return False
+        if row.target is not None:
+            row.values = {
+                name: value for name, value in row.values.items() if not is_so_already(row.target, name, value)
+            }
+            if not row.values:
+                return False
+        row.faults += self._missing(row)
+        verb = "add" if row.is_new else "change"
+        if not self.may(f"{self.model._meta.app_label}.{verb}_{self.model._meta.model_name}"):
+            row.faults.append(f"You may not {verb} {self.model._meta.verbose_name_plural} at this site.")
+        elif getattr(row.target, "is_archived", False) and row.values.get("is_archived", True):
+            row.faults.append("The record is archived. Restore it before you change it.")
+        return not row.faults
+
+    def _missing(self, row: Row) -> list[str]:
+        """Return a fault for each required field that a new row lacks, or that a change would empty."""
+        return [
+            f"{column.name}: This field is required."
+            for column in self.table.columns.values()
+            if column.required
+            and not column.may_be_blank
+            and (row.is_new or column.source in row.values)
+            and _is_blank(row.values.get(column.source))
+        ]
+
+    def _note(self, trail: Trail, start: int, given: set[str]) -> None:
+        """Take over into the report what the history is about to keep; what changed nothing stays unchanged."""
+        hidden = self.hidden
+        written: dict[Any, list[dict[str, Any]]] = {}
+        for change in trail.pending[start:]:
+            if change.model == self.model._meta.label:
+                written.setdefault(change.record_id, []).extend(change.fields)
+        for row in self.rows:
+            if row.record is None or row.faults:
+                continue
+            fields = written.get(row.record.pk, [])
+            if not fields and not row.is_new:
+                row.record = None
+            for entry in fields:
+                name = self.table.wire_name(entry["field"])
+                if name.partition(".")[0] not in hidden and (not row.is_new or name in given):
+                    old, new = printed(entry.get("old")), printed(entry.get("new"))
+                    row.lines.append({"name": name, "old": old, "new": new})
+
+    def digest(self) -> str:
+        """Return what the report amounts to, so that a confirmed import does exactly what was shown, or nothing."""
+        content = [
+            [
+                row.number,
+                row.outcome,
+                str(getattr(row.target, "pk", "")),
+                row.faults,
+                sorted((name, plain(value)) for name, value in row.values.items()),
+                [] if row.is_new else row.lines,
+            ]
+            for row in self.rows
+        ]
+        return hashlib.sha256(json.dumps(content, cls=DjangoJSONEncoder, ensure_ascii=True).encode()).hexdigest()
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or value == [] or (isinstance(value, str) and not value.strip())
+
+
+_resources: dict[type[models.Model], type[RecordResource]] = {}
+
+
+def transferable(resource: type[RecordResource]) -> type[RecordResource]:
+    """Offer the resource on the pages of its model (a decorator)."""
+    _resources[resource.model] = resource
+    return resource
+
+
+def resource_of(model: type[models.Model]) -> type[RecordResource] | None:
+    """Return the resource of a model, or None where it has none."""
+    return _resources.get(model)

@@ -1,0 +1,66 @@
+"""The rows of an import: what each says, which record it means, and whether the record says so already."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import models
+from import_export.results import RowResult
+
+from records.sites.writing import Values
+
+
+@dataclass(slots=True)
+class Row:
+    """One row of the file on its way: what it says, which record it means, what is wrong, and what became of it."""
+
+    number: int
+    values: Values = field(default_factory=dict)
+    key: str = ""
+    target: Any = None
+    record: Any = None
+    faults: list[str] = field(default_factory=list)
+    lines: list[dict[str, str]] = field(default_factory=list)
+    is_new: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """Return what became of it, in the words of django-import-export."""
+        if self.faults:
+            return str(RowResult.IMPORT_TYPE_INVALID)
+        if self.is_new:
+            return str(RowResult.IMPORT_TYPE_NEW)
+        return str(RowResult.IMPORT_TYPE_UPDATE if self.record is not None else RowResult.IMPORT_TYPE_SKIP)
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Return changes in the order of their records, so that two imports never wait in a circle, then new rows."""
+    return sorted(
+        rows, key=lambda row: (row.is_new, row.number if row.is_new else 0, str(getattr(row.target, "pk", "")))
+    )
+
+
+def plain(value: Any) -> Any:
+    """Return a value with ids in the place of records, for a digest."""
+    if isinstance(value, models.Model):
+        return str(value.pk)
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, list) else value
+
+
+def is_so_already(record: Any, name: str, value: Any) -> bool:
+    """Return whether the stored record says already what a row says; runs no query on a prefetched record."""
+    own = record._meta.get_field(name)
+    if own.many_to_many:
+        return {target.pk for target in getattr(record, name).all()} == {target.pk for target in value}
+    if own.one_to_many:
+        kept = list(getattr(record, name).all())
+        return len(kept) == len(value) and all(
+            wanted.get("id") == row.pk
+            and all(is_so_already(row, key, part) for key, part in wanted.items() if key != "id")
+            for row, wanted in zip(kept, value, strict=True)
+        )
+    if own.is_relation:
+        return bool(getattr(record, own.attname) == (value.pk if value is not None else None))
+    return bool(getattr(record, name) == value)

@@ -1,0 +1,41 @@
+"""The import and export of complaints."""
+
+from collections.abc import Sequence
+
+from records.backoffice.transfer.resources import RecordResource, transferable
+from records.complaints import actions, workflow
+from records.complaints.models import Complaint
+from records.complaints.serializers import ComplaintSerializer
+from records.operations.tables import WireTable
+from records.sites.writing import Values
+
+
+@transferable
+class ComplaintResource(RecordResource):
+    """Complaints: new ones await their review; where one stands is moved on by its buttons only."""
+
+    model = Complaint
+    table = WireTable(ComplaintSerializer)
+
+    def add(self, values: Values) -> Complaint:
+        """Add a complaint that awaits its review."""
+        return actions.add_complaint_detail(self.site_id, values, author=self.author, reason=self.reason)
+
+    def add_all(self, rows: Sequence[Values]) -> Sequence[Complaint]:
+        """Add complaints that await their review."""
+        return actions.import_complaints(
+            self.site_id, rows, author=self.author, operation="AddComplaintDetail", reason=self.reason
+        )
+
+    def change(self, record: Complaint, values: Values) -> Complaint:
+        """Change a complaint or a draft."""
+        if record.is_draft:
+            return workflow.update_draft(self.site_id, record.pk, values, author=self.author, reason=self.reason)
+        return actions.update_complaint_detail(
+            self.site_id,
+            record.pk,
+            values,
+            author=self.author,
+            may_change_completed=self.may("complaints.complete_complaint"),
+            reason=self.reason,
+        )

@@ -1,0 +1,234 @@
+"""The columns of a record's table for import and export: the wire's names, and each value as the text of a cell.
+
+A room builds `WireTable(itsSerializer)` and gives it to its resource (records.backoffice.transfer.resources).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import orjson
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from records.operations import errors
+from records.operations import fields as wire
+from records.operations.names import unknown
+from records.operations.references import resolve_all
+from records.operations.serializers import ChildRows, IdList, WireSerializer, source_of
+from records.operations.values import read_boolean, show_date_time
+
+SPOKEN = {"yes": True, "no": False}
+
+
+class CellFault(ValueError):
+    """Raised for a cell that cannot be read, with a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its wire name, the model's name of the field, and what its cells hold.
+
+    `kind` is text, choice, date, number, integer, boolean, texts, id, reference, references or rows; `target` is the
+    model that a reference points at.
+    """
+
+    name: str
+    source: str
+    kind: str
+    target: type[models.Model] | None
+    writable: bool
+    required: bool
+    may_be_blank: bool
+    private: bool
+    field: Any
+
+
+_KINDS: tuple[tuple[type, str], ...] = (
+    (wire.ReferenceField, "reference"),
+    (wire.IdField, "id"),
+    (wire.DateTimeField, "date"),
+    (wire.NumberField, "number"),
+    (wire.IntegerField, "integer"),
+    (wire.BooleanField, "boolean"),
+    (wire.TextListField, "texts"),
+    (wire.ChoiceTextField, "choice"),
+    (IdList, "references"),
+    (ChildRows, "rows"),
+)
+
+
+class WireTable:
+    """The table of one serializer; `without` names what has no column, such as a file's content."""
+
+    def __init__(self, serializer: type[WireSerializer], *, without: Iterable[str] = ()) -> None:
+        self.serializer = serializer
+        self.private_permission: str = getattr(serializer.Meta, "private_permission", "")
+        left_out = set(without)
+        self.columns: dict[str, Column] = {
+            name: self._column(name, field)
+            for name, field in serializer.wire_fields().items()
+            if name not in left_out and not field.write_only
+        }
+        # A reason is asked for once an import; the column of one is known, and ignored.
+        self.ignored = left_out | (serializer.wire_fields().keys() - self.columns.keys())
+
+    def _column(self, name: str, field: Any) -> Column:
+        source = source_of(name, field)
+        kind = next((kind for base, kind in _KINDS if isinstance(field, base)), "text")
+        relation: Any = self.serializer.Meta.model._meta.get_field(source)
+        is_reason = source == "reason_for_change"
+        return Column(
+            name=name,
+            source=source,
+            kind=kind,
+            target=relation.related_model if kind in ("reference", "references") else None,
+            writable=not field.read_only and not is_reason and kind != "id",
+            required=name in self.serializer.option("required"),
+            may_be_blank=name in self.serializer.option("may_be_blank"),
+            private=name in self.serializer.option("private"),
+            field=field,
+        )
+
+    def named(self, header: str) -> Column | None:
+        """Return the column of a header, in any case."""
+        folded = header.strip().casefold()
+        return next((column for name, column in self.columns.items() if name.casefold() == folded), None)
+
+    def refusal_of(self, header: str) -> str:
+        """Return the sentence that refuses an unknown header, with the nearest known one."""
+        return unknown(header, self.columns, "column")
+
+    def wire_name(self, name: str) -> str:
+        """Return the wire name of a model's field, `relation.field` for one of a child row."""
+        return self.serializer.wire_name(name)
+
+    # --- Out ---------------------------------------------------------------------------------------------------------
+
+    def fetch(self, queryset: models.QuerySet[Any, Any], step: int) -> Iterator[dict[str, Any]]:
+        """Yield each record's values by column, read in steps: times and decimals as they are, ids, lists of objects.
+
+        One statement, whatever the number of records.
+        """
+        plan = self.serializer.plan()
+        for row in plan.fetching(queryset).iterator(chunk_size=step):
+            yield {
+                name: convert(value) if convert is not None and name in plan.rows else value
+                for name, convert, value in zip(plan.names, plan.steps, row, strict=False)
+                if name in self.columns
+            }
+
+    @staticmethod
+    def text_of(kind: str, value: Any) -> str:
+        """Return a value that is neither number nor reference as a cell's text; `parse` reads it again."""
+        if value is None:
+            return ""
+        if kind == "date":
+            shown = show_date_time(value) or ""
+            return shown.removesuffix("T00:00:00.000Z")
+        if kind == "boolean":
+            return "true" if value else "false"
+        if kind == "rows":
+            return orjson.dumps(value).decode() if value else ""
+        if kind == "texts":
+            return joined(value)
+        return str(value)
+
+    # --- In ----------------------------------------------------------------------------------------------------------
+
+    def parse(self, column: Column, text: str) -> Any:
+        """Return the value that a cell's text stands for; raises CellFault. References are left to the caller."""
+        field = column.field
+        if column.kind not in ("text", "texts"):
+            text = text.strip()
+        if text == "":
+            return field.empty
+        try:
+            return field.read(self._json(column.kind, text))
+        except wire.Fault as fault:
+            at = f"{fault.path.lstrip('.')}: " if fault.path else ""
+            raise CellFault(f"{at}{_DATES if fault.code == 'InvalidDate' else fault.message}") from fault
+        except wire.Faults as several:
+            raise CellFault(" ".join(f"{one.path}: {one.message}" for one in several.faults)) from several
+
+    def _json(self, kind: str, text: str) -> Any:
+        if kind == "number":
+            return _decimal(text)
+        if kind == "integer":
+            number = _decimal(text)
+            if number != number.to_integral_value() or abs(number) >= 10**12:
+                raise CellFault("This must be a whole number.")
+            return int(number)
+        if kind == "boolean":
+            value = SPOKEN.get(text.casefold(), read_boolean(text))
+            if value is None:
+                raise CellFault("This must be true or false.")
+            return value
+        if kind == "rows":
+            try:
+                return orjson.loads(text)
+            except orjson.JSONDecodeError as error:
+                raise CellFault("This must be the rows as an export writes them: a JSON array of objects.") from error
+        return split(text) if kind == "texts" else text
+
+    @staticmethod
+    def entries(text: str) -> list[str]:
+        """Return the entries of a cell that holds a list; raises CellFault."""
+        return split(text)
+
+    def resolve_rows(self, values: Sequence[dict[str, Any]]) -> list[list[str]]:
+        """Replace the ids inside child rows by what they point at; returns the faults of each record's values.
+
+        One query for each model that is pointed at, whatever the number of records.
+        """
+        return [
+            [f"{fault.field}: {fault.message}" for fault in faults] for faults in resolve_all(values, self.serializer)
+        ]
+
+    def sentences(self, error: ValidationError) -> list[str]:
+        """Return what a check or an action found wrong, under the columns' names."""
+        return [
+            f"{fault.field}: {fault.message}" if fault.field else fault.message
+            for fault in errors.faults_of(error, self.wire_name)
+        ]
+
+
+_DATES = "Write a date as 2024-05-31, or a time with its zone as 2024-05-31T08:30:00Z."
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not text.isascii() or "_" in text or not number.is_finite() or len(text) > 60 or abs(number.adjusted()) > 30:
+        raise CellFault("This must be a number, with a point before its decimals, such as 12.5.")
+    return number
+
+
+def joined(entries: Sequence[str]) -> str:
+    """Return a list of texts as one cell: separated by semicolons, or as JSON where that would not read back."""
+    plain = "; ".join(entries)
+    return (
+        plain if split_plain(plain) == list(entries) and not plain.startswith("[") else orjson.dumps(entries).decode()
+    )
+
+
+def split_plain(text: str) -> list[str]:
+    """Return the entries of a text that separates them by semicolons or lines."""
+    parts = text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", ";").split(";")
+    return [part.strip() for part in parts if part.strip()]
+
+
+def split(text: str) -> list[str]:
+    """Return the entries of a cell that holds a list of texts; raises CellFault."""
+    if not text.lstrip().startswith("["):
+        return split_plain(text)
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
+        raise CellFault("This begins like a JSON array, but is no array of texts.")
+    return found
