@@ -11,13 +11,14 @@ class DeskConfig(AppConfig):
     verbose_name = "Desk"
 
     def ready(self) -> None:
-        """Put the start page and the overview of who may do what into the back-office."""
+        """Put the start page, the search and the overview of who may do what into the back-office."""
         from django.contrib import admin
 
         from records.backoffice import additions
-        from records.desk import rights, start
+        from records.desk import rights, search, start
 
         additions.start_page = start.context
+        additions.add_pages(search.pages)
         admin.site.index_template = "desk/start.html"
         additions.add_pages(rights.addresses)
         additions.add_menu_links(rights.links)
