@@ -113,7 +113,7 @@ def test_open_audits_are_counted_by_how_long_they_are_overdue(site: Site) -> Non
         make_audits.make_audit(program, due_date=due)
     make_audits.cancel(make_audits.make_audit(program, due_date=noon("2026-01-01")))
     assert [delay.count for delay in audits.delays(site.pk, HALF_YEAR)] == [1, 2, 2, 2]
-    late = [audit.due_date for audit in audits.longest_overdue(site.pk, HALF_YEAR)]
+    late = [audit.due_date for audit in audits.longest_overdue(site.pk, HALF_YEAR) if audit.due_date]
     assert len(late) == 5
     assert late == sorted(late)
 
