@@ -17,6 +17,7 @@ from records.backoffice.acting import author_of, user_of
 from records.backoffice.formfields import Suggestions
 from records.backoffice.lists import ArchivedFilter
 from records.desk.admin.editing import PlainAdmin
+from records.desk.admin.foldertree import FolderTree
 from records.history.trail import recording
 from records.sites import actions
 from records.sites.models import Entity, EntityFolder, Site
@@ -72,7 +73,7 @@ class SiteAdmin(PlainAdmin):
 
 
 @admin.register(EntityFolder)
-class EntityFolderAdmin(PlainAdmin):
+class EntityFolderAdmin(FolderTree, PlainAdmin):
     """Folders of a site: a tree per kind of record."""
 
     list_display = ("name", "entity", "parent", "idx")
