@@ -1,6 +1,5 @@
 """Fetching and ending access tokens, and what the server says of itself."""
 
-import uuid
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -52,7 +51,7 @@ def test_a_narrower_scope_is_granted_and_a_wider_one_refused(user: Any) -> None:
 
 @pytest.mark.parametrize(
     "client_id",
-    ["", "x", "\x00", "a\x00b", "é", "9" * 36, str(uuid.uuid4()), "x" * 5000, "%00", f"{uuid.uuid4().hex}"],
+    ["", "x", "\x00", "a\x00b", "é", "9" * 36, "534a5258-8a54-48f0-8d76-c2c9b04c9b46", "x" * 5000, "%00", f"{"af921e0012024b099927479e2534d8aa"}"],
 )
 def test_an_unknown_or_malformed_client_is_401_invalid_client(db: None, client_id: str) -> None:
     in_body = post_form("/oauth/token", {**GRANT, "client_id": client_id, "client_secret": "s"})
