@@ -51,7 +51,18 @@ def test_a_narrower_scope_is_granted_and_a_wider_one_refused(user: Any) -> None:
 
 @pytest.mark.parametrize(
     "client_id",
-    ["", "x", "\x00", "a\x00b", "é", "9" * 36, "534a5258-8a54-48f0-8d76-c2c9b04c9b46", "x" * 5000, "%00", f"{"af921e0012024b099927479e2534d8aa"}"],
+    [
+        "",
+        "x",
+        "\x00",
+        "a\x00b",
+        "é",
+        "9" * 36,
+        "534a5258-8a54-48f0-8d76-c2c9b04c9b46",
+        "x" * 5000,
+        "%00",
+        "af921e0012024b099927479e2534d8aa",
+    ],
 )
 def test_an_unknown_or_malformed_client_is_401_invalid_client(db: None, client_id: str) -> None:
     in_body = post_form("/oauth/token", {**GRANT, "client_id": client_id, "client_secret": "s"})
