@@ -14,8 +14,10 @@ from records.sites.text import LineField
 
 def is_time_zone(value: str) -> None:
     """Raise ValidationError unless value names a time zone of the IANA database."""
-    if value not in zoneinfo.available_timezones():
-        raise ValidationError("This is no time zone name, such as Europe/London.", code="InvalidValue")
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValidationError("This is no time zone name, such as Europe/London.", code="InvalidValue") from None
 
 
 class Entity(models.TextChoices):

@@ -75,9 +75,9 @@ def test_a_record_of_another_site_does_not_exist(row: Any, viewset: Any, api: An
 
 
 @every_id_row
-@pytest.mark.parametrize("key", ["abc", "1", "%00", "00000000000000000000000000000000", "{id}"])
-def test_a_malformed_id_is_refused_as_such(row: Any, viewset: Any, key: str, api: Any) -> None:
-    assert refused(send(api, row, viewset, key), 400, "InvalidId")
+def test_a_malformed_id_is_refused_as_such(row: Any, viewset: Any, api: Any) -> None:
+    for key in ("abc", "1", "%00", "00000000000000000000000000000000", "{id}", "%20"):
+        assert refused(send(api, row, viewset, key), 400, "InvalidId"), key
 
 
 @every_row

@@ -106,9 +106,9 @@ def test_every_sort_walks_each_record_once(row: Any, viewset: Any, order: str, a
 
 
 @every_list_row
-@pytest.mark.parametrize("query", WRONG_QUERIES)
-def test_a_wrong_list_parameter_is_refused(row: Any, viewset: Any, query: str, api: Any) -> None:
-    assert refused(api.get(path_of(row, viewset) + "?" + query), 400, "InvalidParameter")
+def test_a_wrong_list_parameter_is_refused(row: Any, viewset: Any, api: Any) -> None:
+    for query in WRONG_QUERIES:
+        assert refused(api.get(path_of(row, viewset) + "?" + query), 400, "InvalidParameter"), query
 
 
 @every_list_row
