@@ -1,0 +1,1 @@
+"""Tests that drive the back-office in a real browser."""
