@@ -117,6 +117,8 @@ def _signing(
         raise ValidationError({"password": ValidationError("This is not your password.", code="InvalidValue")})
     storage.check(known)
     with changing(Document, known.site_id, known.document_id, author=author, operation=operation) as document:
+        if document.is_archived:
+            raise _refused("This document is archived; nobody has to sign it.", "InvalidTransition")
         version = DocumentVersion.objects.get(pk=version_id)
         turn = DUTY.get(Status(version.record_status))
         if turn is None or (duty is not None and turn is not duty):
@@ -208,6 +210,10 @@ def waiting_for(user: User) -> QuerySet[Signer]:
     for duty, status in TURN.items():
         turn |= Q(duty=duty, version__record_status=status)
     found = Signer.objects.filter(
-        turn, user=user, signature__isnull=True, version__site_id__in=access.sites_where(user)
+        turn,
+        user=user,
+        signature__isnull=True,
+        version__site_id__in=access.sites_where(user),
+        version__document__is_archived=False,
     )
     return found.select_related("version__document__site", "version__created_by").order_by("version__created", "id")

@@ -67,7 +67,7 @@ def _send(notice: Notice) -> bool:
 def still_owed(notice: Notice) -> bool:
     """Return whether the mail would still be true: the version waits for this active person, or is in force."""
     version, user = notice.version, notice.user
-    if not user.is_active or not user.email:
+    if not user.is_active or not user.email or version.document.is_archived:
         return False
     if notice.kind == Notice.Kind.IN_FORCE:
         return version.record_status in (Status.APPROVED, Status.ISSUED)

@@ -146,6 +146,16 @@ def test_all_faults_of_a_document_are_named_at_once(api: Any, other_site: Any) -
     ]
 
 
+@pytest.mark.parametrize(
+    "raw",
+    ["", "[]", "null", "5", "{", '{"Name": ' + "[" * 20_000, '{"FileContent": "QQ=="', '{"Name": "\\ud800"}', "\xff"],
+)
+def test_a_body_that_is_no_json_object_is_400(api: Any, files: Path, raw: str) -> None:
+    answer = api.post("/document/AddDocument", raw.encode("latin-1"))
+    assert answer.status_code == 400, answer.content
+    assert stored(files) == []
+
+
 @pytest.mark.parametrize("number", [0, -1, 2_147_483_648, 1.5, "2", True])
 def test_a_version_number_out_of_range_is_refused(api: Any, number: Any) -> None:
     answer = api.post("/document/AddDocument", docs.document_body(Version=number))

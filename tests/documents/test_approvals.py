@@ -12,7 +12,7 @@ from documents.storage import FileDamaged
 from records.accounts import actions as account_actions
 from records.history.models import Change
 from records.sites.models import Site
-from records.sites.writing import RecordNotFound
+from records.sites.writing import RecordNotFound, archive_record
 from tests import make
 from tests import make_documents as docs
 from tests.documents.conftest import stored
@@ -201,6 +201,18 @@ def test_an_inbox_shows_what_waits_for_this_person_now(site: Site) -> None:
     docs.sign(version, reviewer)
     assert not approvals.waiting_for(reviewer)
     assert [one.version for one in approvals.waiting_for(approver)] == [version]
+
+
+def test_an_archived_document_waits_for_nobody(site: Site) -> None:
+    reviewer = docs.make_signer(site)
+    document = docs.make_document(site, user_to_review=[reviewer])
+    archive_record(
+        Document, site.pk, document.pk, archived=True, author=make.SYSTEM, operation="ArchiveDocument", reason="Gone."
+    )
+    assert not approvals.waiting_for(reviewer)
+    with pytest.raises(ValidationError) as caught:
+        docs.sign(docs.version_of(document), reviewer)
+    assert codes(caught) == ["InvalidTransition"]
 
 
 def test_details_change_without_a_new_version_and_not_who_signs_a_waiting_one(site: Site) -> None:
