@@ -1,8 +1,10 @@
 """Plain functions that make audit programs, audits and what they are rated by, for tests."""
 
+import datetime
 from decimal import Decimal
 from typing import Any
 
+from records.accounts.models import DefaultRole, User
 from records.audits import actions, workflow
 from records.audits.models import AuditProgram, AuditRecord
 from records.history.trail import now
@@ -90,3 +92,49 @@ def cancel(record: AuditRecord, reason: str = "Line stands still") -> AuditRecor
 def make_completed(program: AuditProgram, **fields: Any) -> AuditRecord:
     """Take an audit of a program without rating all the way."""
     return complete(submit(find(start(make_audit(program, **fields)), None)))
+
+
+def make_worked_program(site: Site, name: str) -> AuditProgram:
+    """Make the program of the worked examples, with one completed audit (records/audits/examples.py).
+
+    Its people belong to another site, so that the site's own employees are those of the other examples.
+    """
+    rating, checklist = Rating.objects.get(site=site, name="Conformity"), Checklist.objects.get(site=site)
+    nonconformance = Nonconformance.objects.get(site=site, name="Allergen cross-contact")
+    caller = make.author_of(User.objects.filter(memberships__role__site=site).earliest("created"))
+    elsewhere = make.make_site()
+    users = [make.make_user(site=site, role=DefaultRole.READER) for _ in range(2)]
+    auditor, auditee = (make.make_employee(elsewhere, id=user.pk, user_id=user.pk) for user in users)
+    values = {
+        "name": name,
+        "type": "Internal Audit",
+        "department": "Quality",
+        "risk": "High",
+        "auditors": [auditor],
+        "auditees": [auditee],
+        "checklists": [checklist],
+        "rating": rating,
+        "frequency_months": 6,
+    }
+    program = actions.add_audit_program(site.pk, values, author=caller)
+
+    def day(number: int, hour: int = 0, minute: int = 0) -> datetime.datetime:
+        return datetime.datetime(2026, 2, number, hour, minute, tzinfo=datetime.UTC)
+
+    dates = {"date": day(10), "due_date": day(28)}
+    record = actions.schedule_audit_record(site.pk, program.pk, dates, author=caller)
+    workflow.start_audit_record(site.pk, record.pk, start_date=day(10, 8, 30), author=caller)
+    rows = [
+        {"question": "Are allergens stored apart and labelled?", "rating_response": response(rating, "Conforms")},
+        {
+            "question": "Is the changeover cleaning verified and signed?",
+            "rating_response": response(rating, "Minor nonconformity"),
+            "comment": "Tuesday's record is not signed.",
+            "nonconformance": nonconformance,
+        },
+        {"question": "Can rework be traced by its allergens?", "rating_response": response(rating, "Not applicable")},
+    ]
+    workflow.save_findings(site.pk, record.pk, rows, values={"finish_date": day(10, 15)}, author=caller)
+    workflow.submit_audit_record(site.pk, record.pk, author=caller)
+    workflow.complete_audit_record(site.pk, record.pk, author=caller)
+    return program

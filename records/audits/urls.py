@@ -1,5 +1,6 @@
 """The operations of the audit endpoint; start reading here."""
 
+from records.audits import examples
 from records.audits.models import ProgramType, RecordStatus, Risk
 from records.audits.serializers import AuditProgramSerializer, AuditRecordSerializer
 from records.audits.views import AuditViewSet
@@ -22,6 +23,7 @@ urlpatterns = operation_urls(
         role=READER,
         takes_id=True,
         response=AuditProgramSerializer,
+        examples=examples.GET_AUDIT_PROGRAM,
     ),
     Operation(
         method="GET",
@@ -36,6 +38,7 @@ urlpatterns = operation_urls(
             Parameter("department"),
             Parameter("auditorId", "id", "auditors", "An employee who audits in the program."),
         ),
+        examples=examples.GET_AUDIT_PROGRAM_LIST,
     ),
     Operation(
         method="GET",
@@ -50,5 +53,6 @@ urlpatterns = operation_urls(
             Parameter("dateFrom", "date-time", "date__gte", "Planned at or after this moment."),
             Parameter("dateTo", "date-time", "date__lte", "Planned at or before this moment."),
         ),
+        examples=examples.GET_AUDIT_PROGRAM_RECORD_LIST,
     ),
 )
