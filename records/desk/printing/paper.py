@@ -23,6 +23,7 @@ CAUTION = (
     "Some letters of this record need a script that this print cannot set as it should look. "
     "The record's page on the screen shows them."
 )
+EAST_ASIAN = "East Asian letters are shown in a font of your PDF reader, and stay empty where it has none."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +69,18 @@ def _style(name: str, size: float, font: str = PLAIN, **more: Any) -> ParagraphS
 
 TITLE = _style("title", 17, BOLD, spaceAfter=2 * mm)
 SUBTITLE = _style("subtitle", 9.5, textColor=colors.HexColor("#525d57"), spaceAfter=5 * mm)
-HEADING = _style("heading", 11.5, BOLD, spaceBefore=5 * mm, spaceAfter=1.5 * mm, keepWithNext=1)
+HEADING = _style("heading", 11.5, BOLD, spaceBefore=3.5 * mm, spaceAfter=1 * mm, keepWithNext=1)
 LABEL = _style("label", 9, BOLD)
 LONG_LABEL = _style("long label", 9, BOLD, spaceBefore=2.5 * mm, spaceAfter=0.5 * mm, keepWithNext=1)
 BODY = _style("body", 9.5)
-NOTE = _style("note", 8.5, spaceBefore=6 * mm, textColor=colors.HexColor("#7a4b00"))
+NOTE = _style("note", 8.5, spaceBefore=4 * mm, textColor=colors.HexColor("#7a4b00"))
 LINES = TableStyle(
     (
         ("VALIGN", (0, 0), (-1, -1), "TOP"),
         ("LINEBELOW", (0, 0), (-1, -1), 0.4, colors.HexColor("#d3d9d5")),
         ("LEFTPADDING", (0, 0), (-1, -1), 0),
-        ("TOPPADDING", (0, 0), (-1, -1), 2.5),
-        ("BOTTOMPADDING", (0, 0), (-1, -1), 3.5),
+        ("TOPPADDING", (0, 0), (-1, -1), 1),
+        ("BOTTOMPADDING", (0, 0), (-1, -1), 2.5),
     )
 )
 
@@ -121,6 +122,8 @@ def printed(paper: Paper) -> bytes:
         story += [_paragraph(part.title, HEADING), *_values(part.values)]
     if not all(is_set_faithfully(text) for text in paper.texts):
         story.append(_paragraph(CAUTION, NOTE))
+    if any(is_east_asian(text) for text in paper.texts):
+        story.append(_paragraph(EAST_ASIAN, NOTE))
     out = BytesIO()
     document = SimpleDocTemplate(
         out,

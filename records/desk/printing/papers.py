@@ -87,7 +87,7 @@ def _paper(record: SiteRecord, site: Site, user: User) -> Paper:
     return Paper(
         title=str(record),
         subtitle=f"{site.name}{archived}. Id {record.pk}, revision {record.revision}",
-        foot=f"{site.name} · printed {at} by {user.printed_name} · what counts is the record itself",
+        foot=f"{site.name} · printed {at} by {user.printed_name}",
     )
 
 

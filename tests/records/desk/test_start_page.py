@@ -153,6 +153,29 @@ def test_a_bars_address_lists_exactly_what_it_counts(site: Site) -> None:
             assert row[0].url == ""
 
 
+def test_a_pareto_bar_lists_its_complaints_of_the_period_and_no_others(site: Site, other_site: Site) -> None:
+    Site.objects.filter(pk=site.pk).update(time_zone="America/New_York")
+    needed = required_of(site)
+    inside = make_complaints(site, [noon("2025-03-01"), noon("2025-04-30")], **needed)
+    # Midnight UTC is the day of March 1; half an hour later it is still February in New York.
+    midnight = datetime.datetime(2025, 3, 1, tzinfo=datetime.UTC)
+    inside += make_complaints(site, [midnight], **needed)
+    make_complaints(site, [midnight + datetime.timedelta(minutes=30), noon("2025-05-01")], **needed)
+    make_complaints(site, [noon("2025-04-01")])
+    make_draft(site, date=noon("2025-04-01"), **needed)
+    client = browser(site)
+    found = charts(page(client, **{"from": "2025-03", "to": "2025-04"}))
+    for relation in ("nonconformance", "product", "customer"):
+        row = found[f"by-{relation}"].table.rows[0]
+        assert [cell.text for cell in row] == [str(needed[relation]), "3", "75 %"]
+        listed = client.get(row[0].url).context["cl"].result_list
+        assert {complaint.pk for complaint in listed} == {complaint.pk for complaint in inside}
+    [march, april] = found["by-month"].table.rows
+    for row, expected in ((march, 2), (april, 2)):
+        assert row[1].text == str(expected)
+        assert len(client.get(row[0].url).context["cl"].result_list) == expected
+
+
 def test_drawings_are_named_pictures_without_inline_style_or_script(site: Site) -> None:
     make_complaints(site, [now()] * 3)
     text = page(browser(site)).content.decode()

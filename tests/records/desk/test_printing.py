@@ -1,0 +1,149 @@
+"""Print views: what is on the paper, who gets it, and in which form."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.complaints.models import Complaint
+from records.desk.printing.letters import CHINESE, JAPANESE, KOREAN, is_set_faithfully, markup
+from records.desk.printing.paper import CAUTION, Paper, Part, Value, printed
+from records.desk.printing.papers import audit_paper, complaint_paper
+from records.sites.models import Site
+from tests import make, make_audits
+from tests.make_backoffice import address, browser, sign_in
+from tests.make_complaints import make_complaint, make_completed, make_draft
+from tests.make_figures import noon
+
+
+def print_address(record: Any) -> str:
+    return reverse("admin:print", args=(record._meta.model_name, record.pk))
+
+
+def values_of(paper: Paper) -> dict[str, str]:
+    return {value.label: value.text for part in paper.parts for value in part.values}
+
+
+def pages_of(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type /Page\b", pdf))
+
+
+def test_a_complaint_is_saved_as_a_pdf_under_its_number(site: Site) -> None:
+    complaint = make_completed(site, complaint_description="Crêpe à l'œuf, Łódź, Ωμέγα, Жук, 食品")
+    response = browser(site, DefaultRole.READER).get(print_address(complaint))
+    assert response.status_code == 200
+    assert response.content.startswith(b"%PDF-")
+    assert pages_of(response.content) in (1, 2)
+    assert response["Content-Type"] == "application/pdf"
+    assert response["Content-Disposition"] == f'attachment; filename="complaint-{complaint.site_sequence_id}.pdf"'
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Cache-Control"] == "private, no-store"
+
+
+def test_a_complaints_paper_holds_every_field_of_the_complaint(site: Site) -> None:
+    complaint = make_completed(site, quantity="12.5000", trace_number="L24", date=noon("2026-03-05"))
+    complaint = Complaint.objects.get(pk=complaint.pk)
+    user = make.make_user(site=site, role=DefaultRole.READER)
+    paper = complaint_paper(complaint, site, user, ("date",))
+    found = values_of(paper)
+    assert found["Status"] == "Completed"
+    assert found["Date"] == "2026-03-05 12:00"
+    assert found["Customer"] == str(complaint.customer)
+    assert found["Quantity"] == "12.5"
+    assert found["Trace number"] == "L24"
+    assert found["Review report"] == "Metal detector checked."
+    shown = {value.label for part in paper.parts for value in part.values}
+    kept = {"site", "site_sequence_id", "id", "is_archived", "revision", "trace_number_key", "entity_folder"}
+    labels = {str(column.verbose_name).lower() for column in Complaint._meta.concrete_fields if column.name not in kept}
+    assert labels == {label.lower() for label in shown}
+    assert site.name in paper.subtitle
+    assert user.printed_name in paper.foot
+
+
+def test_an_audits_paper_holds_its_findings_and_people(site: Site) -> None:
+    rating = make_audits.make_rating(site)
+    auditor = make.make_employee(site, first_name="Mira", last_name="Quill")
+    program = make_audits.make_program(site, name="GMP walk", rating=rating, auditors=[auditor])
+    audit = make_audits.start(make_audits.make_audit(program, due_date=noon("2026-03-05")))
+    given = [make_audits.response(rating, name) for name in ("Yes", "No")]
+    audit = make_audits.complete(make_audits.submit(make_audits.find(audit, *given)))
+    paper = audit_paper(audit, site, make.make_user(site=site), ())
+    assert paper.title == f"Audit {audit.site_sequence_id}: GMP walk"
+    found = values_of(paper)
+    assert (found["Auditors"], found["Score"], found["Due date"]) == ("Mira Quill", "50", "2026-03-05")
+    findings = [part for part in paper.parts if part.title.startswith("Finding")]
+    assert [part.values[1].text for part in findings] == ["Yes", "No"]
+    response = browser(site, DefaultRole.READER).get(print_address(audit))
+    assert response.content.startswith(b"%PDF-")
+
+
+def test_a_draft_has_no_number_in_its_file_name(site: Site) -> None:
+    response = browser(site).get(print_address(make_draft(site)))
+    assert response["Content-Disposition"] == 'attachment; filename="complaint-draft.pdf"'
+
+
+def test_nobody_prints_what_they_may_not_see(site: Site, other_site: Site) -> None:
+    complaint = make_complaint(site)
+    assert Client().get(print_address(complaint)).status_code == 302
+    assert browser(other_site).get(print_address(complaint)).status_code == 404
+    clerk = make.make_user(site=site)
+    make.make_role(site, ["documents.view_document"], [clerk])
+    assert sign_in(clerk, site).get(print_address(complaint)).status_code in (403, 404)
+
+
+@pytest.mark.parametrize("path", ["complaint/x/", "complaint/00000000-0000-0000-0000-000000000000/", "user/1/", "x/x/"])
+def test_what_does_not_exist_is_not_found(site: Site, path: str) -> None:
+    assert browser(site).get(f"/admin/print/{path}").status_code == 404
+
+
+def test_the_button_stands_on_the_pages_of_what_can_be_printed(site: Site) -> None:
+    complaint, employee = make_complaint(site), make.make_employee(site)
+    client = browser(site, DefaultRole.READER)
+    assert f'href="{print_address(complaint)}"' in client.get(address(complaint)).content.decode()
+    assert "/print/" not in client.get(address(employee)).content.decode()
+
+
+def test_letters_of_every_script_are_printed_and_doubtful_ones_reported() -> None:
+    for text in ("plain", "Łódź é ñ ő", "Ωμέγα", "Жук", "食品", "パン", "한국", "→ ≥ ½"):
+        assert is_set_faithfully(text), text
+    for text in ("שלום", "مرحبا", "नमस्ते", "ไทย", "\U00013000"):
+        assert not is_set_faithfully(text), text
+        assert printed(Paper("t", "s", [Part("p", [Value("l", text)])], "f")).startswith(b"%PDF-")
+    assert CAUTION
+
+
+def test_each_stretch_gets_a_font_that_has_its_letters_and_markup_is_escaped() -> None:
+    assert markup("a <b>&") == "a &lt;b&gt;&amp;"
+    assert markup("a\nb") == "a<br/>b"
+    assert markup("食品") == f'<font name="{CHINESE}">食品</font>'
+    assert JAPANESE in markup("食パン")
+    assert KOREAN in markup("한국")
+
+
+@pytest.mark.parametrize("text", ["word " * 4000, "x" * 20_000, "line\n" * 4000, "食" * 20_000, "</para><br/>" * 1000])
+def test_the_longest_text_runs_over_pages_and_is_not_cut(site: Site, text: str) -> None:
+    complaint = make_complaint(site, complaint_description=text[:20_000])
+    response = browser(site).get(print_address(complaint))
+    assert response.status_code == 200
+    assert pages_of(response.content) > 2
+
+
+def test_printing_an_audit_costs_the_same_for_3_and_for_30_findings(site: Site) -> None:
+    rating = make_audits.make_rating(site)
+    program = make_audits.make_program(site, rating=rating)
+    client = browser(site)
+    yes = make_audits.response(rating, "Yes")
+
+    def cost(findings: int) -> int:
+        audit = make_audits.find(make_audits.start(make_audits.make_audit(program)), *[yes] * findings)
+        client.get(print_address(audit))
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(print_address(audit)).status_code == 200
+        return len(queries)
+
+    assert cost(3) == cost(30)
