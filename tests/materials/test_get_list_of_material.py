@@ -1,0 +1,134 @@
+"""GetListOfMaterial: order, paging, filters and what they cost."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from materials.views import SORTABLE
+from tests import make
+from tests.make_materials import make_category, make_material
+
+
+def walk(api: Any, path: str) -> list[list[dict[str, Any]]]:
+    """Follow the links of a list and return its pages."""
+    pages = []
+    while path:
+        answer = api.get(path)
+        assert answer.status_code == 200, answer.content
+        pages.append(answer.json())
+        link = answer.headers.get("Link", "")
+        path = link.partition(">")[0].removeprefix("<").removeprefix("http://127.0.0.1:8000") if link else ""
+    return pages
+
+
+@pytest.fixture
+def filled(materials: Any) -> Any:
+    """Return the client of a site whose materials tie in every column and lack some values."""
+    categories = [make_category(materials.site) for _ in range(2)]
+    for number in range(11):
+        make_material(
+            materials.site,
+            external_id="" if number % 3 == 0 else f"E{number}",
+            name=f"Same {number % 2}",
+            our_code="",
+            risk=["", "Low", "High"][number % 3],
+            material_category=[None, *categories][number % 3],
+            is_archived=number == 10,
+        )
+    return materials
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("sort", SORTABLE)
+def test_a_walk_meets_every_material_once_in_every_order(filled: Any, sort: str, order: str) -> None:
+    pages = walk(filled, filled.at(limit=3, sort=sort.upper(), order=order))
+    rows = [row for page in pages for row in page]
+    assert [len(page) for page in pages] == [3, 3, 3, 1]
+    assert len({row["Id"] for row in rows}) == 10
+    whole = filled.get(filled.at(sort=sort, order=order)).json()
+    assert rows == whole
+    for start in (0, 4, 9, 10):
+        window = filled.get(filled.at(sort=sort, order=order, startIndex=start, limit=2)).json()
+        assert window == whole[start : start + 2]
+    other = filled.get(filled.at(sort=sort, order="desc" if order == "asc" else "asc")).json()
+    assert other == whole[::-1]
+    missing = [row[sort] is None for row in whole]
+    assert missing == sorted(missing, reverse=order == "desc")
+
+
+def test_the_default_order_is_the_number(filled: Any) -> None:
+    assert [row["siteSequenceId"] for row in filled.get(filled.at()).json()] == list(range(1, 11))
+
+
+def test_filters_narrow_the_list_and_its_total(filled: Any) -> None:
+    def numbers(**query: Any) -> list[int]:
+        answer = filled.get(filled.at(**query))
+        assert answer.status_code == 200, answer.content
+        assert answer["X-Total-Count"] == str(len(answer.json()))
+        return [row["siteSequenceId"] for row in answer.json()]
+
+    assert numbers(externalId="e1") == [2]
+    assert numbers(externalId="E1,E4") == [2, 5]
+    assert numbers(search="ame 1") == [2, 4, 6, 8, 10]
+    assert numbers(isArchived="TRUE") == [11]
+    assert numbers(modifiedSince="2999-01-01") == []
+    assert len(numbers(modifiedSince="2000-01-01")) == 10
+    assert numbers(externalId="none") == []
+
+
+def test_a_sort_that_no_index_serves_is_refused(filled: Any) -> None:
+    for sort in ("description", "reasonForChange", "nmae"):
+        answer = filled.get(filled.at(sort=sort))
+        assert (answer.status_code, answer.json()["Error"]) == (400, "InvalidParameter")
+
+
+def test_a_page_costs_a_fixed_number_of_queries(materials: Any) -> None:
+    counts = set()
+    for total in (3, 30):
+        for _ in range(total - 0):
+            make_material(materials.site)
+        materials.get(materials.at())
+        for query in ({}, {"limit": 2}, {"search": "Mat"}):
+            with CaptureQueriesContext(
+                connection,
+            ) as queries:
+                materials.get(materials.at(**query))
+            counts.add(len(queries))
+    assert counts == {3}
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        "startIndex=-1",
+        "startIndex=9223372036854775808",
+        "limit=0",
+        "limit=1001",
+        "order=up",
+        "isArchived=x",
+        "modifiedSince=x",
+        "entityFolderId=x",
+        "cursor=x",
+        "search=%00",
+    ],
+)
+def test_a_wrong_parameter_is_400(materials: Any, parameter: str) -> None:
+    answer = materials.get(materials.at() + "&" + parameter)
+    assert (answer.status_code, answer.json()["Error"]) == (400, "InvalidParameter")
+
+
+def test_an_unknown_parameter_names_the_nearest(materials: Any) -> None:
+    answer = materials.get(materials.at(exernalId="x"))
+    assert (answer.status_code, answer.json()["Error"]) == (400, "UnknownParameter")
+    assert "externalId" in answer.json()["Message"]
+
+
+def test_materials_of_other_sites_are_never_listed(materials: Any, other_site: Any) -> None:
+    make_material(other_site, external_id="F")
+    mine = make_material(materials.site, external_id="F")
+    assert [row["Id"] for row in materials.get(materials.at(externalId="F")).json()] == [str(mine.pk)]
+    make.give_role(materials.key.user, other_site, make.DefaultRole.READER)
+    (row,) = materials.get(f"/materials/?siteId={other_site.pk}").json()
+    assert row["Id"] != str(mine.pk)
