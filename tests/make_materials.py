@@ -33,7 +33,12 @@ class MaterialApi(Api):
 
     def __init__(self, key: make.Key, token: str, site: Site | None = None, **headers: str) -> None:
         super().__init__(key, Authorization=f"Bearer {token}", **headers)
+        self.holder, self.token = key, token
         self.site = site or key.site
+
+    def again(self) -> "MaterialApi":
+        """Return another client with the same credentials, for another thread."""
+        return MaterialApi(self.holder, self.token, self.site)
 
     def at(self, name: str = "", **query: Any) -> str:
         """Return the path of a material, or of the list, at the client's site."""

@@ -102,20 +102,38 @@ def read(text: str, order: Order) -> Position:
         raise refusal from error
 
 
-def after(ordered: models.QuerySet[Any, Any], position: Position) -> models.QuerySet[Any, Any]:
-    """Return the rows that come after the position in its order."""
-    order, attribute = position.order, position.order.attribute
-    compared = "lt" if order.descending else "gt"
-    beyond_key = Q(**{f"pk__{compared}": position.key})
+class Beyond(models.Func):
+    """`(column, id) > (value, key)` as one comparison, which an index answers however many rows share the value."""
+
+    output_field = models.BooleanField()
+
+    def __init__(self, position: Position) -> None:
+        column: Any = position.order.column
+        kind = column.target_field if column.is_relation else column
+        super().__init__(F(column.attname), F("pk"), models.Value(position.value, kind), models.Value(position.key))
+        self.compared = "<" if position.order.descending else ">"
+
+    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> Any:  # type: ignore[override]
+        """Return the comparison and its parameters."""
+        parts = [compiler.compile(expression) for expression in self.source_expressions]
+        column, key, value, bound = (sql for sql, _ in parts)
+        parameters = [parameter for _, found in parts for parameter in found]
+        return f"({column}, {key}) {self.compared} ({value}, {bound})", parameters
+
+
+def after(ordered: models.QuerySet[Any, Any], position: Position) -> list[models.QuerySet[Any, Any]]:
+    """Return the rows that come after the position in its order, as queries to be read one after the other.
+
+    Rows without a value, which come last upwards and first downwards, are a query of their own, so that each is a
+    range of one index.
+    """
+    order = position.order
+    beyond_key = Q(pk__lt=position.key) if order.descending else Q(pk__gt=position.key)
     if order.is_key:
-        return ordered.filter(beyond_key)
+        return [ordered.filter(beyond_key)]
+    without = Q(**{f"{order.attribute}__isnull": True})
     if position.value is None:
-        same = Q(**{f"{attribute}__isnull": True}) & beyond_key
-        return ordered.filter(same | Q(**{f"{attribute}__isnull": False}) if order.descending else same)
-    bound = Q(**{f"{attribute}__{compared}e": position.value})
-    rows = Q(**{f"{attribute}__{compared}": position.value}) | (Q(**{attribute: position.value}) & beyond_key)
-    if not order.column.null:
-        return ordered.filter(bound & rows)
-    if order.descending:
-        return ordered.filter(bound & rows)
-    return ordered.filter(rows | Q(**{f"{attribute}__isnull": True}))
+        same = ordered.filter(without & beyond_key)
+        return [same, ordered.filter(~without)] if order.descending else [same]
+    beyond = ordered.filter(Beyond(position))
+    return [beyond, ordered.filter(without)] if order.column.null and not order.descending else [beyond]

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Cast
 from django.http import HttpRequest
 
 from records.operations import cursors, values
@@ -113,7 +114,7 @@ def page(
     narrowed: bool = False,
     hidden: frozenset[str] = frozenset(),
 ) -> Page:
-    """Return the asked page of records, which are the site's own already; three queries at most.
+    """Return the asked page of records, which are the site's own already; four queries at most.
 
     `narrowed` says that they are not all of the site's, so that the kept total does not count them. `hidden` are
     wire names that the caller may not see, and so neither sort nor filter by. Raises the 400 InvalidParameter.
@@ -125,14 +126,25 @@ def page(
     position = cursors.read(query["cursor"][-1], order) if "cursor" in query else None
     if position is not None:
         start = position.start
-    total = _total(asked, plan.model, query, site_id, filtered=filtered or narrowed)
-    rows = _rows(asked, plan, order, start, limit, position)
-    shapes = [plan.show(row, with_private=not hidden) for row in rows[:limit]]
+    entity = getattr(plan.model, "ENTITY", None)
+    kept = None if filtered or narrowed or entity is None else Kept(site_id, *totals(site_id, entity))
+    total = asked.count() if kept is None else kept.archived if _archived(query) else kept.known - kept.archived
+    rows = _rows(asked, plan, order, start, limit, position, None if _archived(query) else kept)
+    shapes = plan.show_all(rows[:limit], with_private=not hidden)
     following = None
     if len(rows) > limit:
         last = rows[limit - 1]
         following = {"startIndex": start + limit, "cursor": cursors.write(order, last[-2], last[-1], start + limit)}
     return Page(shapes, total, following)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of a site's records without counting: how many are numbered, and how many of them archived."""
+
+    site_id: uuid.UUID
+    known: int
+    archived: int
 
 
 def _rows(
@@ -142,32 +154,43 @@ def _rows(
     start: int,
     limit: int,
     position: cursors.Position | None,
+    kept: Kept | None,
 ) -> Sequence[Any]:
-    """Fetch one row more than the page holds; deep pages find their ids in an index first and join the rows to them."""
+    """Fetch one row more than the page holds; deep pages find their ids in an index first and join the rows to them.
+
+    Each tuple ends with the value that is sorted by and the id as text.
+    """
     ordered = asked.order_by(*order.terms())
+    end = (order.attribute, Cast("pk", models.CharField()))
     if position is not None:
-        return list(plan.fetching(cursors.after(ordered, position), extra=(order.attribute, "pk"))[: limit + 1])
+        rows: list[Any] = []
+        for part in cursors.after(ordered, position):
+            if len(rows) <= limit:
+                rows += plan.fetching(part, extra=end)[: limit + 1 - len(rows)]
+        return rows
+    if start and kept is not None and order.attribute == "site_sequence_id":
+        ordered, start = _from_number(ordered, plan.model, kept, start, descending=order.descending)
     if start == 0:
-        return list(plan.fetching(ordered, extra=(order.attribute, "pk"))[: limit + 1])
+        return list(plan.fetching(ordered, extra=end)[: limit + 1])
     keys = list(ordered.values_list("pk", flat=True)[start : start + limit + 1])
-    found = plan.fetching(plan.model._default_manager.filter(pk__in=keys), extra=(order.attribute, "pk"))
+    chosen = plan.model._default_manager.filter(pk__in=keys).order_by()
+    found = plan.fetching(chosen, extra=(order.attribute, "pk"))
     by_key = {row[-1]: row for row in found}
     return [by_key[key] for key in keys if key in by_key]
 
 
-def _total(
-    asked: models.QuerySet[Any, Any],
-    model: type[models.Model],
-    query: Mapping[str, list[str]],
-    site_id: uuid.UUID,
-    *,
-    filtered: bool,
-) -> int:
-    entity = getattr(model, "ENTITY", None)
-    if filtered or entity is None:
-        return asked.count()
-    known, archived = totals(site_id, entity)
-    return archived if _archived(query) else known - archived
+def _from_number(
+    ordered: models.QuerySet[Any, Any], model: type[models.Model], kept: Kept, start: int, *, descending: bool
+) -> tuple[models.QuerySet[Any, Any], int]:
+    """Return the active records from a number on, and how many of them are still to be passed over.
+
+    Numbers have no gap, so all but the archived ones of those passed over are known without looking.
+    """
+    beyond = {"site_sequence_id__lte": kept.known - start} if descending else {"site_sequence_id__gt": start}
+    if not kept.archived:
+        return ordered.filter(**beyond), 0
+    archived = model._default_manager.filter(site_id=kept.site_id, is_archived=True, site_sequence_id__isnull=False)
+    return ordered.filter(**beyond), archived.exclude(**beyond).count()
 
 
 def _archived(query: Mapping[str, list[str]]) -> bool:
