@@ -64,7 +64,7 @@ class MaterialViewSet(OperationViewSet):
         entered = dataclasses.replace(caller, site_id=site_id, permissions=permissions_at(caller, site_id))
         if self.operation is not None and not entered.may(self.operation.permission):
             raise errors.Refusal(404, "NotFound", NO_SITE)
-        self.request.user = entered  # type: ignore[assignment]
+        self.caller = entered
 
     def check_path_id(self) -> None:
         """Turn the path's text into the material's Id; an external id that matches wins (DECISIONS 3)."""
