@@ -16,7 +16,7 @@ from records.reference.models import MaterialCategory
 from records.sites.models import EntityFolder
 from records.sites.references import UNKNOWN, hold_folders, reference_fault
 from records.sites.sequences import count_archived, take_numbers
-from records.sites.writing import Precondition, RecordNotFound, Values, changing, check_record, stamp
+from records.sites.writing import Precondition, RecordNotFound, Values, apply, changing, check_record, stamp
 
 MOST = 500
 """How many materials one call may carry (DECISIONS 3)."""
@@ -230,8 +230,7 @@ class Batch:
         as_key = key_in(material.external_id)
         others = [self.by_external_id.get(material.external_id), self.by_key.get(as_key) if as_key else None]
         if any(other is not None and other is not material for other in others):
-            text = "Another material of the site has this external id, or has it as its Id."
-            raise ValidationError({"external_id": ValidationError(text, code="Duplicate")})
+            raise _duplicate()
 
     def store(self, trail: Trail) -> None:
         """Give what is new its numbers, write all rows, note the changes; raises Raced where an external id is gone."""
@@ -310,6 +309,55 @@ def locked(site_id: uuid.UUID, external_ids: Iterable[str], keys: Iterable[uuid.
         condition = Q(external_id__in=list(external_ids))
         wanted = rows.filter(condition | Q(pk__in=list(keys))) if keys else rows.filter(condition)
     return wanted.order_by("pk")
+
+
+def add_material(
+    site_id: uuid.UUID, values: Values, *, author: Author, may: Callable[[str], bool], operation: str = "AddMaterial"
+) -> Material:
+    """Add a material. Raises PermissionDenied, or ValidationError (code Duplicate where its external id is in use)."""
+    with recording():
+        _refuse_taken(site_id, values.get("external_id", ""))
+        return upsert(site_id, Wish(values), author=author, may=may, operation=operation)
+
+
+def update_material(
+    site_id: uuid.UUID,
+    material_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "UpdateMaterial",
+    reason: str = "",
+    precondition: Precondition | None = None,
+) -> Material:
+    """Change a material. Raises RecordNotFound, ValidationError (code Duplicate), or what the precondition raises."""
+    try:
+        with changing(
+            Material, site_id, material_id, author=author, operation=operation, reason=reason, precondition=precondition
+        ) as material:
+            apply(material, values)
+            material.reason_for_change = reason
+            _refuse_taken(site_id, material.external_id, but=material_id)
+    except IntegrityError as error:
+        raise _duplicate() from error
+    return material
+
+
+def _refuse_taken(site_id: uuid.UUID, external_id: str, but: uuid.UUID | None = None) -> None:
+    """Raise ValidationError where another material of the site has the external id, or has it as its Id."""
+    if not external_id:
+        return
+    condition = Q(external_id=external_id)
+    if (as_key := key_in(external_id)) is not None:
+        condition |= Q(pk=as_key)
+    others = Material.objects.filter(condition, site_id=site_id)
+    if (others if but is None else others.exclude(pk=but)).exists():
+        raise _duplicate()
+
+
+def _duplicate() -> ValidationError:
+    text = "Another material of the site has this external id, or has it as its Id."
+    return ValidationError({"external_id": ValidationError(text, code="Duplicate")})
 
 
 def archive_material(

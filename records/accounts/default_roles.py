@@ -50,9 +50,7 @@ def bring_up_to_date(sites: list[Site] | None = None) -> None:
             (role.site_id, role.default_role): role
             for role in Role.objects.filter(site__in=chosen).exclude(default_role="")
         }
-        made = [
-            _new(site, default) for site in chosen for default in ORDER if (site.pk, default.value) not in stored
-        ]
+        made = [_new(site, default) for site in chosen for default in ORDER if (site.pk, default.value) not in stored]
         Role.objects.bulk_create(made)
         _give([(role, DefaultRole(role.default_role)) for role in (*stored.values(), *made)], wanted)
 

@@ -1,0 +1,86 @@
+"""The back-office pages of materials."""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+
+from materials import actions
+from materials.models import Material
+from records.accounts import access
+from records.backoffice.acting import author_of, user_of
+from records.backoffice.fields import newlines
+from records.backoffice.lists import ArchivedFilter
+from records.backoffice.records import RecordAdmin
+from records.sites.writing import Precondition, Values
+
+
+class LinesField(forms.CharField):
+    """A list of short texts, one on each line."""
+
+    widget = forms.Textarea({"rows": 3})
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the list as the lines of the input."""
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        """Return the lines that hold anything."""
+        if isinstance(value, list):
+            return value
+        return [line.strip() for line in newlines(value or "").split("\n") if line.strip()]
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Return whether other lines were entered."""
+        return bool(self.to_python(initial or []) != self.to_python(data))
+
+
+@admin.register(Material)
+class MaterialAdmin(RecordAdmin):
+    """Materials, found by name, external id or one of the codes."""
+
+    list_display = ("site_sequence_id", "external_id", "name", "our_code", "material_category", "risk")
+    list_display_links = ("site_sequence_id", "external_id", "name")
+    list_filter = (ArchivedFilter, "risk")
+    search_fields = ("name", "external_id", "our_code", "supplier_code")
+    fieldsets = (
+        (None, {"fields": ("name", "external_id", "our_code", "supplier_code", "material_category", "entity_folder")}),
+        ("Assessment", {"fields": ("risk", "country_of_origin", "description")}),
+    )
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the form field of a model field; countries stand on a line each."""
+        if db_field.name == "country_of_origin":
+            return LinesField(label="Countries of origin", required=False, help_text="One on each line.")
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Material:
+        """Add a material; one whose external id the site knows is refused, not changed."""
+        user = user_of(request)
+        return actions.add_material(
+            site_id,
+            values,
+            author=author_of(request),
+            may=lambda permission: access.may(user, site_id, permission),
+        )
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Precondition
+    ) -> Material:
+        """Change a material."""
+        return actions.update_material(
+            record.site_id, record.pk, values, author=author_of(request), reason=reason, precondition=precondition
+        )
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore a material."""
+        return actions.archive_material(
+            record.site_id,
+            record.pk,
+            archived=archived,
+            author=author_of(request),
+            operation="ArchiveMaterial" if archived else "RestoreMaterial",
+            reason=reason,
+        )
