@@ -86,7 +86,7 @@ class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
 
 def links_left(request: HttpRequest) -> bool:
     """Return whether this address may ask for another mail: ten in an hour, so that nobody is flooded."""
-    key = f"password mails:{request.META.get('REMOTE_ADDR', '')}:{int(time.time()) // 3600}"
+    key = f"password-mails:{request.META.get('REMOTE_ADDR', '')}:{int(time.time()) // 3600}"
     cache.add(key, 0, 7200)
     return int(cache.incr(key)) <= MAILS_AN_HOUR
 

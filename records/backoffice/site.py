@@ -18,6 +18,7 @@ from records.backoffice.acting import choose_site, current_site, sites_of
 from records.backoffice.choosing import choose
 from records.backoffice.moments import NOTHING
 from records.backoffice.passwords import ChangePasswordForm
+from records.backoffice.permissions import SitePermissions
 
 GROUPS = {
     "Records": ("complaints", "documents", "audits", "items", "customers", "materials", "employees"),
@@ -37,6 +38,11 @@ class BackofficeSite(AdminSite):
     index_title = "Start"
     site_url = None
     empty_value_display = NOTHING
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Register pages that ask for every permission per site; other packages' pages do not, and stay out."""
+        if admin_class is not None and issubclass(admin_class, SitePermissions):
+            super().register(model_or_iterable, admin_class, **options)
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Return whether the user may come in: active people, no service accounts."""

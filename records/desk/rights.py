@@ -10,6 +10,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from records.accounts import access
+from records.accounts.default_roles import ORDER
 from records.accounts.models import Role, RoleMembership
 from records.backoffice.acting import current_site, user_of
 from records.backoffice.additions import RecordLink
@@ -36,7 +37,7 @@ def rights(request: HttpRequest) -> HttpResponse:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, "accounts.view_role"):
         raise PermissionDenied
-    roles = list(Role.objects.filter(site=site, is_archived=False).order_by("name", "id"))
+    roles = sorted(Role.objects.filter(site=site, is_archived=False).order_by("name", "id"), key=_rank)
     through = Role.permissions.through
     held: dict[Any, set[int]] = defaultdict(set)
     for role_id, permission_id in through.objects.filter(role__in=roles).values_list("role_id", "permission_id"):
@@ -58,6 +59,12 @@ def rights(request: HttpRequest) -> HttpResponse:
         "most": PEOPLE,
     }
     return TemplateResponse(request, "backoffice/rights.html", context)
+
+
+def _rank(role: Role) -> int:
+    """Return where the role stands: default ones from the lowest up, then the site's own."""
+    ranks = [str(default.value) for default in ORDER]
+    return ranks.index(role.default_role) if role.default_role in ranks else len(ranks)
 
 
 def _people(roles: list[Role]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Fixtures: a Chromium, and a page in it for whoever is named."""
+"""Fixtures: Chromium, and pages in which somebody is signed in."""
 
 import os
 import shutil
@@ -6,42 +6,60 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from records.accounts.models import User
-from tests import make
+from records.sites.models import Site
+from tests.make_backoffice import sign_in
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
+LOOKS = {"light": (1280, 900), "dark": (1280, 900), "phone": (390, 844)}
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Mark every test of this folder."""
+    for item in items:
+        if "tests/browser" in str(item.path):
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """Start the machine's Chromium once."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("There is no Chromium on this machine.")
-    # The browser's event loop runs in this thread, beside Django's ordinary database calls.
+    """Start Debian's Chromium; without it the browser tests are skipped and say why."""
+    if not CHROMIUM:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium).")
+    # Playwright's loop runs in this thread, which Django would take for asynchronous code.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture
-def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[[User], Page]]:
-    """Return a function that opens a browser of its own for a user and signs in with the password of tests."""
-    contexts = []
+def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens a page as somebody, in a look; complaints of the page's scripts fail the test."""
+    opened: list[tuple[Any, list[str]]] = []
 
-    def sign_in(user: User) -> Page:
-        context = chromium.new_context(base_url=live_server.url)
-        contexts.append(context)
-        page = context.new_page()
-        page.goto("/admin/login/")
-        page.fill("input[name=username]", user.user_name)
-        page.fill("input[name=password]", make.PASSWORD)
-        page.click("input[type=submit]")
+    def open_page(user: User | None = None, site: Site | None = None, look: str = "light") -> Page:
+        width, height = LOOKS[look]
+        context = chromium.new_context(
+            base_url=live_server.url,
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if look == "dark" else "light",
+        )
+        if user is not None:
+            cookie = sign_in(user, site).cookies["sessionid"].value
+            context.add_cookies([{"name": "sessionid", "value": cookie, "url": live_server.url}])
+        context.set_default_timeout(30_000)
+        page, complaints = context.new_page(), []
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        opened.append((context, complaints))
         return page
 
-    yield sign_in
-    for context in contexts:
+    yield open_page
+    for context, complaints in opened:
         context.close()
+        assert [text for text in complaints if "Content Security" in text or "Error:" in text] == []

@@ -28,7 +28,7 @@ def sign(page: Page, document: str) -> None:
     page.get_by_role("link", name=document, exact=True).click()
     page.check("input[name=decision][value=sign]")
     page.fill("input[name=password]", make.PASSWORD)
-    page.click("input[type=submit][value=Sign]")
+    page.click("[type=submit]")
     expect(page.get_by_text("Nothing waits for your signature.")).to_be_visible()
 
 
@@ -53,7 +53,7 @@ def test_three_people_bring_a_document_into_force(site: Site, files: Path, page_
     page.set_input_files("input[name=file]", procedure)
     choose(page, "user_to_review", reviewer)
     choose(page, "user_to_approve", approver)
-    page.click("input[name=_save]")
+    page.click("[name=_save]")
     expect(page.get_by_text("Awaiting Review").first).to_be_visible()
 
     second = page_of(reviewer)
