@@ -39,7 +39,7 @@ def test_somebody_signs_in_looks_around_and_signs_out(site: Any, page_of: PageOf
     page.get_by_role("link", name="Employees", exact=True).first.click()
     expect(page.get_by_text("There are no employees here yet.")).to_be_visible()
     page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_text("You are signed out.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
 
 
 def test_a_manager_changes_an_employee_by_keyboard_and_the_history_shows_it(site: Any, page_of: PageOf) -> None:
