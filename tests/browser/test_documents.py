@@ -28,7 +28,7 @@ def sign(page: Page, document: str) -> None:
     page.get_by_role("link", name=document, exact=True).click()
     page.check("input[name=decision][value=sign]")
     page.fill("input[name=password]", make.PASSWORD)
-    page.click("[type=submit]")
+    page.get_by_role("button", name="Sign", exact=True).click()
     expect(page.get_by_text("Nothing waits for your signature.")).to_be_visible()
 
 
