@@ -54,7 +54,7 @@ def test_three_people_bring_a_document_into_force(site: Site, files: Path, page_
     choose(page, "user_to_review", reviewer)
     choose(page, "user_to_approve", approver)
     page.click("[name=_save]")
-    expect(page.get_by_text("Awaiting Review").first).to_be_visible()
+    expect(page.get_by_role("cell", name="Awaiting Review")).to_be_visible()
 
     second = page_of(reviewer)
     sign(second, "Product recall")
