@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from documents import downloads
+from documents import downloads, examples
 from documents.models import Status
 from documents.serializers import DocumentSerializer, DocumentVersionSerializer, UpdateDocumentSerializer
 from documents.views import DocumentViewSet
@@ -23,6 +23,7 @@ urlpatterns = [
         Operation(
             method="POST",
             name="AddDocument",
+            examples=examples.ADD_DOCUMENT,
             permission="documents.add_document",
             role=MANAGER,
             request=DocumentSerializer,
@@ -31,6 +32,7 @@ urlpatterns = [
         Operation(
             method="PUT",
             name="UpdateDocument",
+            examples=examples.UPDATE_DOCUMENT,
             permission="documents.change_document",
             role=MANAGER,
             takes_id=True,
@@ -40,6 +42,7 @@ urlpatterns = [
         Operation(
             method="GET",
             name="GetDocument",
+            examples=examples.GET_DOCUMENT,
             permission="documents.view_document",
             role=READER,
             takes_id=True,
@@ -49,6 +52,7 @@ urlpatterns = [
         Operation(
             method="GET",
             name="GetDocumentVersion",
+            examples=examples.GET_DOCUMENT_VERSION,
             permission="documents.view_document",
             role=READER,
             takes_id=True,
@@ -61,6 +65,7 @@ urlpatterns = [
         Operation(
             method="GET",
             name="GetDocumentList",
+            examples=examples.GET_DOCUMENT_LIST,
             permission="documents.view_document",
             role=READER,
             many=True,

@@ -5,6 +5,7 @@ import uuid
 from collections import defaultdict
 from typing import Any
 
+import orjson
 import pytest
 
 from records.operations import examples
@@ -65,7 +66,7 @@ class Play:
         if answer.status_code != example.status:
             self.faults.append(f"{where}: answered {answer.status_code}, not {example.status}: {answer.content!r}")
             return
-        self.compare(where, example.answer, answer.json(), {*STAMPS, *example.differs})
+        self.compare(where, example.answer, orjson.loads(answer.getvalue()), {*STAMPS, *example.differs})
 
     def put(self, value: Any) -> Any:
         """Return the value with the real ids in the place of the samples."""
@@ -122,7 +123,7 @@ def test_every_worked_example_answers_as_it_is_shown(site: Site) -> None:
     assert not play.faults, "\n".join(play.faults)
 
 
-STILL_WITHOUT = {"document/", "materials", "category/"}
+STILL_WITHOUT = {"materials", "category/"}
 """Endpoints whose rows have no examples yet; a line goes when they have, and the set must become empty."""
 
 
