@@ -63,6 +63,7 @@ def add_records(records: Sequence[R], *, author: Author, operation: str, reason:
     with recording() as trail:
         for row, record in enumerate(records, 1):
             record.created_by_id = record.last_modified_by_id = author.id
+            record.last_modified = record.created
             try:
                 check_record(record)
             except ValidationError as fault:
@@ -99,6 +100,7 @@ def _insert(record: SiteRecord, values: Values, *, author: Author, numbered: boo
     """Check and store a new record with its children and lists; returns its snapshot, taken without a query."""
     later = _set_columns(record, values)
     record.created_by_id = record.last_modified_by_id = author.id
+    record.last_modified = record.created
     check_record(record, skip=skip)
     children = {name: _new_rows(record, name, later.pop(name)) for name in children_of(record) if name in later}
     if numbered:
