@@ -81,10 +81,15 @@ class ReadPlan:
         self.texts.append(source)
         self.text_steps.append(step)
 
-    def fetching(self, queryset: models.QuerySet[Any, Any], *, extra: Sequence[Any] = ()) -> models.QuerySet[Any, Any]:
-        """Return the queryset reduced to the plan's values, the revision and the extra attributes, as tuples."""
+    def fetching(
+        self, queryset: models.QuerySet[Any, Any], *, extra: Sequence[Any] = (), as_stored: bool = False
+    ) -> models.QuerySet[Any, Any]:
+        """Return the queryset reduced to the plan's values, the revision and the extra attributes, as tuples.
+
+        What `show` is to show, unless the values are wanted `as_stored`: times and ids as objects.
+        """
         also = ("revision",) if hasattr(self.model, "revision") else ("pk",)
-        if connection.vendor != "postgresql":
+        if as_stored or connection.vendor != "postgresql":
             return queryset.annotate(**self.rows).values_list(*self.sources, *also, *extra)
         return queryset.annotate(**self.rows, **self.written).values_list(*self.texts, *also, *extra)
 

@@ -112,7 +112,7 @@ class WireTable:
         One statement, whatever the number of records.
         """
         plan = self.serializer.plan()
-        for row in plan.fetching(queryset).iterator(chunk_size=step):
+        for row in plan.fetching(queryset, as_stored=True).iterator(chunk_size=step):
             yield {
                 name: convert(value) if convert is not None and name in plan.rows else value
                 for name, convert, value in zip(plan.names, plan.steps, row, strict=False)
