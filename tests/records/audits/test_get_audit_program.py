@@ -1,9 +1,12 @@
 """GetAuditProgram and GetAuditProgramList."""
 
 import pytest
+from django.core.exceptions import ValidationError
 
+from records.audits import actions
 from tests import make
 from tests.make_audits import make_checklist, make_program, make_rating, response
+from tests.make_documents import make_document
 
 
 def test_a_program_reads_whole(api):
@@ -91,3 +94,17 @@ def test_a_filter_that_says_nothing_is_refused(api, query):
     answer = api.get(f"/audit/GetAuditProgramList?{query}")
     assert answer.status_code == 400
     assert answer.json()["Error"] in ("InvalidParameter", "UnknownParameter")
+
+
+def test_procedures_are_documents_of_the_site_in_the_order_given(api, other_site):
+    site = api.key.site
+    first, second = make_document(site, name="Glass policy"), make_document(site, name="Breakages")
+    program = make_program(site, procedures=[second, first])
+    shape = api.get(f"/audit/GetAuditProgram/{program.pk}").json()
+    assert shape["Procedure"] == [{"Id": str(second.pk)}, {"Id": str(first.pk)}]
+    foreign = make_document(other_site)
+    with pytest.raises(ValidationError) as caught:
+        actions.update_audit_program(site.pk, program.pk, {"procedures": [first, foreign]}, author=make.SYSTEM)
+    fault = caught.value.error_list[0]
+    assert (fault.code, fault.params["relation"], fault.params["idx"]) == ("InvalidReference", "procedures", 1)
+    assert api.get(f"/audit/GetAuditProgram/{program.pk}").json() == shape
