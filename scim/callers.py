@@ -26,7 +26,7 @@ class Caller:
 
     directory: Directory
     site_ids: tuple[uuid.UUID, ...]
-    token_id: uuid.UUID
+    token_id: uuid.UUID | None
     token_name: str
     dialect: Dialect
     mount: Mount

@@ -14,6 +14,7 @@ from scim2_models import SCIMException as ProtocolError
 
 from records.sites.writing import RecordNotFound
 from scim.schemas import ERROR
+from scim.wording import wire_name
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ def _of_validation(error: ValidationError) -> HttpResponse:
         faults = [("", fault) for fault in error.error_list]
     name, fault = faults[0]
     text = " ".join(fault.messages)
-    detail = f"{name}: {text}" if name and name != "__all__" else text
+    detail = f"{wire_name(name)}: {text}" if name and name != "__all__" else text
     if any(found.code in _UNIQUE for _, found in faults):
         return error_response(409, detail, "uniqueness")
     return error_response(400, detail, "invalidValue")

@@ -5,7 +5,6 @@ import json
 import logging
 import re
 import uuid
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote_plus
@@ -17,6 +16,7 @@ from records.history.models import Change
 from records.history.trail import now
 from scim.callers import Caller
 from scim.models import ProvisioningCall
+from scim.wording import wire_name
 
 logger = logging.getLogger(__name__)
 
@@ -126,5 +126,5 @@ def outcome(response: HttpResponse, changes: Iterable[Change]) -> str:
     listed = list(changes)
     if not listed:
         return _OUTCOMES.get(response.status_code, "Answered.")
-    fields = Counter(field["field"] for change in listed for field in change.fields)
+    fields = dict.fromkeys(wire_name(field["field"]) for change in listed for field in change.fields)
     return f"Changed: {', '.join(fields)}."

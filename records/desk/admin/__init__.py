@@ -1,5 +1,5 @@
 """The back-office pages of the rooms below the operations: sites, lists, accounts and the history."""
 
-from records.desk.admin import accounts, entries, history, roles, sites
+from records.desk.admin import accounts, directories, entries, history, roles, sites
 
-__all__ = ["accounts", "entries", "history", "roles", "sites"]
+__all__ = ["accounts", "directories", "entries", "history", "roles", "sites"]

@@ -1,0 +1,174 @@
+"""The connection test that a directory makes, run against ourselves with a marked test user, and explained."""
+
+import json
+import secrets
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import Http404, HttpResponse
+from django.urls import resolve
+
+from records.accounts.models import Dialect, Directory
+from records.history.trail import Author
+from scim.callers import Caller, Mount
+from scim.schemas import PATCH_OP, USER
+
+MARK = "connection-check"
+_WHY = {
+    400: "The request was understood as wrong.",
+    401: "The caller was not let in.",
+    403: "The directory may not do this here.",
+    404: "What should be there is not.",
+    409: "A value that must be unique is in use already.",
+    429: "Too many requests were made in this minute; try again in the next one.",
+    500: "The service failed inside; its log has the request id.",
+    503: "The database did not answer.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request of the test: what it is, how it went, and why in plain words."""
+
+    name: str
+    request: str
+    status: int
+    passed: bool
+    explanation: str
+
+
+def check(directory: Directory, mount: Mount, author: Author) -> list[Step]:
+    """Run the test for a directory on a mount and return its steps; a failed one ends it, the test user always goes.
+
+    The requests go through the same views as a directory's, as the directory, written down to the author.
+    """
+    return _Check(directory, mount, author).run()
+
+
+class _Check:
+    """One run of the test."""
+
+    def __init__(self, directory: Directory, mount: Mount, author: Author) -> None:
+        sites = directory.sites.filter(is_archived=False).values_list("pk", flat=True)
+        self.caller = Caller(
+            directory=directory,
+            site_ids=tuple(sorted({directory.home_site_id, *sites})),
+            token_id=None,
+            token_name="Connection check",  # noqa: S106 (a name, no secret)
+            dialect=Dialect.DOCUMENTED,
+            mount=mount,
+            author=author,
+            reads_rfc=False,
+        )
+        self.mount = mount
+        self.name = f"{MARK}-{secrets.token_hex(4)}@larder.invalid"
+        self.made = ""
+        self.steps: list[Step] = []
+
+    def run(self) -> list[Step]:
+        """Make the requests in the order in which a directory makes them."""
+        try:
+            self._go()
+        finally:
+            if self.made:
+                self._send("Remove the test user", "DELETE", f"/Users/{self.made}", expects=204)
+        return self.steps
+
+    def _go(self) -> None:
+        wanted = urlencode({"filter": f'userName eq "{self.name}"'}, quote_via=quote)
+        body = {
+            "schemas": [USER],
+            "userName": self.name,
+            "name": {"givenName": "Connection", "familyName": "Check"},
+            "emails": [{"value": self.name, "type": "work", "primary": True}],
+            "active": True,
+        }
+        if self._send("Read what the service can do", "GET", "/ServiceProviderConfig") is None:
+            return
+        if self._send("List users", "GET", "/Users?count=1") is None:
+            return
+        found = self._send("Look for a user who is not there", "GET", f"/Users?{wanted}", holds=_nobody)
+        if found is None:
+            return
+        made = self._send("Create a test user", "POST", "/Users", body, expects=201)
+        if made is None:
+            return
+        self.made = str(made["id"])
+        found = self._send("Find the test user by name", "GET", f"/Users?{wanted}", holds=_one)
+        if found is None or not self._change(made):
+            return
+        self._send("List groups without members", "GET", "/Groups?excludedAttributes=members&count=1")
+        gone, self.made = self.made, ""
+        if self._send("Delete the test user", "DELETE", f"/Users/{gone}", expects=204) is not None:
+            self._send("See that the test user is gone", "GET", f"/Users/{gone}", expects=404)
+
+    def _change(self, made: dict[str, Any]) -> bool:
+        """Rename and deactivate the test user: by PATCH, or by PUT on the mount that has none."""
+        path = f"/Users/{self.made}"
+        if self.mount == "prodscim":
+            ended = self._send(
+                "Deactivate the test user by PUT", "PUT", path, {**made, "active": False}, holds=_inactive
+            )
+            return ended is not None
+        rename = _patch("displayName", "Connection Check")
+        ended = None
+        if self._send("Rename the test user by PATCH", "PATCH", path, rename) is not None:
+            ended = self._send(
+                "Deactivate the test user by PATCH", "PATCH", path, _patch("active", "False"), holds=_inactive
+            )
+        return ended is not None
+
+    def _send(
+        self, name: str, method: str, path: str, body: Any = None, *, expects: int = 200, holds: Any = None
+    ) -> dict[str, Any] | None:
+        """Make a request and note how it went; returns the answer's body, or None when it failed."""
+        response = self._answer(method, path, body)
+        answered = json.loads(response.content) if response.content else {}
+        fault = ""
+        if response.status_code != expects:
+            why = _WHY.get(response.status_code, "The answer was not the expected one.")
+            fault = f"{why} {answered.get('detail', '')}".strip()
+        elif holds is not None:
+            fault = holds(answered)
+        self.steps.append(
+            Step(name, f"{method} /{self.mount}{path}", response.status_code, not fault, fault or "As it should be.")
+        )
+        return None if fault else answered
+
+    def _answer(self, method: str, path: str, body: Any) -> HttpResponse:
+        address, _, query = path.partition("?")
+        content = b"" if body is None else json.dumps(body).encode()
+        environ = {
+            "REQUEST_METHOD": method,
+            "PATH_INFO": f"/{self.mount}{address}",
+            "QUERY_STRING": query,
+            "CONTENT_TYPE": "application/scim+json" if content else "",
+            "CONTENT_LENGTH": str(len(content)),
+            "wsgi.input": BytesIO(content),
+        }
+        request = WSGIRequest(environ)
+        request.checking = self.caller  # type: ignore[attr-defined]
+        try:
+            match = resolve(request.path_info)
+        except Http404:
+            return HttpResponse(status=404)
+        return match.func(request, *match.args, **match.kwargs)
+
+
+def _patch(path: str, value: str) -> dict[str, Any]:
+    return {"schemas": [PATCH_OP], "Operations": [{"op": "Replace", "path": path, "value": value}]}
+
+
+def _nobody(answer: dict[str, Any]) -> str:
+    return "" if answer.get("totalResults") == 0 else "A user of a made-up name was found."
+
+
+def _one(answer: dict[str, Any]) -> str:
+    return "" if answer.get("totalResults") == 1 else "The user that was just made was not found by its name."
+
+
+def _inactive(answer: dict[str, Any]) -> str:
+    return "" if answer.get("active") is False else "The user is still active."

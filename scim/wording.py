@@ -1,0 +1,35 @@
+"""The names that directories know for what our models call otherwise."""
+
+_NAMES = {
+    "user_name": "userName",
+    "given_name": "name.givenName",
+    "first_name": "name.givenName",
+    "family_name": "name.familyName",
+    "last_name": "name.familyName",
+    "honorific_prefix": "name.honorificPrefix",
+    "title": "name.honorificPrefix",
+    "display_name": "displayName",
+    "name": "displayName",
+    "external_id": "externalId",
+    "user_type": "userType",
+    "preferred_language": "preferredLanguage",
+    "email": "emails",
+    "email_address": "emails",
+    "is_active": "active",
+    "nature_of_employment": "natureOfEmployment",
+    "entity_folder": "folder",
+    "code": "employeeNumber",
+    "reporting_to": "manager",
+    "phone": "phoneNumbers",
+    "mobile": "phoneNumbers",
+    "address": "addresses",
+    "directory_attributes": "attributes kept as given",
+    "is_archived": "archived",
+    "revoked": "credentials revoked",
+}
+
+
+def wire_name(field: str) -> str:
+    """Return the attribute that a model's field, or a field of its child rows, is for a directory."""
+    head = field.split(".")[0]
+    return _NAMES.get(head, head)
