@@ -1,0 +1,112 @@
+"""Every request costs a fixed number of queries, whatever the number of users, groups and members."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from records.accounts.models import Dialect, RoleMembership, User
+from tests import make
+from tests.scim import people
+from tests.scim.conftest import Scim
+
+ADD, REMOVE = "add", "remove"
+FILTER = 'emails[type eq "work"] and groups pr or active eq true'
+
+
+def queries(call) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        answer = call()
+    assert answer.status_code < 300, answer.content
+    return len(captured)
+
+
+def patch_member(scim, group, key, op=ADD):
+    return scim.patch(f"/Groups/{group}", {"op": op, "path": "members", "value": [{"value": key}]})
+
+
+def replaced(path, value):
+    return {"op": "replace", "path": path, "value": value}
+
+
+def costs(scim: Scim, group: str, free: list[str], number: int) -> dict[str, int]:
+    """Return how many queries each kind of request takes."""
+    one = free.pop()
+    found = {
+        "list users": lambda: scim.get("/Users"),
+        "filter users": lambda: scim.get(
+            "/Users", {"filter": 'emails[type eq "work"] and groups pr or active eq true'}
+        ),
+        "sort users": lambda: scim.get("/Users", {"sortBy": "name.familyName"}),
+        "read a user": lambda: scim.get(f"/Users/{one}"),
+        "list groups": lambda: scim.get("/Groups", {"excludedAttributes": "members"}),
+        "list groups with members": lambda: scim.get("/Groups"),
+        "read a group": lambda: scim.get(f"/Groups/{group}"),
+        "search": lambda: scim.post("/Users/.search", {"filter": "userName pr"}),
+        "create a user": lambda: scim.post("/Users", people.user_body(f"new{number}", externalId=f"x{number}")),
+        "add a member": lambda: patch_member(scim, group, one),
+        "remove a member": lambda: patch_member(scim, group, one, REMOVE),
+        "rename a group": lambda: scim.patch(f"/Groups/{group}", replaced("displayName", f"G{number}")),
+        "rename a user": lambda: scim.patch(f"/Users/{one}", replaced("title", f"T{number}")),
+        "deactivate": lambda: scim.patch(f"/Users/{one}", replaced("active", False)),
+        "delete a user": lambda: scim.delete(f"/Users/{one}"),
+    }
+    return {name: queries(call) for name, call in found.items()}
+
+
+@pytest.mark.parametrize("dialect", [Dialect.DOCUMENTED, Dialect.ENTRA])
+def test_queries_do_not_grow_with_users_groups_or_members(scim_of, dialect):
+    scim = scim_of(dialect)
+    free = [scim.add_user(f"free{number}")["id"] for number in range(3)]
+    members = [scim.add_user(f"member{number}")["id"] for number in range(3)]
+    group = scim.add_group("Team", *members)["id"]
+    costs(scim, group, free, 1)
+    few = costs(scim, group, free, 2)
+    more = [scim.add_user(f"more{number}")["id"] for number in range(27)]
+    for number in range(12):
+        scim.add_group(f"Group {number}", *more[number : number + 3])
+    scim.put(f"/Groups/{group}", {"members": [{"value": key} for key in [*members, *more]]})
+    assert costs(scim, group, free, 3) == few
+
+
+def test_a_put_of_many_members_is_set_based(scim):
+    keys = [scim.add_user(f"u{number}")["id"] for number in range(30)]
+    group = scim.add_group("Team")["id"]
+
+    def put(some):
+        return queries(lambda: scim.put(f"/Groups/{group}", {"members": [{"value": key} for key in some]}))
+
+    put(keys[:1])
+    assert put(keys[1:3]) == put(keys[3:])
+    assert scim.members(group) == set(keys[3:])
+
+
+def test_a_connection_that_sees_several_sites_costs_the_same(site, other_site, scim_of, directory):
+    scim = scim_of()
+    scim.add_user("mira")
+    before = queries(lambda: scim.get("/Users"))
+    directory.sites.add(other_site)
+    assert queries(lambda: scim.get("/Users")) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_members_added_at_once_are_all_there(scim):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has one writer at a time.")
+    keys = [scim.add_user(f"u{number}")["id"] for number in range(8)]
+    group = scim.add_group("Team")["id"]
+    answers = make.at_once(*(lambda key=key: patch_member(Scim(scim.secret), group, key) for key in keys))
+    assert [answer.status_code for answer in answers] == [200] * 8
+    assert scim.members(group) == set(keys)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_name_posted_at_once_makes_one_user(scim):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has one writer at a time.")
+    posts = [lambda: Scim(scim.secret).post("/Users", people.user_body("mira", externalId="1")) for _ in range(6)]
+    answers = make.at_once(*posts)
+    assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409, 409, 409]
+    assert User.objects.filter(user_name_key="mira").count() == 1
+    members = [lambda: Scim(scim.secret).post("/Groups", {"displayName": "Team"}) for _ in range(6)]
+    assert sorted(answer.status_code for answer in make.at_once(*members)) == [201, 409, 409, 409, 409, 409]
+    assert not RoleMembership.objects.filter(role__name="Team").exists()
