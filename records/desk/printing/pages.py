@@ -43,12 +43,9 @@ def print_view(admin_site: Any, request: HttpRequest, kind: str, object_id: str)
         raise ImproperlyConfigured("A record was shown to somebody who holds no role at its site.")
     show_times_of(site)
     paper = PAPERS[model](record, site, user_of(request), model_admin.moments)
-    number = record.site_sequence_id or "draft"
+    name = f"{kind}-{record.site_sequence_id or 'draft'}.pdf"
     return HttpResponse(
         printed(paper),
         content_type="application/pdf",
-        headers={
-            "Content-Disposition": content_disposition_header(True, f"{kind}-{number}.pdf") or "attachment",
-            "Cache-Control": "private, no-store",
-        },
+        headers={"Content-Disposition": content_disposition_header(True, name) or "attachment"},
     )
