@@ -134,7 +134,7 @@ class ReadPlan:
             row = cursor.fetchone()
         if row is None or not converters:
             return row
-        return _converted(row, converters)
+        return converted(row, converters)
 
     def _compile(self, queryset: Callable[[], models.QuerySet[Any, Any]]) -> tuple[str, list[Any], Any]:
         with self._lock:
@@ -158,12 +158,12 @@ def _marker(value: Any) -> Any:
     return _RECORD if value in (_RECORD_ID, _RECORD_ID.hex) else value
 
 
-def _converted(row: Sequence[Any], converters: Any) -> Sequence[Any]:
+def converted(row: Sequence[Any], converters: Any) -> Sequence[Any]:
     """Apply the backend's own conversions, with the thread's connection."""
-    converted = list(row)
+    values = list(row)
     for position, (functions, expression) in converters.items():
-        value = converted[position]
+        value = values[position]
         for function in functions:
             value = function(value, expression, connection)
-        converted[position] = value
-    return converted
+        values[position] = value
+    return values

@@ -3,6 +3,7 @@
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.db import models
@@ -10,6 +11,7 @@ from django.db import models
 from records.accounts.models import User
 from records.operations.errors import FieldFault
 from records.operations.fields import Reference
+from records.operations.lookups import by_key
 from records.operations.serializers import WireSerializer
 from records.sites.models import Site
 from records.sites.references import UNKNOWN
@@ -30,9 +32,7 @@ def resolve_all(rows: Sequence[dict[str, Any]], serializer: type[WireSerializer]
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
     for reference in (found for values in rows for found in _references(values)):
         wanted[reference.model].add(reference.id)
-    loaded: Loaded = {
-        model: {row.pk: row for row in _rows(model).filter(pk__in=keys)} for model, keys in wanted.items()
-    }
+    loaded: Loaded = {model: by_key(model, keys, partial(_rows, model)) for model, keys in wanted.items()}
     faults: list[list[FieldFault]] = [[] for _ in rows]
     if wanted:
         for values, found in zip(rows, faults, strict=True):
