@@ -19,7 +19,8 @@ from openpyxl.utils.datetime import WINDOWS_EPOCH, from_excel
 from records.backoffice.transfer.formulas import restored
 
 MOST_BYTES = 5 * 1024 * 1024
-MOST_ROWS = 5_000
+MOST_ROWS = 2_000
+"""An import holds the site's numbers, on SQLite the whole database, until it is done; others must not wait too long."""
 MOST_COLUMNS = 200
 MOST_UNPACKED = 60 * 1024 * 1024
 BLANK_ROWS = 100_000

@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib import messages
 from django.core import signing
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -21,7 +20,7 @@ from records.backoffice.acting import author_of, current_site, show_times_of, us
 from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.transfer import files, sheets
-from records.backoffice.transfer.resources import RecordResource, resource_of
+from records.backoffice.transfer.resources import ImportedAlready, RecordResource, resource_of
 from records.history.models import Channel
 from records.sites.models import Site
 
@@ -213,7 +212,7 @@ class TransferPages(SitePermissions):
         resource = self._resource_at(request, site, reason=reason, once=upload["once"], expected=upload["digest"])
         try:
             result = resource.import_sheet(files.read(data), dry_run=False)
-        except IntegrityError:
+        except ImportedAlready:
             self.message_user(request, "This file was imported already; nothing was imported again.", messages.WARNING)
             return redirect(self._list_address())
         if not resource.applied:

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 import tablib
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import IntegrityError, models
+from django.db import IntegrityError, models, transaction
 from import_export.instance_loaders import BaseInstanceLoader
 from import_export.resources import Resource
 from import_export.results import Result, RowResult
@@ -52,6 +52,10 @@ NOT_HERE = "The site has no {name} with this {key}."
 
 class _TakenBack(Exception):
     """Ends the transaction of a dry run, or of an import with faults."""
+
+
+class ImportedAlready(Exception):
+    """Raised for an upload that was imported before."""
 
 
 class RecordResource(Resource):
@@ -104,7 +108,10 @@ class RecordResource(Resource):
         return None
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write rows: the new ones all at once where that works, else one by one; sets each row's record or faults."""
+        """Write rows: the new ones all at once where that works, else one by one; sets each row's record or faults.
+
+        Every action is a savepoint of its own, so a refused row takes nothing of the others with it.
+        """
         new = [row for row in rows if row.is_new]
         try:
             added = self.add_all([row.values for row in new]) if new else None
@@ -117,8 +124,7 @@ class RecordResource(Resource):
             if row.record is not None:
                 continue
             try:
-                with recording():
-                    row.record = self.add(row.values) if row.is_new else self.change(row.target, row.values)
+                row.record = self.add(row.values) if row.is_new else self.change(row.target, row.values)
             except (ValidationError, RecordNotFound, PermissionDenied, IntegrityError) as refusal:
                 row.faults += self.sentences(refusal)
 
@@ -186,7 +192,7 @@ class RecordResource(Resource):
         """Import a file, or say what importing it would do; nothing is stored where any row is faulty.
 
         One transaction; `applied` says whether it was kept. `notes` says what was read over. Raises FileFault, or
-        IntegrityError where this upload was imported before.
+        ImportedAlready.
         """
         columns = self.headed(sheet.headers)
         dataset = tablib.Dataset(headers=sheet.headers)
@@ -225,13 +231,17 @@ class RecordResource(Resource):
         """Keep in the same transaction that this upload was imported, so that it cannot be imported again."""
         if not self.once or self.author.id is None:
             return
-        KeptAnswer.objects.create(
-            user_id=self.author.id,
-            site_id=self.site_id,
-            operation=f"Import{self.model.__name__}",
-            key=self.once,
-            body_digest="",
-        )
+        try:
+            with transaction.atomic():
+                KeptAnswer.objects.create(
+                    user_id=self.author.id,
+                    site_id=self.site_id,
+                    operation=f"Import{self.model.__name__}",
+                    key=self.once,
+                    body_digest="",
+                )
+        except IntegrityError as error:
+            raise ImportedAlready from error
 
     def _row(self, number: int, cells: Sequence[Any], columns: Sequence[Any], sheet: Sheet) -> Row:
         row = Row(number)

@@ -140,7 +140,7 @@ MALFORMED = {
     "nameless": (b"Name,,Code\nx,y,z\n", "Column 2 of the header has no name"),
     "unknown": (b"Name,SerialNo\nx,y\n", "Did you mean SerialNumber?"),
     "nothing to import": (b"Id,Created\n1,2\n", "No column of the file can be imported"),
-    "too many rows": (b"Name\n" + b"x\n" * (files.MOST_ROWS + 1), "more than 5000 rows"),
+    "too many rows": (b"Name\n" + b"x\n" * (files.MOST_ROWS + 1), f"more than {files.MOST_ROWS} rows"),
     "too many columns": (b",".join(b"Name" for _ in range(300)) + b"\nx\n", "more than 200 columns"),
     "too large": (b"Name\n" + b"x" * files.MOST_BYTES, "larger than 5 MiB"),
     "huge cell": (b"Name\n" + b"x" * 200_000 + b"\n", "no well-formed CSV"),
