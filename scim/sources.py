@@ -13,7 +13,7 @@ from scim2_models.path import CompareOperator
 from records.accounts.models import ExternalId, Role, RoleMembership, User, UserAttribute, UserEmail
 from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
 from scim.callers import Caller
-from scim.expressions import ALWAYS, NEVER, Condition, Folded, TextOfId, TextOfNumber, text
+from scim.expressions import ALWAYS, NEVER, ByCodePoint, Condition, Folded, TextOfId, TextOfNumber, text
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
 
 _SIMPLE = ("nickname", "title", "timezone", "profileurl")
@@ -165,8 +165,8 @@ class KeptPart:
         return Exists(self._rows())
 
     def order(self) -> Term:
-        """Return the row's text."""
-        return Coalesce(Subquery(self._rows().values("key")[:1]), text(""), output_field=TextField())
+        """Return the row's text by code point, null for none."""
+        return ByCodePoint(Subquery(self._rows().values("key")[:1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class KeptEntries:
             )
         )
         found = self.rows().filter(part=name).annotate(_primary=primary).order_by("-_primary", "idx")
-        return Coalesce(Subquery(found.values("key")[:1]), text(""), output_field=TextField())
+        return ByCodePoint(Subquery(found.values("key")[:1]))
 
 
 def user_attributes(caller: Caller) -> Attributes:
