@@ -201,7 +201,7 @@ def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, Any]:
         "signatures": [{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
         "waiting": [
             {"signer": one, "replaceable": may_replace}
-            for one in version.signers.all()
+            for one in sorted(version.signers.all(), key=lambda signer: signer.duty != Duty.REVIEW)
             if one.signature_id is None and one.duty in open_duties
         ],
     }
