@@ -106,9 +106,18 @@ class Complaint(SiteRecord):
             models.Index(fields=("site", "record_status", "site_sequence_id"), name="complaint_by_status"),
             models.Index(fields=("site", "date", "id"), name="complaint_by_date"),
             models.Index(fields=("site", "last_modified", "id"), name="complaint_by_last_modified"),
-            # The start page counts by month and by what complaints name; no row is read beside the index.
+            # The start page counts by month and by what complaints name; no row is read beside the index. SQLite asks
+            # for the columns of the condition too.
             models.Index(
-                fields=("site", "date", "nonconformance", "product", "customer"),
+                fields=(
+                    "site",
+                    "date",
+                    "nonconformance",
+                    "product",
+                    "customer",
+                    "is_archived",
+                    "site_sequence_id",
+                ),
                 condition=Q(is_archived=False, site_sequence_id__isnull=False),
                 name="complaint_for_charts",
             ),

@@ -108,9 +108,9 @@ def by_month(site_id: uuid.UUID, period: Period) -> tuple[list[Month], Limits | 
 def pareto(site_id: uuid.UUID, period: Period, relation: str, total: int) -> list[Share]:
     """Return what the period's complaints name most often, most often first, the rest summed up; two queries.
 
-    `relation` is one of the complaint's references, `total` the number of complaints in the period.
+    `relation` is one of those that every submitted complaint has; `total` is the number of complaints in the period.
     """
-    rows = counted(site_id).filter(period.covers("date"), **{f"{relation}__isnull": False})
+    rows = counted(site_id).filter(period.covers("date"))
     key = f"{relation}_id"
     found = list(rows.values_list(key).annotate(count=Count("*")).order_by("-count", key)[:TOP])
     target: Any = Complaint._meta.get_field(relation).related_model
