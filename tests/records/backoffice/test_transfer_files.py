@@ -211,7 +211,7 @@ def test_control_characters_are_refused_by_name(site: Site) -> None:
 def test_what_a_workbook_cannot_hold_is_exported_as_csv_only(site: Site) -> None:
     make_item(site, notes="\uffff")
     client = browser(site)
-    answer = client.get(page(Item, "export", "xlsx"))
+    answer: Any = client.get(page(Item, "export", "xlsx"))
     assert answer.status_code == 302
     assert "Export as CSV instead" in text_of(client.get(answer.url))
     assert table(export(client, Item))[0]["Notes"] == "\uffff"
