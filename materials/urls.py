@@ -2,9 +2,9 @@
 
 from django.urls import register_converter
 
-from materials import views
+from materials import examples, views
 from materials.paths import AnyText
-from materials.serializers import MaterialSerializer
+from materials.serializers import MaterialResult, MaterialSerializer
 from records.operations.outside import answer_below
 from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
@@ -20,6 +20,18 @@ SITE = Parameter("siteId", "id", description="The site whose materials are meant
 urlpatterns = operation_urls(
     views.MaterialViewSet,
     Operation(
+        method="POST",
+        name="PostMaterial",
+        permission="materials.add_material",
+        role=MANAGER,
+        route="/",
+        request=MaterialSerializer,
+        response=WriteResult,
+        each=MaterialResult,
+        parameters=(SITE,),
+        examples=examples.POST_MATERIAL,
+    ),
+    Operation(
         method="GET",
         name="GetListOfMaterial",
         permission="materials.view_material",
@@ -28,6 +40,7 @@ urlpatterns = operation_urls(
         many=True,
         response=MaterialSerializer,
         parameters=(SITE, Parameter("externalId")),
+        examples=examples.GET_LIST_OF_MATERIAL,
     ),
     Operation(
         method="GET",
@@ -38,16 +51,7 @@ urlpatterns = operation_urls(
         takes_id=True,
         response=MaterialSerializer,
         parameters=(SITE,),
-    ),
-    Operation(
-        method="POST",
-        name="PostMaterial",
-        permission="materials.add_material",
-        role=MANAGER,
-        route="/",
-        request=MaterialSerializer,
-        response=WriteResult,
-        parameters=(SITE,),
+        examples=examples.GET_MATERIAL_BY_ID,
     ),
     Operation(
         method="DELETE",
@@ -58,5 +62,6 @@ urlpatterns = operation_urls(
         takes_id=True,
         response=WriteResult,
         parameters=(SITE, Parameter("reasonForChange", description="Why it is archived; kept in the history.")),
+        examples=examples.DELETE_MATERIAL,
     ),
 )

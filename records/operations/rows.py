@@ -52,6 +52,8 @@ class Operation:
     role: DefaultRole
     response: Any
     request: type[serializers.BaseSerializer[Any]] | None = None
+    each: type[serializers.BaseSerializer[Any]] | None = None
+    """What answers each entry where an array of requests is taken as well as one."""
     takes_id: bool = False
     many: bool = False
     route: str | None = None

@@ -10,6 +10,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
+from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.operations.lists import LARGEST_PAGE, USUAL_PAGE
 from records.operations.rows import Operation, Parameter
 
@@ -101,13 +102,26 @@ class OperationSchema(AutoSchema):
         return [self.path.lstrip("/").partition("/")[0]]
 
     def get_request_serializer(self) -> Any:
-        """Return the row's request."""
-        return self.row.request
+        """Return the row's request: one, or an array as well where the row answers each entry."""
+        row = self.row
+        return row.request if row.each is None else {"application/json": self._one_or_many(row.request, "request")}
+
+    def _one_or_many(self, one: Any, direction: Any, many: Any = None) -> dict[str, Any]:
+        """Return the schema of an object, or of an array of them (of `many` where its entries are others)."""
+        refs = [self.resolve_serializer(shape, direction).ref for shape in (one, many or one)]
+        return {"oneOf": [refs[0], {"type": "array", "items": refs[1]}]}
+
+    def map_renderers(self, attribute: str) -> list[str]:
+        """Return the media types of the endpoint."""
+        media_types: tuple[str, ...] = getattr(self.view, "media_types", ())
+        return list(media_types) if attribute == "media_type" else list(super().map_renderers(attribute))
 
     def get_response_serializers(self) -> Any:
         """Return the row's response and every refusal that the operation can answer."""
         row = self.row
         found = row.response(many=True) if row.many else row.response
+        if row.each is not None:
+            found = self._one_or_many(row.response, "response", row.each)
         refusals = {
             status: OpenApiResponse(ErrorShape, description=text)
             for status, text in _REFUSALS.items()
@@ -254,3 +268,24 @@ class SubscriptionKeyScheme(OpenApiAuthenticationExtension):
     def get_security_definition(self, auto_schema: Any) -> Any:
         """Return the scheme."""
         return {"type": "apiKey", "in": "header", "name": "Ocp-Apim-Subscription-Key"}
+
+
+class AccessTokenScheme(OpenApiAuthenticationExtension):
+    """Describes the access token of /materials, which is needed beside the subscription key."""
+
+    target_class = "materials.credentials.KeyAndTokenAuthentication"
+    name = "accessToken"
+
+    def get_security_definition(self, auto_schema: Any) -> Any:
+        """Return the scheme."""
+        scopes = {READ_MATERIALS: "Read materials.", WRITE_MATERIALS: "Add, change and archive materials."}
+        return {
+            "type": "oauth2",
+            "description": "`Authorization: Bearer <access token>`, a token of the subscription key's own user.",
+            "flows": {"clientCredentials": {"tokenUrl": "/oauth/token", "scopes": scopes}},
+        }
+
+    def get_security_requirement(self, auto_schema: Any) -> Any:
+        """Return both credentials in one requirement, with the scope that the operation asks for."""
+        scope = WRITE_MATERIALS if auto_schema.row.writes else READ_MATERIALS
+        return {"subscriptionKey": [], "accessToken": [scope]}
