@@ -1,5 +1,6 @@
 """The operations of the category endpoint, one for each list of the registry; start reading here."""
 
+from records.category import examples
 from records.category.serializers import RatingSerializer
 from records.category.views import (
     LIST_SERIALIZERS,
@@ -33,6 +34,7 @@ urlpatterns = operation_urls(
             many=True,
             response=LIST_SERIALIZERS[name],
             parameters=ENTRY_NAME_OR_CODE,
+            examples=examples.GET_LIST[name],
         )
         for name, model in LISTS.items()
     ),
@@ -43,6 +45,7 @@ urlpatterns = operation_urls(
         role=READER,
         takes_id=True,
         response=RatingSerializer,
+        examples=examples.GET_RATING,
     ),
     Operation(
         method="GET",
@@ -52,6 +55,7 @@ urlpatterns = operation_urls(
         many=True,
         response=FolderEntrySerializer,
         parameters=(*NAME_OR_CODE, Parameter("entity", "choice", choices=[str(value) for value in Entity.values])),
+        examples=examples.GET_FOLDER_LIST,
     ),
     Operation(
         method="GET",
@@ -61,6 +65,7 @@ urlpatterns = operation_urls(
         many=True,
         response=SiteEntrySerializer,
         parameters=NAME_OR_CODE,
+        examples=examples.GET_SITE_LIST,
     ),
     Operation(
         method="GET",
@@ -70,5 +75,6 @@ urlpatterns = operation_urls(
         many=True,
         response=UserEntrySerializer,
         parameters=NAME_OR_CODE,
+        examples=examples.GET_USER_LIST,
     ),
 )

@@ -57,5 +57,5 @@ def done(key: str) -> dict[str, str]:
     return {"Error": "", "Message": "Success.", "Id": key}
 
 
-CALLER = sample("User", "the caller")
+CALLER, CALLER_NAME = sample("User", "the caller"), "Robin Castle"
 STAMPS = {"Created": MOMENT, "CreatedBy": CALLER, "LastModified": MOMENT, "LastModifiedBy": CALLER}
