@@ -1,7 +1,7 @@
 """The search across all kinds of record, by name, code or number, at the sites where somebody may see them.
 
-Two queries a kind, however much is stored: one reads from an index what begins with the text or bears the number, one
-looks for the words anywhere and stops after a few.
+A few queries a kind, however much is stored: what bears the number or begins with the text is read from the indexes,
+one query a column; one more looks for the words anywhere, and stops after a few.
 """
 
 from collections.abc import Sequence
@@ -115,16 +115,16 @@ def find(admin_site: AdminSite, request: HttpRequest, text: str) -> list[Group]:
 def matches(kind: Kind, sites: set[Any], text: str) -> list[Any]:
     """Return up to one row more than are shown: the number first, then what begins with the text, then the others."""
     rows = kind.model._default_manager.filter(site__in=sites).select_related(*kind.points_at)
-    begins = models.Q()
+    beginnings = {key: models.Q(**{f"{key}__startswith": fold(text)}) for key in kind.keys}
     if (number := number_in(text)) is not None:
-        begins |= models.Q(site_sequence_id=number)
-    for key in kind.keys:
-        begins |= models.Q(**{f"{key}__startswith": fold(text)})
-    first: list[Any] = list(rows.filter(begins).order_by(*kind.keys[:1], "id")[: SHOWN + 1]) if begins else []
-    first.sort(key=lambda row: row.site_sequence_id != number)
-    known = {row.pk for row in first}
-    others = search(rows, kind.anywhere, text).order_by("id")[: SHOWN + 1 + len(known)]
-    return [*first, *(row for row in others if row.pk not in known)][: SHOWN + 1]
+        beginnings = {"site_sequence_id": models.Q(site_sequence_id=number), **beginnings}
+    found: dict[Any, Any] = {}
+    for key, condition in beginnings.items():
+        # One condition a query: of several joined by OR, a database may read the whole site instead of its indexes.
+        found.update((row.pk, row) for row in rows.filter(condition).order_by(key, "id")[: SHOWN + 1])
+    others = search(rows, kind.anywhere, text).order_by("id")[: SHOWN + 1 + len(found)]
+    found.update((row.pk, row) for row in others if row.pk not in found)
+    return list(found.values())[: SHOWN + 1]
 
 
 def _name(row: Any) -> str:
