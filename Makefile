@@ -13,9 +13,7 @@ INSTALL := $(PY) -m pip install -qq --no-input --disable-pip-version-check --no-
 
 # What reads no .env and no data of this installation: builds, checks and tests.
 APART := env ENV_FILE= ENVIRONMENT= DATABASE_URL= CACHE_URL= STORAGE_URL= EMAIL_URL= BASE_URL= STATIC_COLLECTED=off DATA_DIR=build/data
-# Two processes with a database each: the suite spends its time computing, on one core each.
-PROCESSES ?= 2
-PYTEST := $(PY) -m pytest -n $(PROCESSES)
+PYTEST := $(PY) -m pytest
 # Processes of the test runner; more tests at once than cores gain nothing.
 PYTEST_WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 ARGS ?= -n $(PYTEST_WORKERS)
