@@ -43,7 +43,7 @@ def other_site(db: None) -> Site:
 class Api:
     """A client that carries a key and speaks JSON."""
 
-    def __init__(self, key: make.Key | None = None, **headers: str) -> None:
+    def __init__(self, key: make.Key | None = None, /, **headers: str) -> None:
         self.key = key
         self.client = Client(raise_request_exception=False)
         self.headers = {**(key.headers if key else {}), **headers}

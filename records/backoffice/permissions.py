@@ -89,7 +89,8 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             for field in self.opts.concrete_fields
             if field.is_relation or isinstance(field, models.DateTimeField | models.BooleanField)
         }
-        listed = {entry if isinstance(entry, str) else entry[0] for entry in self.list_filter if _names_a_field(entry)}
+        filters: Any = self.list_filter
+        listed = {entry if isinstance(entry, str) else entry[0] for entry in filters if _names_a_field(entry)}
         return name not in hidden and lookup.count("__") < 3 and self._ends_here(lookup) and name in plain | listed
 
     def _ends_here(self, lookup: str) -> bool:

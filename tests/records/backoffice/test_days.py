@@ -32,7 +32,7 @@ def test_a_bare_date_is_its_day_everywhere_and_a_moment_that_of_the_sites_clocks
     for moment in MOMENTS:
         make_complaint(site, date=moment, **needed)
 
-    def dates(condition: object) -> list[datetime.datetime]:
+    def dates(condition: object) -> list[datetime.datetime | None]:
         return list(Complaint.objects.filter(condition).order_by("date").values_list("date", flat=True))
 
     assert dates(on_days("date", DAY, DAY, zone)) == [moment for moment in MOMENTS if day_of(moment, zone) == DAY]
