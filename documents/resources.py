@@ -2,7 +2,8 @@
 
 from documents.models import Document
 from documents.serializers import DocumentSerializer
-from records.backoffice.transfer.resources import RecordResource, transferable
+from records.backoffice.transfer.registry import transferable
+from records.backoffice.transfer.resources import RecordResource
 from records.operations.tables import WireTable
 
 

@@ -8,7 +8,8 @@ from django.db import IntegrityError
 from materials import actions
 from materials.models import Material
 from materials.serializers import MaterialSerializer
-from records.backoffice.transfer.resources import RecordResource, transferable
+from records.backoffice.transfer.registry import transferable
+from records.backoffice.transfer.resources import RecordResource
 from records.backoffice.transfer.rows import Row
 from records.operations.tables import WireTable
 

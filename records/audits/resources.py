@@ -3,7 +3,8 @@
 from records.audits import actions
 from records.audits.models import AuditProgram, AuditRecord
 from records.audits.serializers import AuditProgramSerializer, AuditRecordSerializer
-from records.backoffice.transfer.resources import RecordResource, transferable
+from records.backoffice.transfer.registry import transferable
+from records.backoffice.transfer.resources import RecordResource
 from records.operations.serializers import IdList
 from records.operations.tables import WireTable
 from records.sites.writing import Values

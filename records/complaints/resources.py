@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from records.backoffice.transfer.resources import RecordResource, transferable
+from records.backoffice.transfer.registry import transferable
+from records.backoffice.transfer.resources import RecordResource
 from records.complaints import actions, workflow
 from records.complaints.models import Complaint
 from records.complaints.serializers import ComplaintSerializer

@@ -1,6 +1,7 @@
 """The import and export of customers."""
 
-from records.backoffice.transfer.resources import RecordResource, transferable
+from records.backoffice.transfer.registry import transferable
+from records.backoffice.transfer.resources import RecordResource
 from records.customers import actions
 from records.customers.models import Customer
 from records.customers.serializers import CustomerSerializer

@@ -1,6 +1,7 @@
 """The import and export of employees and job descriptions."""
 
-from records.backoffice.transfer.resources import RecordResource, transferable
+from records.backoffice.transfer.registry import transferable
+from records.backoffice.transfer.resources import RecordResource
 from records.employees import actions
 from records.employees.models import Employee, JobDescription
 from records.employees.serializers import EmployeeSerializer, JobDescriptionSerializer

@@ -1,6 +1,7 @@
 """The import and export of items."""
 
-from records.backoffice.transfer.resources import RecordResource, transferable
+from records.backoffice.transfer.registry import transferable
+from records.backoffice.transfer.resources import RecordResource
 from records.items import actions
 from records.items.models import Item
 from records.items.serializers import ItemSerializer

@@ -20,7 +20,8 @@ from records.backoffice.acting import author_of, current_site, show_times_of, us
 from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.transfer import files, sheets
-from records.backoffice.transfer.resources import ImportedAlready, RecordResource, resource_of
+from records.backoffice.transfer.registry import resource_of
+from records.backoffice.transfer.resources import ImportedAlready, RecordResource
 from records.history.models import Channel
 from records.sites.models import Site
 

@@ -394,17 +394,3 @@ class RecordResource(Resource):
 
 def _is_blank(value: Any) -> bool:
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
-
-
-_resources: dict[type[models.Model], type[RecordResource]] = {}
-
-
-def transferable(resource: type[RecordResource]) -> type[RecordResource]:
-    """Offer the resource on the pages of its model (a decorator)."""
-    _resources[resource.model] = resource
-    return resource
-
-
-def resource_of(model: type[models.Model]) -> type[RecordResource] | None:
-    """Return the resource of a model, or None where it has none."""
-    return _resources.get(model)

@@ -5,22 +5,25 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('complaints', '0002_index_for_charts'),
-        ('customers', '0001_initial'),
-        ('reference', '0002_checklist_questions'),
-        ('sites', '0001_initial'),
+        ("complaints", "0002_index_for_charts"),
+        ("customers", "0001_initial"),
+        ("reference", "0002_checklist_questions"),
+        ("sites", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.RemoveIndex(
-            model_name='complaint',
-            name='complaint_for_charts',
+            model_name="complaint",
+            name="complaint_for_charts",
         ),
         migrations.AddIndex(
-            model_name='complaint',
-            index=models.Index(condition=models.Q(('is_archived', False), ('site_sequence_id__isnull', False)), fields=['site', 'date', 'nonconformance', 'product', 'customer', 'is_archived', 'site_sequence_id'], name='complaint_for_charts'),
+            model_name="complaint",
+            index=models.Index(
+                condition=models.Q(("is_archived", False), ("site_sequence_id__isnull", False)),
+                fields=["site", "date", "nonconformance", "product", "customer", "is_archived", "site_sequence_id"],
+                name="complaint_for_charts",
+            ),
         ),
     ]

@@ -1,0 +1,18 @@
+"""Which models can be imported and exported, and by which resource."""
+
+from django.db import models
+
+from records.backoffice.transfer.resources import RecordResource
+
+_resources: dict[type[models.Model], type[RecordResource]] = {}
+
+
+def transferable(resource: type[RecordResource]) -> type[RecordResource]:
+    """Offer the resource on the pages of its model (a decorator)."""
+    _resources[resource.model] = resource
+    return resource
+
+
+def resource_of(model: type[models.Model]) -> type[RecordResource] | None:
+    """Return the resource of a model, or None where it has none."""
+    return _resources.get(model)
