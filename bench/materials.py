@@ -151,6 +151,23 @@ def measure(api: MaterialApi, size: int) -> None:
     print(f"  500 upserts: {len(queries)} statements, {medians({'upsert': act})['upsert']:.0f} ms")
 
 
+def walk(api: MaterialApi, size: int) -> None:
+    """Follow the links through all pages; every material is met once, and every page asks as many questions."""
+    seen: set[str] = set()
+    counts: set[int] = set()
+    path = api.at(limit=1000)
+    started = time.perf_counter()
+    while path:
+        with CaptureQueriesContext(connection) as queries:
+            answer = asked(api, path)()
+        counts.add(len(queries))
+        seen.update(row["Id"] for row in answer.json())
+        path = answer.headers.get("Link", "").partition(">")[0].removeprefix("<http://127.0.0.1:8000")
+    assert len(seen) == size
+    took = time.perf_counter() - started
+    print(f"  a walk of {size // 1000} pages met {len(seen):,} once, {sorted(counts)} statements a page, {took:.1f} s")
+
+
 def main() -> None:
     """Fill and measure each size."""
     subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=harness.ROOT, check=True)
@@ -160,6 +177,8 @@ def main() -> None:
         fill(api, stored + 1, size)
         stored = size
         measure(api, size)
+        if size == SIZES[0]:
+            walk(api, int(asked(api, api.at(limit=1))()["X-Total-Count"]))
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM materials_material WHERE site_sequence_id > %s", (size,))
 

@@ -380,3 +380,13 @@ def archive_material(
         if material.is_archived != archived:
             material.is_archived, material.reason_for_change = archived, reason
     return material
+
+
+def archive_materials(rows: Sequence[tuple[uuid.UUID, uuid.UUID]], *, author: Author, reason: str) -> int:
+    """Archive several materials, given by site and Id, all or none, with a Change each; returns how many they were."""
+    with recording():
+        for site_id, material_id in sorted(rows):
+            archive_material(
+                site_id, material_id, archived=True, author=author, operation="ArchiveMaterial", reason=reason
+            )
+    return len(rows)

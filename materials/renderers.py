@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import orjson
@@ -75,20 +76,26 @@ def encoded(text: str) -> bytes:
 
 
 def _element(name: str, fields: Mapping[str, Any]) -> str:
-    parts = [f"<{name}>"]
-    for field, value in fields.items():
-        if value is None or value == "" or value == []:
-            parts.append(f"<{field}/>")
-        elif isinstance(value, str):
-            parts.append(f"<{field}>{_escaped(value)}</{field}>")
-        elif isinstance(value, bool):
-            parts.append(f"<{field}>{'true' if value else 'false'}</{field}>")
-        elif isinstance(value, list):
-            parts.append(f"<{field}>{_entries(_ENTRIES[field], value)}</{field}>")
-        else:
-            parts.append(f"<{field}>{value}</{field}>")
-    parts.append(f"</{name}>")
-    return "".join(parts)
+    return _template(name, tuple(fields)) % tuple(
+        [
+            _escaped(value) if type(value) is str else _shown(field, value)  # One step for what most values are.
+            for field, value in fields.items()
+        ]
+    )
+
+
+@cache
+def _template(name: str, fields: tuple[str, ...]) -> str:
+    """Return the element with a place for each field's text; made once a shape."""
+    return f"<{name}>{''.join(f'<{field}>%s</{field}>' for field in fields)}</{name}>"
+
+
+def _shown(field: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _entries(_ENTRIES[field], value) if isinstance(value, list) else str(value)
 
 
 def _entries(name: str, entries: Sequence[Any]) -> str:
@@ -98,4 +105,6 @@ def _entries(name: str, entries: Sequence[Any]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+    if "&" in text or "<" in text or ">" in text or "\r" in text:
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+    return text

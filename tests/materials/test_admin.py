@@ -3,10 +3,11 @@
 import pytest
 
 from materials.models import Material
+from records.accounts.models import DefaultRole
 from records.history.models import Change
 from records.sites.models import Site
 from tests.make_backoffice import address, browser, form_of, list_address
-from tests.make_materials import make_material
+from tests.make_materials import make_category, make_material
 
 pytestmark = pytest.mark.django_db
 
@@ -51,3 +52,36 @@ def test_archiving_asks_why_and_leaves_one_change(site: Site) -> None:
     change = Change.objects.filter(record_id=material.pk).latest("number")
     assert (change.operation, change.reason) == ("ArchiveMaterial", "No longer bought")
     assert client.get(list_address(Material) + "?archived=yes&risk__exact=").status_code == 200
+
+
+def test_several_materials_are_archived_at_once_with_a_reason_and_a_change_each(site: Site, other_site: Site) -> None:
+    mine, foreign = [make_material(site) for _ in range(3)], make_material(other_site)
+    client = browser(site)
+    page = list_address(Material)
+    assert 'name="_selected_action"' in client.get(page).content.decode()
+    chosen = [str(one.pk) for one in (*mine[:2], foreign)]
+    sent = {"action": "archive_chosen", "_selected_action": chosen, "change_reason": " "}
+    assert client.post(page, sent, follow=True).status_code == 200
+    assert not Material.objects.filter(is_archived=True).exists()
+    answer = client.post(page, {**sent, "change_reason": "Range cleared"}, follow=True)
+    assert "2 archived." in answer.content.decode()
+    assert set(Material.objects.filter(is_archived=True)) == set(mine[:2])
+    changes = Change.objects.filter(operation="ArchiveMaterial")
+    assert sorted((str(one.record_id), one.reason) for one in changes) == sorted(
+        (str(one.pk), "Range cleared") for one in mine[:2]
+    )
+    reader = browser(site, DefaultRole.READER)
+    assert 'name="_selected_action"' not in reader.get(page).content.decode()
+    reader.post(page, {**sent, "_selected_action": [str(mine[2].pk)], "change_reason": "Because"}, follow=True)
+    assert Material.objects.filter(is_archived=True).count() == 2
+
+
+def test_the_list_is_narrowed_by_the_sites_own_categories(site: Site, other_site: Site) -> None:
+    category, foreign = make_category(site, "Flours"), make_category(other_site, "Elsewhere")
+    make_material(site, name="Wheat", material_category=category)
+    make_material(site, name="Milk")
+    client = browser(site)
+    page = client.get(list_address(Material) + f"?category={category.pk}").content.decode()
+    assert ("Wheat" in page, "Milk" in page, "Elsewhere" in page) == (True, False, False)
+    for wrong in (foreign.pk, "x"):
+        assert "Wheat" not in client.get(list_address(Material) + f"?category={wrong}").content.decode()
