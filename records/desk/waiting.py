@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.admin import AdminSite
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 
 from documents.approvals import waiting_for
 from documents.models import Document, Duty
@@ -100,13 +101,14 @@ class Desk:
             "sign",
             "Documents to review or approve",
             "No document waits for you. When it is your turn you also get a mail.",
+            list_url=reverse("admin:documents_inbox"),
         )
         rows = waiting_for(self.user)
         section.total = counted(rows)
         section.rows = [
             Waiting(
                 f"{signer.version.document.name}, version {signer.version.version}",
-                page_of(self.admin_site, Document, signer.version.document_id),
+                reverse("admin:documents_sign", args=(signer.version_id,)),
                 "Review" if signer.duty == Duty.REVIEW else "Approve",
                 f"since {shown(signer.version.created, day=True)}",
                 self.elsewhere(signer.version.site_id),

@@ -59,6 +59,7 @@ def test_a_document_waits_for_its_reviewer_and_for_nobody_else(site: Site, other
     assert waits(response) == {"sign": 1}
     [section] = response.context["waiting"]
     assert (section.rows[0].name, section.rows[0].task) == (f"{document.name}, version 1", "Review")
+    assert browser(site, user=reviewer).get(section.rows[0].url).status_code == 200
     assert "sign" not in waits(page(browser(site)))
 
 
