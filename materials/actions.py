@@ -62,8 +62,8 @@ def upsert(
 ) -> Material:
     """Add or change one material: by its Id where given, else by a non-empty external id, else a new one.
 
-    Raises RecordNotFound, PermissionDenied or ValidationError (code Duplicate for an external id in use); then nothing
-    is stored.
+    Raises RecordNotFound, PermissionDenied, Raced or ValidationError (code Duplicate for an external id in use); then
+    nothing is stored.
     """
     outcome = upsert_all(site_id, [wish], author=author, may=may, operation=operation)[0]
     if isinstance(outcome, Exception):

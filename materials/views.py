@@ -117,7 +117,10 @@ class MaterialViewSet(OperationViewSet):
         for (_, faults), more in zip(read, resolve_all([found for found, _ in read], MaterialSerializer), strict=True):
             faults += [fault for fault in more if fault not in faults]
         wishes = [_wish(found) for found, faults in read if not faults]
-        outcomes = iter(actions.upsert_all(self.site_id, wishes, author=self.author, may=self.caller.may))
+        try:
+            outcomes = iter(actions.upsert_all(self.site_id, wishes, author=self.author, may=self.caller.may))
+        except actions.Raced as raced:
+            raise errors.unavailable() from raced
         return self.json(
             [
                 _result(row, errors.invalid(faults) if faults else next(outcomes))
@@ -161,6 +164,8 @@ def _refusal(error: Exception) -> errors.Refusal:
             return errors.refused(error, MaterialSerializer.wire_name)
         case actions.RecordNotFound() | PermissionDenied():
             return errors.refusal_of(error)
+        case actions.Raced():
+            return errors.unavailable()
     raise error
 
 

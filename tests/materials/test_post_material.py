@@ -1,15 +1,20 @@
 """PostMaterial with one material and with an array of them."""
 
+import json
 import uuid
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 
 from materials.models import Material
+from records.accounts import actions as account_actions
+from records.accounts.models import Role
 from records.history.models import Change
 from records.sites.models import Entity, SiteSequence
 from tests import make
-from tests.make_materials import make_api, make_category, make_material
+from tests.make_materials import MaterialApi, make_api, make_category, make_material
+from tests.make_oauth import make_token
 
 
 def test_an_added_material_reads_back_whole(materials: Any) -> None:
@@ -332,3 +337,41 @@ def test_a_repeated_post_under_one_idempotency_key_writes_once(materials: Any, a
     assert Material.objects.count() == 1
     other = materials.upsert({"externalId": "", "name": "y"}, **{"Idempotency-Key": "k1"})
     assert (other.status_code, other.json()["Error"]) == (409, "IdempotencyMismatch")
+
+
+WRONG = [None, 5, -1, 1.5, True, "", "x" * 20_001, "a\u0000b", [], [1], {}, {"Id": 1}, [["x"]], 10**30, "abc", "\ud800"]
+
+
+def test_no_value_of_any_field_breaks_the_operation(materials: Any) -> None:
+    from materials.serializers import MaterialSerializer
+
+    names = MaterialSerializer.Meta.fields
+    rows = [
+        {"externalId": f"{name}-{at}", "name": "x", name: value} for name in names for at, value in enumerate(WRONG)
+    ]
+    answer = materials.send("POST", materials.at(), json.dumps(rows))
+    if answer.status_code == 400:  # A lone surrogate is no JSON text.
+        assert answer.json()["Error"] == "MalformedJson"
+        rows = [row for row in rows if "\ud800" not in row.values()]
+        answer = materials.send("POST", materials.at(), json.dumps(rows))
+    assert answer.status_code == 200, answer.content
+    results = answer.json()
+    assert len(results) == len(rows)
+    assert {one["Error"] for one in results} == {"", "ValidationFailed"}
+    assert Material.objects.count() == len({one["Id"] for one in results} - {""})
+    for row in rows[:: len(WRONG) // 2]:
+        assert materials.send("POST", materials.at(), json.dumps(row)).status_code in (200, 400)
+
+
+def test_archiving_through_a_post_needs_the_permission_to_archive(site: Any) -> None:
+    user = make.make_user(site=site)
+    names = ["view_material", "add_material", "change_material"]
+    role = Role(site=site, name="ERP")
+    account_actions.add_role(role, permissions=Permission.objects.filter(codename__in=names), author=make.SYSTEM)
+    account_actions.set_members(role, add=[user], author=make.SYSTEM)
+    api = MaterialApi(make.make_key(site, user=user), make_token(user))
+    assert api.upsert({"externalId": "A", "name": "x"}).status_code == 200
+    refused = api.upsert({"externalId": "A", "name": "y", "isArchived": True})
+    assert (refused.status_code, refused.json()["Error"]) == (403, "Forbidden")
+    assert api.send("DELETE", api.at("A")).status_code == 404
+    assert api.get(api.at("A")).json()["name"] == "x"
