@@ -50,6 +50,11 @@ class Order:
         """Return whether the list is sorted by the Id itself."""
         return bool(self.column.primary_key)
 
+    @property
+    def lacks_values(self) -> bool:
+        """Return whether listed records can lack the value; a number they all have, since drafts are not listed."""
+        return bool(self.column.null) and self.attribute != "site_sequence_id"
+
     def terms(self) -> list[Any]:
         """Return the ORDER BY: missing values last upwards and first downwards, as in PostgreSQL's indexes."""
         column: Any = F(self.attribute)
@@ -136,4 +141,4 @@ def after(ordered: models.QuerySet[Any, Any], position: Position) -> list[models
         same = ordered.filter(without & beyond_key)
         return [same, ordered.filter(~without)] if order.descending else [same]
     beyond = ordered.filter(Beyond(position))
-    return [beyond, ordered.filter(without)] if order.column.null and not order.descending else [beyond]
+    return [beyond, ordered.filter(without)] if order.lacks_values and not order.descending else [beyond]

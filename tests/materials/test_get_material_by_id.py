@@ -166,11 +166,11 @@ def test_delete_archives_once_with_its_reason_and_can_be_repeated(materials: Any
 
 def test_other_methods_are_405_with_what_the_path_takes(materials: Any) -> None:
     for path, allowed in (
-        (materials.at(), "GET, POST, HEAD, OPTIONS"),
-        (materials.at("A"), "GET, DELETE, HEAD, OPTIONS"),
+        (materials.at(), {"GET", "POST", "HEAD", "OPTIONS"}),
+        (materials.at("A"), {"GET", "DELETE", "HEAD", "OPTIONS"}),
     ):
         answer = materials.put(path, {})
-        assert (answer.status_code, answer["Allow"]) == (405, allowed)
+        assert (answer.status_code, set(answer["Allow"].split(", "))) == (405, allowed)
         assert materials.send("OPTIONS", path).status_code == 204
         assert materials.send("HEAD", path).content == b""
 
