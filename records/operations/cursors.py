@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import orjson
+from django.core import signing
 from django.db import models
 from django.db.models import F, Q
 
@@ -77,10 +78,15 @@ class Position:
     start: int
 
 
+def _signer() -> signing.Signer:
+    """Return what tells our cursors from forged ones, so that no value reaches the database that was not in it."""
+    return signing.Signer(salt="records.operations.cursors", sep=".")
+
+
 def write(order: Order, value: Any, key: uuid.UUID, start: int) -> str:
-    """Return the cursor that goes on after the row with this value and key."""
+    """Return the signed cursor that goes on after the row with this value and key."""
     content = [order.name, order.descending, _plain(value), str(key), start]
-    return base64.urlsafe_b64encode(orjson.dumps(content)).decode().rstrip("=")
+    return _signer().sign(base64.urlsafe_b64encode(orjson.dumps(content)).decode().rstrip("="))
 
 
 def _plain(value: Any) -> Any:
@@ -95,6 +101,7 @@ def read(text: str, order: Order) -> Position:
     """Return the position of a cursor; raises the 400 InvalidParameter for one that is not ours or of another order."""
     refusal = Refusal(400, "InvalidParameter", "cursor: Follow the link of the page before; this cursor is not of it.")
     try:
+        text = _signer().unsign(text)
         content = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         name, descending, value, key, start = content
         if (name, descending) != (order.name, order.descending) or not isinstance(start, int) or start < 0:
