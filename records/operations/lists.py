@@ -35,6 +35,8 @@ PARAMETERS = (
     "cursor",
 )
 LARGEST_PAGE, USUAL_PAGE = 1000, 100
+LONGEST_ADDRESS = 4000
+"""Characters of path and query up to which a link carries a cursor; servers and proxies often stop at 8,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,12 @@ class Page:
                 if name.casefold() not in ("startindex", "cursor")
                 for value in found
             ]
-            query = urlencode([*kept, *self.next.items()])
-            headers["Link"] = f'<{settings.BASE_URL.rstrip("/")}{request.path}?{query}>; rel="next"'
+            start = settings.BASE_URL.rstrip("/") + request.path
+            query = urlencode([*kept, *self.next.items()], safe=",:")
+            if len(request.path) + len(query) > LONGEST_ADDRESS:
+                # The cursor holds the value that is sorted by, which may be a long text; the index alone will do.
+                query = urlencode([*kept, ("startIndex", self.next["startIndex"])], safe=",:")
+            headers["Link"] = f'<{start}?{query}>; rel="next"'
         return headers
 
 
@@ -235,8 +241,8 @@ def _filtered(
         parameter = Parameter("entityFolderId", "id")
         asked = asked.filter(_condition(parameter, "entity_folder_id", query["entityFolderId"]))
         filtered = True
-    if text := " ".join(query.get("search", ())).strip():
-        asked = asked.filter(_search(plan.model, rules, _text("search", text)))
+    if searched := " ".join(query.get("search", ())).strip():
+        asked = asked.filter(_search(plan.model, rules, searched))
         filtered = True
     return (asked.distinct() if many else asked), filtered
 
@@ -258,14 +264,21 @@ def _search(model: type[models.Model], rules: ListRules, text: str) -> Q:
 
 def _condition(parameter: Parameter, lookup: str, given: Sequence[str]) -> Q:
     """Return what a filter demands; a repeated or comma-separated value means any of them."""
+    if parameter.kind == "text":
+        return _any_text(parameter, lookup, given)
     condition = Q()
     for whole in given:
         pieces = [whole] if parameter.kind == "date-time" else whole.split(",")
-        if parameter.kind == "text" and len(pieces) > 1:
-            pieces = [whole, *pieces]
         for piece in dict.fromkeys(piece.strip() for piece in pieces):
             condition |= _single(parameter, lookup, piece)
     return condition
+
+
+def _any_text(parameter: Parameter, lookup: str, given: Sequence[str]) -> Q:
+    """Return that a text is one of those given; what holds a comma may be one value or several."""
+    pieces = [piece.strip() for whole in given for piece in (whole, *whole.split(","))]
+    texts = list(dict.fromkeys(piece for piece in pieces))
+    return Q(**{f"{lookup}__whole": texts[0]} if len(texts) == 1 else {f"{lookup}__whole_in": texts})
 
 
 def _single(parameter: Parameter, lookup: str, text: str) -> Q:
@@ -288,12 +301,13 @@ def _single(parameter: Parameter, lookup: str, text: str) -> Q:
         if value is None:
             raise invalid(parameter.name, "This must be true or false.")
         return Q(**{lookup: value})
-    return Q(**{f"{lookup}__whole": _text(parameter.name, text)})
+    raise NotImplementedError(parameter.kind)
 
 
-def _text(name: str, text: str) -> str:
+def text(name: str, given: str) -> str:
+    """Return a query value under the rules for text: all that can be stored can be asked for; raises the 400."""
     try:
-        return normalise(text)
+        return normalise(given)
     except ValidationError as error:
         raise invalid(name, error.messages[0]) from error
 

@@ -169,10 +169,7 @@ class OperationViewSet(ViewSet):
             name = known.get(given.casefold())
             if name is None:
                 raise errors.Refusal(400, "UnknownParameter", unknown(given, known.values(), "query parameter"))
-            self.query.setdefault(name, []).extend(str(value) for value in found)
-        for name, found_values in self.query.items():
-            if any("\x00" in value or not value.isprintable() for value in found_values):
-                raise lists.invalid(name, "Control characters are not allowed.")
+            self.query.setdefault(name, []).extend(lists.text(name, str(value)) for value in found)
 
     def render_refusal(self, refusal: errors.Refusal) -> HttpResponse:
         """Answer a refusal in the endpoint's media type."""

@@ -45,6 +45,29 @@ class WholeText(_Folded):
     lookup_name = "whole"
 
 
+class WholeTextIn(models.Lookup[Any]):
+    """`name__whole_in=["acme", "apex"]`: one of the values in any case; however many, the statement stays flat."""
+
+    lookup_name = "whole_in"
+
+    def get_prep_lookup(self) -> list[str]:
+        """Return the values as text, each once."""
+        return list(dict.fromkeys(map(str, self.rhs)))
+
+    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        """Compare through the function that `register` gives each SQLite connection."""
+        left, left_params = self.process_lhs(compiler, connection)
+        return f"LARDER_FOLD({left}) IN ({self._marks('%s')})", [*left_params, *map(fold, self.rhs)]
+
+    def as_sql(self, compiler: Any, connection: Any) -> Any:
+        """Compare under UPPER, which an index on the expression serves."""
+        left, left_params = self.process_lhs(compiler, connection)
+        return f"UPPER({left}) IN ({self._marks('UPPER(%s)')})", [*left_params, *self.rhs]
+
+    def _marks(self, mark: str) -> str:
+        return ", ".join([mark] * len(self.rhs))
+
+
 class TextWithin(_Folded):
     """`name__within="cme"`: a part of the value in any case; `%` and `_` mean themselves."""
 
@@ -65,6 +88,7 @@ def register() -> None:
     """Make the lookups known and give every SQLite connection the folding function."""
     for field in (CharField, TextField):
         field.register_lookup(WholeText)
+        field.register_lookup(WholeTextIn)
         field.register_lookup(TextWithin)
     connection_created.connect(_add_function, dispatch_uid="fold on sqlite")
 

@@ -1,5 +1,7 @@
 """What reads do, for every row that reads: the declared shape, few queries, and pages that fit together."""
 
+import base64
+import json
 import re
 from typing import Any
 
@@ -111,6 +113,55 @@ def test_a_wrong_list_parameter_is_refused(row: Any, viewset: Any, api: Any) -> 
         in_no_folder = query.startswith("entityFolderId") and (row, viewset) not in record_lists
         code = "UnknownParameter" if in_no_folder else "InvalidParameter"
         assert refused(api.get(path_of(row, viewset) + "?" + query), 400, code), query
+
+
+FORGED: tuple[Any, ...] = (
+    2**63,
+    10**30,
+    -(2**70),
+    "a\x00",
+    "\ud800",
+    "0001-01-01T00:00:00+14:00",
+    "1e999999",
+    "NaN",
+    True,
+    [],
+    {},
+    None,
+)
+
+
+@every_list_row
+def test_a_forged_cursor_is_refused_whatever_it_holds(row: Any, viewset: Any, api: Any, settings: Any) -> None:
+    settings.RATE_LIMIT = 100_000
+    key = "a3c1b2d4-0000-4000-8000-000000000000"
+    for name in ("Name", "LastModified", "SiteSequenceId"):
+        for value in FORGED:
+            content = json.dumps([name, False, value, key, 2]).encode()
+            cursor = base64.urlsafe_b64encode(content).decode().rstrip("=")
+            for given in (cursor, cursor + ".", f"{cursor}.{cursor}"):
+                answer = api.get(path_of(row, viewset), {"sort": name, "cursor": given})
+                assert refused(answer, 400, "InvalidParameter"), (name, value)
+
+
+@every_list_row
+def test_a_text_filter_takes_as_many_values_as_an_address_holds(row: Any, viewset: Any, api: Any) -> None:
+    many = ",".join(f"{number:x}" for number in range(1500))
+    for parameter in row.parameters:
+        if parameter.kind == "text":
+            answer = api.get(path_of(row, viewset), {parameter.name: many})
+            assert answer.status_code == 200, (parameter.name, answer.content)
+
+
+@every_list_row
+def test_whatever_text_can_be_stored_can_be_asked_for(row: Any, viewset: Any, api: Any) -> None:
+    names = ["search", *(parameter.name for parameter in row.parameters if parameter.kind == "text")]
+    for name in names:
+        for text in ("a\u00a0b", "\u3000", "zero\u200djoined", "two\nlines", "a\ttab", "a\r\nb"):
+            answer = api.get(path_of(row, viewset), {name: text})
+            assert answer.status_code == 200, (name, text, answer.content)
+        for text in ("a\x00", "\x1b[0m"):
+            assert refused(api.get(path_of(row, viewset), {name: text}), 400, "InvalidParameter"), (name, text)
 
 
 @every_list_row

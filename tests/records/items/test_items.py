@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from records.history.models import Change
@@ -96,3 +97,35 @@ def test_archiving_an_item_needs_a_reason_and_can_be_undone(api: Any) -> None:
     assert len(api.get(LIST).json()) == 1
     changes = Change.objects.filter(record_id=item.pk).order_by("number")
     assert [change.reason for change in changes] == ["", "Scrapped", "Found again"]
+
+
+def test_a_text_filter_finds_any_of_many_values_in_any_case(api: Any) -> None:
+    site = api.key.site
+    wanted = {str(make_item(site, name="One", code=code).pk) for code in ("md-1", "ÖL 2", "a,b", "no\u00a0break")}
+    make_item(site, name="Other", code="MD-9")
+    many = ["MD-1", "öl 2", "A,B", "NO\u00a0BREAK", *(f"x{number}" for number in range(1200))]
+    answer = api.get(LIST, {"code": many})
+    assert answer.status_code == 200, answer.content
+    assert {item["Id"] for item in answer.json()} == wanted
+    assert answer.headers["X-Total-Count"] == "4"
+
+
+def test_a_walk_sorted_by_long_texts_keeps_to_addresses_that_servers_take(api: Any) -> None:
+    made = [str(make_item(api.key.site, notes=letter * 20_000).pk) for letter in "abc"]
+    where, seen = LIST + "?limit=1&sort=Notes", []
+    while where:
+        assert len(where) < 4_100
+        answer = api.get(where)
+        seen += [item["Id"] for item in answer.json()]
+        where = answer.headers.get("Link", "").partition(">")[0].removeprefix("<" + settings.BASE_URL)
+    assert seen == made
+
+
+def test_the_link_to_the_next_page_is_no_longer_for_its_commas(api: Any) -> None:
+    for _ in range(2):
+        make_item(api.key.site, code="here")
+    query = "?limit=1&code=" + ",".join(["here", *(f"{number:x}" for number in range(1500))])
+    link = api.get(LIST + query).headers["Link"]
+    assert len(link) < len(query) + 200
+    following = link[1:].partition(">")[0].removeprefix(settings.BASE_URL)
+    assert api.get(following).headers["X-Total-Count"] == "2"
