@@ -36,7 +36,8 @@ def check_media_type(request: HttpRequest) -> None:
 
 def too_large(limit: int) -> Refusal:
     """Return the 413 for a body above limit bytes."""
-    return Refusal(413, "PayloadTooLarge", f"The body is larger than {limit // (1024 * 1024)} MiB.")
+    size = f"{limit // 1024**2} MiB" if limit >= 1024**2 else f"{limit // 1024} KiB"
+    return Refusal(413, "PayloadTooLarge", f"The body is larger than {size}.")
 
 
 def read(request: HttpRequest, limit: int = BODY_LIMIT) -> bytes | bytearray:

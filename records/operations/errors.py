@@ -47,7 +47,8 @@ def invalid(faults: Iterable[FieldFault]) -> Refusal:
     """Return the 400 that names all faults of a body at once."""
     listed = list(faults)
     if len(listed) == 1:
-        return Refusal(400, "ValidationFailed", f"{listed[0].field}: {listed[0].message}", listed)
+        named = f"{listed[0].field}: " if listed[0].field else ""
+        return Refusal(400, "ValidationFailed", named + listed[0].message, listed)
     return Refusal(400, "ValidationFailed", f"{len(listed)} fields are not valid.", listed)
 
 

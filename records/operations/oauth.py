@@ -50,8 +50,10 @@ def _form(request: HttpRequest) -> QueryDict:
 def _answer(request: HttpRequest, act: Callable[[oauth.FormRequest], HttpResponse], operation: str) -> HttpResponse:
     """Read the form, act, and turn whatever goes wrong into an error of RFC 6749."""
     request.larder_operation = operation  # type: ignore[attr-defined]
+    if request.method == "OPTIONS":
+        return HttpResponse(status=204, headers={"Allow": "POST, OPTIONS"})
     if request.method != "POST":
-        return _refused(405, "invalid_request", "This path takes POST.", {"Allow": "POST"})
+        return _refused(405, "invalid_request", "This path takes POST.", {"Allow": "POST, OPTIONS"})
     try:
         framed = oauth.FormRequest(_form(request), request.META.get("HTTP_AUTHORIZATION", ""))
         response = act(framed)
@@ -121,8 +123,11 @@ def _prove(request: HttpRequest, framed: oauth.FormRequest) -> None:
     limits.spend("oauth", str(client.pk), settings.RATE_LIMIT)
 
 
+@csrf_exempt
 def metadata(request: HttpRequest) -> HttpResponse:
     """Say where tokens are fetched and how (RFC 8414); needs no credential."""
+    if request.method == "OPTIONS":
+        return HttpResponse(status=204, headers={"Allow": "GET, HEAD, OPTIONS"})
     if request.method not in ("GET", "HEAD"):
-        return _refused(405, "invalid_request", "This path takes GET.", {"Allow": "GET, HEAD"})
+        return _refused(405, "invalid_request", "This path takes GET.", {"Allow": "GET, HEAD, OPTIONS"})
     return JsonResponse(oauth.metadata(settings.BASE_URL))

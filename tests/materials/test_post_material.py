@@ -375,3 +375,8 @@ def test_archiving_through_a_post_needs_the_permission_to_archive(site: Any) -> 
     assert (refused.status_code, refused.json()["Error"]) == (403, "Forbidden")
     assert api.send("DELETE", api.at("A")).status_code == 404
     assert api.get(api.at("A")).json()["name"] == "x"
+
+
+def test_a_row_that_is_no_object_is_refused_in_a_plain_sentence(materials: Any) -> None:
+    results = materials.upsert([5, None, []]).json()
+    assert {one["Message"] for one in results} == {"Each entry of the array must be an object."}

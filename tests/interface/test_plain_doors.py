@@ -1,0 +1,46 @@
+"""The doors that are no operation of an endpoint take their own methods, and refuse others in the interface's shape."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.interface.test_doors import refused
+from tests.make_oauth import post_form
+
+HEALTH = ("/healthz", "/readyz")
+
+
+@pytest.mark.parametrize("path", HEALTH)
+def test_health_is_read_and_nothing_else(path: str, db: None) -> None:
+    client: Any = Client(enforce_csrf_checks=True)
+    assert client.get(path).json() == {"status": "ok"}
+    assert (client.head(path).status_code, client.head(path).content) == (200, b"")
+    for method in ("post", "put", "patch", "delete"):
+        answer = getattr(client, method)(path)
+        assert refused(answer, 405, "MethodNotAllowed"), method
+        assert answer.headers["Allow"] == "GET, HEAD, OPTIONS"
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        *((path, "GET, HEAD, OPTIONS") for path in (*HEALTH, "/.well-known/oauth-authorization-server")),
+        ("/oauth/token", "POST, OPTIONS"),
+        ("/oauth/revoke", "POST, OPTIONS"),
+    ],
+)
+def test_options_says_what_a_path_takes(path: str, allowed: str, db: None) -> None:
+    answer: Any = Client(enforce_csrf_checks=True).options(path)
+    assert (answer.status_code, answer.content, answer.headers["Allow"]) == (204, b"", allowed)
+
+
+def test_a_refused_method_is_refused_without_asking_for_a_form(db: None) -> None:
+    answer: Any = Client(enforce_csrf_checks=True).post("/.well-known/oauth-authorization-server")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+
+
+def test_the_size_that_a_token_request_may_have_is_named(db: None) -> None:
+    answer = post_form("/oauth/token", {"grant_type": "x" * 70_000})
+    assert answer.status_code == 413
+    assert "larger than 64 KiB" in answer.json()["error_description"]
