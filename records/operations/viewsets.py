@@ -143,7 +143,8 @@ class OperationViewSet(ViewSet):
     @property
     def allowed_methods(self) -> list[str]:
         """Return the methods that the path takes."""
-        return [*self.rows, *(["HEAD"] if "GET" in self.rows else []), "OPTIONS"]
+        taken = [method for method in ("GET", "POST", "PUT", "DELETE") if method in self.rows]
+        return [*taken, *(["HEAD"] if "GET" in self.rows else []), "OPTIONS"]
 
     def negotiate(self) -> None:
         """Raise the 406 where the caller accepts none of the endpoint's media types."""
