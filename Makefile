@@ -116,7 +116,7 @@ check: lint types imports schema-check migrations-check locks-check ## Everythin
 
 .PHONY: bench
 bench: dev ## Measure reads and writes against a bare server (minutes; see bench/)
-	@for file in bench/read.py bench/write.py bench/scim.py bench/complaints.py bench/documents.py; do \
+	@for file in bench/read.py bench/write.py bench/scim.py bench/complaints.py bench/documents.py bench/materials.py; do \
 		test -f $$file || continue; \
 		$(APART) $(PY) -m tests.postgres --durable $(PY) -m bench.$$(basename $$file .py) || exit 1; \
 	done

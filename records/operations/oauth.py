@@ -16,13 +16,14 @@ from records.operations import bodies, errors, limits
 BODY_LIMIT = 64 * 1024
 FORM = "application/x-www-form-urlencoded"
 _PERCENT = re.compile(rb"%(?![0-9a-fA-F]{2})")
+_UNSHOWN = re.compile(r"[^ !#-\[\]-~]")
+"""What an error_description must not hold."""
 _ERRORS = {429: "temporarily_unavailable", 503: "temporarily_unavailable", 500: "server_error"}
 
 
 def _refused(status: int, code: str, description: str, headers: dict[str, str] | None = None) -> HttpResponse:
     """Return an error as RFC 6749, 5.2 shapes it; none of these answers may be kept."""
-    shown = description.encode("ascii", "replace").decode().replace('"', "'").replace("\\", "/")
-    response = JsonResponse({"error": code, "error_description": shown}, status=status)
+    response = JsonResponse({"error": code, "error_description": _UNSHOWN.sub("'", description)}, status=status)
     for name, value in {"Cache-Control": "no-store", "Pragma": "no-cache", **(headers or {})}.items():
         response[name] = value
     return response
@@ -41,9 +42,8 @@ def _form(request: HttpRequest) -> QueryDict:
         unquote_to_bytes(raw).decode()
     except (ValueError, UnicodeError) as error:
         raise OAuth2Error("The body is no form in UTF-8.", error="invalid_request") from error
-    for name, values in form.lists():
-        if len(values) > 1:
-            raise OAuth2Error(f"{name[:50]} is given more than once.", error="invalid_request")
+    if any(len(values) > 1 for _, values in form.lists()):
+        raise OAuth2Error("A parameter is given more than once.", error="invalid_request")
     return form
 
 

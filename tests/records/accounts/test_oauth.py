@@ -217,3 +217,20 @@ def test_the_servers_metadata_is_valid_and_points_at_working_paths(db: None, set
     for name in ("token_endpoint", "revocation_endpoint"):
         path = found[name].removeprefix(settings.BASE_URL)
         assert post_form(path, GRANT).status_code == 401
+
+
+def test_an_error_description_holds_printable_characters_only(db: None) -> None:
+    answer = post_form("/oauth/token", "a%0A%22%5C%C3%A9=1&a%0A%22%5C%C3%A9=2")
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    assert all(" " <= one <= "~" and one not in '"\\' for one in answer.json()["error_description"])
+
+
+@pytest.mark.parametrize("text", ["%00", "%0A", "%22%5C", "%C3%A9", "%F0%9F%98%80", "x" * 5000, "%ED%A0%80"])
+@pytest.mark.parametrize("name", ["grant_type", "scope", "token", "token_type_hint", "client_id", "client_secret", "x"])
+def test_no_text_in_any_parameter_breaks_an_endpoint(user: Any, name: str, text: str) -> None:
+    client, secret = make_client(user)
+    for path in ("/oauth/token", "/oauth/revoke"):
+        fields = {"grant_type": "client_credentials", "token": "x"}
+        kept = urlencode({key: value for key, value in fields.items() if key != name})
+        answer = post_form(path, f"{kept}&{name}={text}", Authorization=basic(client.client_id, secret))
+        assert answer.status_code in (200, 400, 401), answer.content
