@@ -15,14 +15,27 @@ REASON = 1_000
 
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
+MARKS = 100
+"""How many combining marks may follow each other; bringing a run of them into order costs the square of its length."""
+_RUN_OF_MARKS = re.compile(
+    "[" + "".join(mark for mark in map(chr, range(0x300, 0x20000)) if unicodedata.combining(mark)) + f"]{{{MARKS + 1}}}"
+)
+
 
 def normalise(text: str) -> str:
-    r"""Return the text in NFC with `\n` line ends; raises ValidationError on control characters and lone surrogates."""
+    r"""Return the text in NFC with `\n` line ends.
+
+    Raises ValidationError on control characters, lone surrogates and more than a hundred combining marks in a row.
+    """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _REFUSED.search(text):
         raise ValidationError("Control characters are not allowed in text.", code="InvalidValue")
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    if text.isascii():
+        return text
+    if _RUN_OF_MARKS.search(text):
+        raise ValidationError(f"More than {MARKS} combining marks in a row are not allowed.", code="InvalidValue")
+    return unicodedata.normalize("NFC", text)
 
 
 def fold(text: str) -> str:
