@@ -74,11 +74,16 @@ def read(request: HttpRequest, limit: int = BODY_LIMIT) -> bytes | bytearray:
 def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
     stream = request.META["wsgi.input"]
     body = bytearray()
-    while piece := stream.read(CHUNK):
+    while True:
+        try:
+            piece = stream.read(CHUNK)
+        except Exception as error:  # each server has an exception of its own for a chunk that is none
+            raise Refusal(400, "MalformedJson", "The chunks of the body cannot be read.") from error
+        if not piece:
+            return body
         body += piece
         if len(body) > limit:
             raise too_large(limit)
-    return body
 
 
 def _drain(request: HttpRequest, length: int) -> None:

@@ -1,5 +1,6 @@
 """The doors that are no operation of an endpoint take their own methods, and refuse others in the interface's shape."""
 
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -44,3 +45,25 @@ def test_the_size_that_a_token_request_may_have_is_named(db: None) -> None:
     answer = post_form("/oauth/token", {"grant_type": "x" * 70_000})
     assert answer.status_code == 413
     assert "larger than 64 KiB" in answer.json()["error_description"]
+
+
+class ChunkFault(Exception):
+    """What a server raises; none of the exceptions that Python knows."""
+
+
+class BrokenChunks(BytesIO):
+    """A body whose chunks cannot be read, as the server tells the application."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Raise what servers raise for a chunk without a size."""
+        raise ChunkFault
+
+
+def test_chunks_that_are_none_are_a_fault_of_the_request(api: Any) -> None:
+    environ: dict[str, Any] = {
+        "wsgi.input": BrokenChunks(),
+        "CONTENT_LENGTH": "",
+        "HTTP_TRANSFER_ENCODING": "chunked",
+    }
+    answer = Client().generic("POST", "/item/AddItem", headers=api.headers, **environ)
+    assert refused(answer, 400, "MalformedJson")
