@@ -10,11 +10,11 @@ from records.sites.text import MARKS, normalise
 
 
 def test_no_text_is_slow_to_read() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ValidationError, match="combining marks in a row"):
         normalise("a" + "\u0316\u0301" * 500_000)
     normalise(("a" + "\u0316\u0301" * (MARKS // 2)) * 200)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_letters_may_carry_many_marks() -> None:
