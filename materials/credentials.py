@@ -46,6 +46,7 @@ class KeyAndTokenAuthentication(BaseAuthentication):
         opened = opened_by(key[: LONGEST + 1], token[: LONGEST + 1])
         if opened.caller is not None:
             return opened.caller, None
+        request._request.larder_key = opened.key_id  # type: ignore[attr-defined]
         limits.note_wrong_credential(request._request)
         if not opened.key_opens:
             raise unauthorized("This subscription key opens nothing: it is unknown, expired or revoked.")

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from records.accounts.models import DefaultRole
+from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
 from tests import make
 
@@ -23,8 +24,9 @@ def _expected_database() -> None:
 
 @pytest.fixture(autouse=True)
 def _fresh_counters(settings: Any) -> None:
-    """Start every test with unused rate limits and a fast password hash."""
+    """Start every test with unused rate limits, no calls noted and a fast password hash."""
     cache.clear()
+    recent_calls.forget()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 

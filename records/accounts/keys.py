@@ -24,11 +24,12 @@ LAST_USED_EVERY = datetime.timedelta(minutes=1)
 KEY_AND_ROLES = """
 WITH RECURSIVE k AS (
     SELECT k.id, k.name, k.user_id, k.site_id, k.last_used, k.expires, u.is_superuser,
-           u.display_name, u.given_name, u.family_name, u.user_name
+           u.display_name, u.given_name, u.family_name, u.user_name,
+           k.revoked IS NULL AND u.is_active AND NOT s.is_archived AS opens
       FROM accounts_subscriptionkey k
       JOIN accounts_user u ON u.id = k.user_id
       JOIN sites_site s ON s.id = k.site_id
-     WHERE k.digest {match} AND k.revoked IS NULL AND u.is_active AND NOT s.is_archived
+     WHERE k.digest {match}
 ), held(id) AS (
     SELECT m.role_id FROM k JOIN accounts_rolemembership m ON m.user_id = k.user_id
       JOIN accounts_role r ON r.id = m.role_id AND NOT r.is_archived
@@ -37,8 +38,8 @@ WITH RECURSIVE k AS (
       JOIN accounts_role r ON r.id = m.role_id AND NOT r.is_archived
 )
 """
-"""The live key of a digest (`{match}`) with its user, and every role that the user holds anywhere."""
-KEY_COLUMNS = """k.id, k.name, k.user_id, k.site_id, k.last_used, k.expires, k.is_superuser,
+"""The key of a digest (`{match}`) with its user, and every role that the user holds anywhere."""
+KEY_COLUMNS = """k.id, k.opens, k.name, k.user_id, k.site_id, k.last_used, k.expires, k.is_superuser,
        COALESCE(NULLIF(k.display_name, ''), NULLIF(TRIM(k.given_name || ' ' || k.family_name), ''), k.user_name)"""
 _LOOKUP = f"{KEY_AND_ROLES}SELECT {KEY_COLUMNS}, {{roles}} FROM k"  # noqa: S608 (no outside text)
 _ROLES = {
@@ -70,8 +71,19 @@ class Caller:
         return Author(self.user_id, self.user_name, Channel.JSON, self.key_name, request_id)
 
 
+class KeyEnded(Exception):
+    """The key is known and opens nothing: revoked or expired, or its account or site has ended."""
+
+    def __init__(self, key_id: uuid.UUID) -> None:
+        super().__init__()
+        self.key_id = key_id
+
+
 def caller_of(secret: str) -> Caller | None:
-    """Return who holds this key, or None when it opens nothing; one query, and one small write a minute at most."""
+    """Return who holds this key, or None when there is none; raises KeyEnded.
+
+    One query, and one small write a minute at most.
+    """
     digests = peppers.digests(secret)
     match = matching(digests)
     with connection.cursor() as cursor:
@@ -79,10 +91,10 @@ def caller_of(secret: str) -> Caller | None:
         row = cursor.fetchone()
     if row is None:
         return None
-    key_id, key_name, user_id, site_id, last_used, expires, is_superuser, printed, roles = row
+    key_id, opens, key_name, user_id, site_id, last_used, expires, is_superuser, printed, roles = row
     moment = now()
-    if expires is not None and aware(expires) <= moment:
-        return None
+    if not opens or (expires is not None and aware(expires) <= moment):
+        raise KeyEnded(access.identifier(key_id))
     note_use(access.identifier(key_id), last_used, moment)
     if is_superuser:
         permissions = access.EVERYTHING

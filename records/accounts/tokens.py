@@ -46,6 +46,8 @@ class Opened:
 
     key_opens: bool
     caller: TokenCaller | None
+    key_id: uuid.UUID | None = None
+    """The key, if there is one: also one that has ended."""
 
 
 def opened_by(key: str, token: str) -> Opened:
@@ -62,14 +64,14 @@ def opened_by(key: str, token: str) -> Opened:
         row = cursor.fetchone()
     if row is None:
         return Opened(False, None)
-    key_id, key_name, user_id, site_id, last_used, key_expires, is_superuser, printed, held, *of_token = row
+    key_id, opens, key_name, user_id, site_id, last_used, key_expires, is_superuser, printed, held, *of_token = row
     token_id, scopes, expires, token_user = of_token
     moment = now()
-    if key_expires is not None and keys.aware(key_expires) <= moment:
-        return Opened(False, None)
-    if token_id is None or token_user != user_id or keys.aware(expires) <= moment:
-        return Opened(True, None)
     identifier = access.identifier
+    if not opens or (key_expires is not None and keys.aware(key_expires) <= moment):
+        return Opened(False, None, identifier(key_id))
+    if token_id is None or token_user != user_id or keys.aware(expires) <= moment:
+        return Opened(True, None, identifier(key_id))
     keys.note_use(identifier(key_id), last_used, moment)
     roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
     for entry in held.split(",") if held else ():
@@ -87,7 +89,7 @@ def opened_by(key: str, token: str) -> Opened:
         is_superuser=bool(is_superuser),
         roles=dict(roles),
     )
-    return Opened(True, caller)
+    return Opened(True, caller, caller.key_id)
 
 
 def permissions_at(caller: TokenCaller, site_id: uuid.UUID) -> access.Permissions:

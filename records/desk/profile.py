@@ -18,6 +18,7 @@ from records.accounts.models import OAuthClient, RoleMembership, SubscriptionKey
 from records.backoffice.acting import author_of, current_site, show_times_of, user_of
 from records.backoffice.fields import TextField, as_uuid
 from records.backoffice.moments import shown
+from records.desk import keycalls
 from records.history.trail import now
 from records.sites.models import Site
 
@@ -83,14 +84,9 @@ def _account(request: HttpRequest) -> User:
         return user_of(request)
     key = as_uuid(asked)
     account = User.objects.filter(pk=key, is_service_account=True, is_active=True).first() if key else None
-    if account is None or not _administers(request, account):
+    if account is None or not keycalls.administers(request, account):
         raise Http404
     return account
-
-
-def _administers(request: HttpRequest, account: User) -> bool:
-    page: Any = admin.site.get_model_admin(User)
-    return bool(page.may(request, "change", account))
 
 
 class _Page:
@@ -179,6 +175,7 @@ class _Page:
         base = settings.BASE_URL.rstrip("/")
         own = self.account.pk == user_of(self.request).pk
         title = "Your profile" if own else f"Keys of {self.account}"
+        keys_shown = _lines(SubscriptionKey.objects.filter(user=self.account).select_related("site"))
         context = {
             **admin.site.each_context(self.request),
             "title": title,
@@ -187,7 +184,8 @@ class _Page:
             "secret": self.secret,
             "key_form": self.key_form,
             "client_form": self.client_form,
-            "keys": _lines(SubscriptionKey.objects.filter(user=self.account).select_related("site")),
+            "keys": keys_shown,
+            "calls": keycalls.lines([line["row"].pk for line in keys_shown], keycalls.ON_PROFILE),
             "clients": _lines(OAuthClient.objects.filter(user=self.account)),
             "roles": RoleMembership.objects.filter(user=self.account, role__is_archived=False)
             .select_related("role__site")

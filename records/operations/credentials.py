@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from records.accounts.keys import Caller, caller_of
+from records.accounts.keys import Caller, KeyEnded, caller_of
 from records.operations import limits
 from records.operations.errors import unauthorized
 
@@ -20,7 +20,11 @@ class SubscriptionKeyAuthentication(BaseAuthentication):
         secret = request.META.get("HTTP_OCP_APIM_SUBSCRIPTION_KEY", "").strip()
         if not secret:
             raise unauthorized()
-        caller = caller_of(secret) if len(secret) <= LONGEST else None
+        try:
+            caller = caller_of(secret) if len(secret) <= LONGEST else None
+        except KeyEnded as ended:
+            caller = None
+            request._request.larder_key = ended.key_id  # type: ignore[attr-defined]
         if caller is None:
             limits.note_wrong_credential(request._request)
             raise unauthorized("This subscription key opens nothing: it is unknown, expired or revoked.")

@@ -11,6 +11,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 
 from records.operations import outside
+from records.operations.calls import buffer as recent_calls
 
 access = logging.getLogger("larder.access")
 VERSION = "1"
@@ -68,17 +69,26 @@ class RequestMiddleware:
         if request.method == "HEAD" and not response.streaming:
             headers.setdefault("Content-Length", str(len(response.content)))
             response.content = b""
+        self.note(request, response, round((time.perf_counter() - started) * 1000, 1))
+        return response
+
+    def note(self, request: HttpRequest, response: HttpResponse, duration_ms: float) -> None:
+        """Log the request, and note it among the recent calls of its key."""
+        request_id: str = request.request_id  # type: ignore[attr-defined]
+        operation = getattr(request, "larder_operation", "") or f"{request.method} {_endpoint(request.path)}"
         access.info(
             "request",
             extra={
-                "request_id": request.request_id,  # type: ignore[attr-defined]
+                "request_id": request_id,
                 "caller": _caller(request),
-                "operation": getattr(request, "larder_operation", "") or f"{request.method} {_endpoint(request.path)}",
+                "operation": operation,
                 "status": response.status_code,
-                "duration_ms": round((time.perf_counter() - started) * 1000, 1),
+                "duration_ms": duration_ms,
             },
         )
-        return response
+        key_id = _key(request)
+        if key_id is not None:
+            recent_calls.note(key_id, operation, response.status_code, duration_ms, request_id)
 
     def answer(self, request: HttpRequest) -> HttpResponse:
         """Let the request's view answer: directly for an interface, through the browsers' middleware for a page."""
@@ -101,6 +111,11 @@ def view_behind(get_response: Handler) -> Handler:
 def _endpoint(path: str) -> str:
     """Return the path's first part: the rest may name a person or a record."""
     return "/" + path.lstrip("/").partition("/")[0][:50]
+
+
+def _key(request: HttpRequest) -> uuid.UUID | None:
+    """Return the subscription key of the request: its caller's, or one that opened nothing."""
+    return getattr(request, "larder_key", None) or getattr(getattr(request, "larder_caller", None), "key_id", None)
 
 
 def _caller(request: HttpRequest) -> str:

@@ -67,11 +67,11 @@ class OperationViewSet(ViewSet):
         method = request.method or ""
         self.operation = self.rows.get("GET" if method == "HEAD" else method)
         self.answer_headers: dict[str, str] = {}
+        http_request = self.http_request
+        http_request.larder_operation = self.operation.name if self.operation else ""  # type: ignore[attr-defined]
         self.perform_authentication(request)
         caller = self.caller
-        http_request = self.http_request
         http_request.larder_caller = caller  # type: ignore[attr-defined]
-        http_request.larder_operation = self.operation.name if self.operation else ""  # type: ignore[attr-defined]
         allowance = limits.spend("rate", str(caller.key_id), settings.RATE_LIMIT)
         self.answer_headers.update(allowance.headers())
         self.check_permissions(request)

@@ -2,6 +2,7 @@
 
 from records.accounts.models.answers import KeptAnswer
 from records.accounts.models.attributes import UserAttribute
+from records.accounts.models.calls import KeyCall
 from records.accounts.models.credentials import Dialect, ProvisioningToken, SubscriptionKey
 from records.accounts.models.directories import Directory, ExternalId
 from records.accounts.models.oauth import SCOPES, AccessToken, OAuthClient
@@ -16,6 +17,7 @@ __all__ = [
     "Directory",
     "ExternalId",
     "KeptAnswer",
+    "KeyCall",
     "OAuthClient",
     "ProvisioningToken",
     "Role",

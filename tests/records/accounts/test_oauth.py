@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 
 from records.accounts import actions, clients, tokens
-from records.accounts.models import AccessToken, OAuthClient
+from records.accounts.models import AccessToken, OAuthClient, SubscriptionKey
 from records.history.models import Change
 from records.history.trail import now
 from tests import make
@@ -22,6 +22,10 @@ GRANT = {"grant_type": "client_credentials"}
 @pytest.fixture
 def user(site: Any) -> Any:
     return make.make_user(site=site, role=make.DefaultRole.MANAGER)
+
+
+def key_id(key: make.Key) -> Any:
+    return SubscriptionKey.objects.get(user=key.user).pk
 
 
 def test_a_client_fetches_a_token_with_basic_and_with_body_credentials(user: Any) -> None:
@@ -160,10 +164,10 @@ def test_a_token_opens_with_a_key_of_the_same_user_only_and_until_it_expires(use
     assert caller is not None
     assert caller.scopes == {"materials:read", "materials:write"}
     assert tokens.permissions_at(caller, site.pk)
-    assert tokens.opened_by(other.secret, token) == tokens.Opened(True, None)
+    assert tokens.opened_by(other.secret, token) == tokens.Opened(True, None, key_id(other))
     assert tokens.opened_by("lk_x", token) == tokens.Opened(False, None)
     AccessToken.objects.update(expires=now() - timedelta(seconds=1))
-    assert tokens.opened_by(key.secret, token) == tokens.Opened(True, None)
+    assert tokens.opened_by(key.secret, token) == tokens.Opened(True, None, key_id(key))
 
 
 def test_opening_with_key_and_token_costs_one_query(user: Any, site: Any, django_assert_num_queries: Any) -> None:

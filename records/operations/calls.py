@@ -1,0 +1,145 @@
+"""Which calls a key made, noted in memory while requests are answered and written down together by a thread.
+
+A request only appends to a list. The thread writes once a second at most and in one statement, so that a read stays at
+its two queries, and a database that is away or busy costs the callers nothing: the newest calls wait in memory, the
+rest is dropped. A process that is killed loses the last second.
+"""
+
+import atexit
+import datetime
+import logging
+import os
+import threading
+import time
+import uuid
+from collections import deque
+from itertools import chain
+from typing import NamedTuple
+
+from django.db import OperationalError, connection
+
+from records.accounts.calls import NEWEST, CallKeeper
+from records.accounts.models import KeyCall
+
+logger = logging.getLogger("larder.calls")
+
+EVERY = 1.0
+RETRY_AFTER = 5.0
+LAST_WRITE = 3.0
+"""How long a process that ends waits for its last calls to be written."""
+MOST_KEYS = 1000
+
+
+class Call(NamedTuple):
+    """One call as it is noted: cheap to make, and complete."""
+
+    at: float
+    operation: str
+    status: int
+    duration_ms: float
+    request_id: str
+
+
+class CallBuffer:
+    """The calls of one process that are not written yet: the newest of each key."""
+
+    def __init__(self) -> None:
+        self._wanted = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew with nothing noted, as a process does that was forked."""
+        self._lock = threading.Lock()
+        self._calls: dict[uuid.UUID, deque[Call]] = {}
+        self._noted = threading.Event()
+        self._ending = threading.Event()
+        self._keeper = CallKeeper()
+        self._writer: threading.Thread | None = None
+
+    def note(self, key_id: uuid.UUID, operation: str, status: int, duration_ms: float, request_id: str) -> None:
+        """Note a call that was answered; never touches the database."""
+        call = Call(time.time(), operation, status, duration_ms, request_id)
+        with self._lock:
+            kept = self._calls.get(key_id)
+            if kept is None:
+                if len(self._calls) >= MOST_KEYS:
+                    return
+                kept = self._calls[key_id] = deque(maxlen=NEWEST)
+            kept.append(call)
+            if self._wanted and self._writer is None:
+                self._writer = threading.Thread(target=self._write_on, name="recent calls", daemon=True)
+                self._writer.start()
+        if not self._noted.is_set():
+            self._noted.set()
+
+    def write_by_itself(self) -> None:
+        """Let a thread write from the first call on: of each process by itself, since threads do not survive a fork."""
+        self._wanted = True
+        os.register_at_fork(after_in_child=self.forget)
+        atexit.register(self.end)
+
+    def flush(self) -> int:
+        """Write what was noted and return how many calls that were; raises DatabaseError, and then keeps them."""
+        with self._lock:
+            taken, self._calls = self._calls, {}
+        calls = [_row(key, call) for key, of_key in taken.items() for call in of_key]
+        if not calls:
+            return 0
+        try:
+            self._keeper.keep(calls)
+        except OperationalError:
+            with self._lock:
+                for key, of_key in taken.items():
+                    self._calls[key] = deque(chain(of_key, self._calls.get(key, ())), maxlen=NEWEST)
+            raise
+        return len(calls)
+
+    def end(self) -> None:
+        """Write what is left before the process ends, without holding it up for long."""
+        self._ending.set()
+        self._noted.set()
+        if self._writer is not None:
+            self._writer.join(LAST_WRITE)
+
+    def _write_on(self) -> None:
+        faulty = False
+        while not self._ending.is_set():
+            self._noted.wait()
+            self._ending.wait(RETRY_AFTER if faulty else EVERY)
+            self._noted.clear()
+            try:
+                self._flush_apart()
+                faulty = False
+            except Exception as error:
+                if not faulty:
+                    logger.warning("Recent calls of keys cannot be written.", exc_info=error)
+                faulty = True
+                self._noted.set()
+
+    def _flush_apart(self) -> None:
+        """Write on this thread's own connection, which gives way to those of the requests."""
+        try:
+            if connection.vendor == "sqlite":
+                with connection.cursor() as cursor:
+                    # Whoever writes a record comes first; and a call that a power cut takes is no evidence.
+                    cursor.execute("PRAGMA busy_timeout = 100")
+                    cursor.execute("PRAGMA synchronous = NORMAL")
+            self.flush()
+        finally:
+            connection.close()
+
+
+def _row(key_id: uuid.UUID, call: Call) -> KeyCall:
+    at = datetime.datetime.fromtimestamp(call.at, datetime.UTC)
+    return KeyCall(
+        key_id=key_id,
+        at=at.replace(microsecond=at.microsecond // 1000 * 1000),
+        operation=call.operation[:100],
+        status=call.status,
+        duration_ms=call.duration_ms,
+        request_id=call.request_id,
+    )
+
+
+buffer = CallBuffer()
+"""The calls of this process."""
