@@ -114,7 +114,8 @@ class MaterialViewSet(OperationViewSet):
             text = f"An array may hold {actions.MOST} materials; this one holds {len(rows)}."
             raise errors.Refusal(400, "ValidationFailed", text)
         read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
-        for (_, faults), more in zip(read, resolve_all([found for found, _ in read], MaterialSerializer), strict=True):
+        unresolved = resolve_all([found for found, _ in read], MaterialSerializer, self.site_id)
+        for (_, faults), more in zip(read, unresolved, strict=True):
             faults += [fault for fault in more if fault not in faults]
         wishes = [_wish(found) for found, faults in read if not faults]
         try:

@@ -1,38 +1,53 @@
-"""Resolving the ids that a body points at: one query a list, all faults at once (DECISIONS 2.6, 4)."""
+"""Resolving the ids that a body points at: one query a list, all faults at once (DECISIONS 2.6, 4).
+
+What lies at another site is left out here already, and not by the action alone: a body's other faults, a wrong Id in
+the path or a stale If-Match would otherwise tell an id that exists elsewhere from one that exists nowhere.
+"""
 
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from django.db import models
 
+from records.accounts import access
 from records.accounts.models import User
 from records.operations.errors import FieldFault
 from records.operations.fields import Reference
 from records.operations.lookups import by_key
-from records.operations.serializers import WireSerializer
+from records.operations.serializers import WireSerializer, source_of
 from records.sites.models import Site
 from records.sites.references import UNKNOWN
 
 Loaded = dict[type[models.Model], dict[uuid.UUID, models.Model]]
 
 
-def resolve(values: dict[str, Any], serializer: type[WireSerializer]) -> list[FieldFault]:
-    """Replace every Reference in values, in place, by the record; returns a fault for each id that does not exist.
+def resolve(
+    values: dict[str, Any], serializer: type[WireSerializer], site_id: uuid.UUID | None = None
+) -> list[FieldFault]:
+    """Replace every Reference in values, in place, by the record; returns a fault for each id that the site knows not.
 
-    Costs one query for each model pointed at. Whether the site may use the record is judged by the action.
+    Costs one query for each model pointed at. Whether the record may newly point there is judged by the action; without
+    a site, so is whether what it points at is the site's.
     """
-    return resolve_all([values], serializer)[0]
+    return resolve_all([values], serializer, site_id)[0]
 
 
-def resolve_all(rows: Sequence[dict[str, Any]], serializer: type[WireSerializer]) -> list[list[FieldFault]]:
+def resolve_all(
+    rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], site_id: uuid.UUID | None = None
+) -> list[list[FieldFault]]:
     """Do what `resolve` does for many bodies at once, with as few queries; returns the faults of each."""
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
     for reference in (found for values in rows for found in _references(values)):
         wanted[reference.model].add(reference.id)
     loaded: Loaded = {model: by_key(model, keys, partial(_rows, model)) for model, keys in wanted.items()}
+    if site_id is not None:
+        for model, known in loaded.items():
+            elsewhere = _elsewhere(model, known, site_id)
+            for key in elsewhere - _pointed_at(serializer, model, elsewhere, site_id):
+                del known[key]
     faults: list[list[FieldFault]] = [[] for _ in rows]
     if wanted:
         for values, found in zip(rows, faults, strict=True):
@@ -43,6 +58,36 @@ def resolve_all(rows: Sequence[dict[str, Any]], serializer: type[WireSerializer]
 def _rows(model: type[models.Model]) -> models.QuerySet[Any]:
     rows = model._default_manager.all()
     return rows.filter(is_active=True) if model is User else rows.filter(is_archived=False) if model is Site else rows
+
+
+def _elsewhere(
+    model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
+) -> set[uuid.UUID]:
+    """Return those that are not valid at the site: other sites' records, and accounts that hold no role there."""
+    if model is User:
+        return known.keys() - set(access.accounts_at(site_id).filter(pk__in=known).values_list("pk", flat=True))
+    others = {key: row for key, row in known.items() if getattr(row, "site_id", None) not in (None, site_id)}
+    return {key for key, row in others.items() if not _has_a_role(row, site_id)}
+
+
+def _has_a_role(row: models.Model, site_id: uuid.UUID) -> bool:
+    """Return whether the record is of somebody whose account holds a role at the site."""
+    user_id: uuid.UUID | None = getattr(row, "user_id", None)
+    return user_id is not None and access.holds_role_at(user_id, site_id)
+
+
+def _pointed_at(
+    serializer: type[WireSerializer], model: type[models.Model], known: set[uuid.UUID], site_id: uuid.UUID
+) -> set[uuid.UUID]:
+    """Return those that a record of the site points at already: they can stay, whatever became of their roles."""
+    holder = serializer.Meta.model
+    found: set[uuid.UUID] = set()
+    for name, field in serializer.wire_fields().items() if known else ():
+        if getattr(field, "model", None) is model and not field.read_only:
+            source = source_of(name, field)
+            held = holder._default_manager.filter(**{"site_id": site_id, f"{source}__in": known})
+            found |= set(held.values_list(source, flat=True))
+    return found
 
 
 def _references(value: Any) -> list[Reference]:

@@ -230,7 +230,7 @@ class OperationViewSet(ViewSet):
         """Return the values of a decoded body; private fields are left out where the caller may not see them."""
         self.serializer = serializer
         found, faults = serializer.read_body(body)
-        faults += resolve(found, serializer)
+        faults += resolve(found, serializer, self.site_id)
         if faults:
             raise errors.invalid(faults)
         if not self.sees_private(serializer):

@@ -133,6 +133,7 @@ MAKERS: dict[str, Any] = {
     "complaints.Complaint": make_complaint,
     "documents.Document": make_document,
     "documents.DocumentVersion": lambda site: version_of(make_document(site)),
+    "sites.EntityFolder": make.make_folder,
 }
 """Makers for models that `values_for` cannot make, by label."""
 

@@ -1,12 +1,17 @@
 """What bodies do, for every row that takes one: strict, whole, and never a 500."""
 
 import json
+import uuid
 from typing import Any
 
 import pytest
 
 from records.history.models import Change
-from tests.interface.subjects import KEY_ROWS, body_for, model_of, named, path_of, stored
+from records.operations.fields import ReferenceField
+from records.operations.serializers import IdList
+from records.reference.models import SystemEntry
+from records.sites.models import Site
+from tests.interface.subjects import KEY_ROWS, body_for, entry, model_of, named, path_of, stored
 from tests.interface.test_doors import refused
 
 body_rows = [entry for entry in KEY_ROWS if entry[0].request is not None]
@@ -135,6 +140,31 @@ def test_no_value_of_any_field_breaks_the_operation(row: Any, viewset: Any, api:
             if answer.status_code == 400 and answer.json()["Error"] != "MalformedJson":
                 faulty = [fault["Field"] for fault in answer.json()["Fields"]]
                 assert any(field.startswith(name) for field in faulty), (name, value, faulty)
+
+
+@every_body_row
+def test_another_sites_record_is_nowhere_told_from_one_that_does_not_exist(
+    row: Any, viewset: Any, api: Any, other_site: Site
+) -> None:
+    """Neither beside other faults, nor with a wrong Id in the path, nor under a stale If-Match."""
+    body, here = body_for(row, api.key.site), path(row, viewset, api.key.site)
+    tries: list[tuple[str, dict[str, Any], dict[str, str]]] = [(here, {}, {}), (here, {"Nothing": 1}, {})]
+    if row.takes_id:
+        tries += [(path_of(row, viewset, uuid.uuid4()), {}, {}), (here, {}, {"If-Match": '"0"'})]
+    for name, field in row.request.wire_fields().items():
+        pointing = isinstance(field, ReferenceField | IdList) and not field.read_only
+        if not pointing or issubclass(field.model, SystemEntry):
+            continue
+        theirs = str(entry(field.model, other_site).pk)
+        for where, more, headers in tries:
+            faults = []
+            for key in (theirs, str(uuid.uuid4())):
+                value = [{"Id": key}] if isinstance(field, IdList) else key
+                answer = api.send(row.method, where, {**body, **more, name: value}, **headers)
+                assert refused(answer, 400, "ValidationFailed"), (name, where)
+                faults.append(answer.json()["Fields"])
+            assert faults[0] == faults[1], name
+            assert any(fault["Field"].startswith(name) for fault in faults[0])
 
 
 @every_add_row

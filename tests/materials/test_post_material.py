@@ -187,6 +187,7 @@ def test_all_faults_of_a_material_are_named_at_once(materials: Any, other_site: 
         ("risk", "InvalidValue"),
         ("countryOfOrigin[1]", "InvalidValue"),
         ("ourCode", "InvalidValue"),
+        ("materialCategoryId", "InvalidReference"),
         ("entityFolderId", "InvalidReference"),
         ("reasonForChange", "ValueTooLong"),
         ("isArchived", "InvalidValue"),

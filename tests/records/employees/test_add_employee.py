@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from records.accounts.actions import set_members
 from records.history.models import Change
 from records.reference.actions import archive_entry
 from records.reference.models import EducationResult
@@ -160,3 +161,18 @@ def test_a_list_entry_archived_meanwhile_stays_on_the_rows_that_have_it(api: Any
     refused = api.put(f"/employee/UpdateEmployee/{key}", added)
     assert refused.status_code == 400
     assert refused.json()["Fields"][0]["Field"] == "EducationTraining[0].EducationResultId"
+
+
+def test_a_superior_whose_roles_at_the_site_ended_stays_where_he_is_and_is_refused_anew(
+    api: Any, other_site: Any
+) -> None:
+    account = make.make_user(site=other_site)
+    superior = make.make_employee(other_site, id=account.pk, user=account)
+    visiting = make.make_role(api.key.site, ["items.view_item"], [account])
+    body = make.employee_body(ReportingToId=str(superior.pk))
+    key = api.post("/employee/AddEmployee", body).json()["Id"]
+    set_members(visiting, remove=[account], author=make.SYSTEM)
+    assert api.put(f"/employee/UpdateEmployee/{key}", {**body, "Position": "Baker"}).status_code == 200
+    refused = api.post("/employee/AddEmployee", body)
+    assert refused.status_code == 400
+    assert refused.json()["Fields"][0]["Message"] == "No such employee at this site."
