@@ -89,6 +89,8 @@ class DocumentViewSet(OperationViewSet):
         if sum(len(memoryview(member)) for member in members.values()) > BESIDE_THE_FILE:
             raise errors.Refusal(413, "PayloadTooLarge", "The fields beside FileContent are larger than 1 MiB.")
         body = {name: bodies.decode(member) for name, member in members.items()}
+        counted = body if content is ... else {**body, "FileContent": None}
+        bodies.refuse_repeated_names(raw, counted, passing=b"" if content is ... else memoryview(content))
         if content is not ...:
             body["FileContent"] = None if bytes(memoryview(content)[:4]) == b"null" else content
         return self.checked(body, serializer)

@@ -27,12 +27,16 @@ class AnyText:
 
 
 def spellings(request: HttpRequest, decoded: str) -> list[str]:
-    """Return what the path's text may mean, likeliest first; raises the 400 InvalidId on control characters.
+    """Return what the path's text may mean, likeliest first; raises the 400 InvalidId on what is no text.
 
     WSGI hands over the path decoded, so that an encoded slash at its end looks like the trailing slash that every path
     may have. The raw address, where the server passes it on, tells them apart; without it both are looked for.
     """
     raw = (request.META.get("RAW_URI") or request.META.get("REQUEST_URI") or "").partition("?")[0]
+    try:
+        unquote_to_bytes(raw).decode()
+    except UnicodeDecodeError as error:
+        raise Refusal(400, "InvalidId", "The path is no text in UTF-8.") from error
     known = bool(raw) and unquote_to_bytes(raw).endswith(decoded.encode("utf-8", "surrogatepass"))
     if known:
         found = [decoded[:-1] if raw.endswith("/") else decoded]

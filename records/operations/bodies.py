@@ -1,5 +1,8 @@
 """Reading a request's body: its size, its media type and its JSON (DECISIONS 1.10, 1.12)."""
 
+import json
+import re
+from collections import Counter
 from decimal import Decimal
 from typing import Any
 
@@ -15,10 +18,23 @@ DRAINED = 128 * 1024 * 1024
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
 _shallow_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)', re.DOTALL)
+"""A string of a JSON text, with the colon behind it where it is a name; possessive, so that no length costs memory."""
+
+Bytes = bytes | bytearray | memoryview
+
+
+def check_encoding(request: HttpRequest) -> None:
+    """Raise the 415 for a compressed body, which would be read as what it is not (RFC 9110, 15.5.16)."""
+    coding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
+    if coding not in ("", "identity"):
+        message = "Send the body without Content-Encoding."
+        raise Refusal(415, "UnsupportedMediaType", message, headers={"Accept-Encoding": "identity"})
 
 
 def check_media_type(request: HttpRequest) -> None:
-    """Raise the 415 unless the body is JSON in UTF-8; a body without Content-Type is read as JSON."""
+    """Raise the 415 unless the body is plain JSON in UTF-8; a body without Content-Type is read as JSON."""
+    check_encoding(request)
     declared = request.META.get("CONTENT_TYPE", "")
     if not declared.strip():
         return
@@ -98,22 +114,75 @@ def _drain(request: HttpRequest, length: int) -> None:
         return
 
 
-def decode(body: bytes | bytearray | memoryview | msgspec.Raw) -> Any:
+def decode(body: Bytes | msgspec.Raw) -> Any:
     """Return the JSON value; numbers with a fraction as Decimal, without loss. Raises the 400 MalformedJson."""
     try:
-        return _decoder.decode(body)
+        value = _decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, ValueError, ArithmeticError) as error:
         raise malformed(error) from error
+    refuse_repeated_names(memoryview(body), value)
+    return value
 
 
 def decode_shallow(body: bytes | bytearray) -> dict[str, msgspec.Raw]:
-    """Return an object's members undecoded, so that a large one is never copied. Raises the 400 MalformedJson."""
+    """Return an object's members undecoded, so that a large one is never copied. Raises the 400 MalformedJson.
+
+    Names that stand twice are left to `refuse_repeated_names`.
+    """
     try:
         return _shallow_decoder.decode(body)
     except msgspec.ValidationError as error:
         raise Refusal(400, "MalformedJson", "The body must be a JSON object.") from error
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise malformed(error) from error
+
+
+def refuse_repeated_names(body: Bytes, value: Any, *, passing: Bytes = b"") -> None:
+    """Raise the 400 MalformedJson where an object of the body has a name twice: all but the last value would be lost.
+
+    `value` is the decoded body. `passing` is the JSON text of a member that is too large to be looked through.
+    """
+    start = _place_of(passing, body) if passing else -1
+    parts = (body,) if start < 0 else (memoryview(body)[:start], memoryview(body)[start + len(passing) :])
+    if sum(_TEXT.findall(part).count(b":") for part in parts) != _names_in(value):
+        raise Refusal(400, "MalformedJson", f"{_repeated_name(body)} stands twice in one object of the body.")
+
+
+def _place_of(text: Bytes, body: Bytes) -> int:
+    """Return where the text stands in the body; comparing beginnings first, which copies neither."""
+    whole = body if isinstance(body, bytes | bytearray) else bytes(body)
+    head, start = bytes(text[:64]), -1
+    while (start := whole.find(head, start + 1)) >= 0:
+        if whole.startswith(text, start):
+            break
+    return start
+
+
+def _names_in(value: Any) -> int:
+    """Return how many names the objects of a decoded value have; without recursion, however deep it is."""
+    number, left = 0, [value]
+    while left:
+        part = left.pop()
+        if type(part) is dict:
+            number += len(part)
+            part = part.values()
+        elif type(part) is not list:
+            continue
+        left += [inner for inner in part if type(inner) in (dict, list)]
+    return number
+
+
+def _repeated_name(body: Bytes) -> str:
+    found: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        found.extend(name for name, number in Counter(name for name, _ in pairs).items() if number > 1)
+
+    try:
+        json.loads(bytes(body), object_pairs_hook=note)
+    except (ValueError, RecursionError):
+        return "A name"
+    return f"The name {found[0][:100]!r}" if found else "A name"
 
 
 def malformed(error: Exception) -> Refusal:

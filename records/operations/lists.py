@@ -1,12 +1,13 @@
 """List machinery: paging, sorting, filters, totals and the link to the next page (DECISIONS 3)."""
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote_to_bytes, urlencode
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -35,6 +36,7 @@ PARAMETERS = (
     "cursor",
 )
 LARGEST_PAGE, USUAL_PAGE = 1000, 100
+_SPACE_FOR_PLUS = re.compile(r"(.*:\d{2}(?:\.\d+)?) (\d{2}:\d{2})", re.ASCII)
 LONGEST_ADDRESS = 4000
 """Characters of path and query up to which a link carries a cursor; servers and proxies often stop at 8,000."""
 
@@ -312,7 +314,23 @@ def text(name: str, given: str) -> str:
         raise invalid(name, error.messages[0]) from error
 
 
+def check_utf8(request: HttpRequest) -> None:
+    """Raise the 400 for a query that is no UTF-8, which Django would read as text that nobody sent."""
+    query = request.META.get("QUERY_STRING", "")
+    if "%" not in query and query.isascii():
+        return
+    for pair in query.encode("latin-1", "replace").split(b"&"):
+        try:
+            unquote_to_bytes(pair).decode()
+        except UnicodeDecodeError as error:
+            name = unquote_to_bytes(pair.partition(b"=")[0]).decode("utf-8", "replace")
+            raise invalid(name[:100], "This is no text in UTF-8.") from error
+
+
 def _moment(name: str, text: str) -> Any:
+    """Return the moment that a query value names; a `+` that was sent unencoded arrives as a space."""
+    if spaced := _SPACE_FOR_PLUS.fullmatch(text):
+        text = f"{spaced[1]}+{spaced[2]}"
     try:
         return values.read_date_time(text)
     except ValueError as error:

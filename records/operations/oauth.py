@@ -34,6 +34,7 @@ def _form(request: HttpRequest) -> QueryDict:
     kind = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
     if kind not in ("", FORM):
         raise OAuth2Error(f"Send the parameters as {FORM}.", error="invalid_request")
+    bodies.check_encoding(request)
     raw = bytes(bodies.read(request, BODY_LIMIT))
     try:
         if _PERCENT.search(raw):

@@ -78,7 +78,7 @@ class OperationViewSet(ViewSet):
         self.negotiate()
         if self.operation is not None:
             self.check_parameters()
-            if self.operation.writes:
+            if self.operation.request is not None:
                 bodies.check_media_type(http_request)
             if self.operation.takes_id:
                 self.check_path_id()
@@ -164,6 +164,7 @@ class OperationViewSet(ViewSet):
 
     def check_parameters(self) -> None:
         """Read the query under the known names; raises the 400 for an unknown one, naming the nearest."""
+        lists.check_utf8(self.http_request)
         known = {name.casefold(): name for name in self.known_parameters()}
         self.query: dict[str, list[str]] = {}
         for given, found in self.http_request.GET.lists():
@@ -309,10 +310,3 @@ class OperationViewSet(ViewSet):
         for name, value in page.headers(self.http_request).items():
             response[name] = value
         return response
-
-
-def serializers_source(name: str, field: Any) -> str:
-    """Return the model's name of a serializer's field."""
-    from records.operations.serializers import source_of
-
-    return source_of(name, field)

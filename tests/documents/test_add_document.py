@@ -156,6 +156,16 @@ def test_a_body_that_is_no_json_object_is_400(api: Any, files: Path, raw: str) -
     assert stored(files) == []
 
 
+@pytest.mark.parametrize("first", ["QQ==", "Q" * 400_000 + "==", "not base64", 5])
+@pytest.mark.parametrize("second", ["QQ==", "Q" * 400_000])
+def test_a_file_that_is_sent_twice_is_400(api: Any, files: Path, first: Any, second: str) -> None:
+    body = json.dumps(docs.document_body(FileContent=second))
+    answer = api.post("/document/AddDocument", f'{{"FileContent": {json.dumps(first)}, {body[1:]}')
+    assert (answer.status_code, answer.json()["Error"]) == (400, "MalformedJson")
+    assert "'FileContent' stands twice" in answer.json()["Message"]
+    assert stored(files) == []
+
+
 @pytest.mark.parametrize("number", [0, -1, 2_147_483_648, 1.5, "2", True])
 def test_a_version_number_out_of_range_is_refused(api: Any, number: Any) -> None:
     answer = api.post("/document/AddDocument", docs.document_body(Version=number))

@@ -50,6 +50,9 @@ NO_OBJECTS = (
     '{"a": Infinity}',
     b"\xff\xfe{}",
     "{'a':1}",
+    '{"Name": "a", "Name": "a"}',
+    '{"Name": "a", "N\\u0061me": "b"}',
+    '{"Notes": [{"Id": 1, "Id": 2}]}',
 )
 
 
@@ -100,7 +103,10 @@ def test_another_media_type_is_refused_and_none_is_json(row: Any, viewset: Any, 
     where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
     for media_type in ("text/plain", "application/xml", "application/json; charset=utf-16", "multipart/form-data"):
         assert refused(api.send(row.method, where, body, media_type), 415, "UnsupportedMediaType")
-    assert api.send(row.method, where, body, "").status_code == 200
+    packed = api.send(row.method, where, body, **{"Content-Encoding": "gzip"})
+    assert refused(packed, 415, "UnsupportedMediaType")
+    assert packed["Accept-Encoding"] == "identity"
+    assert api.send(row.method, where, body, "", **{"Content-Encoding": "identity"}).status_code == 200
 
 
 @every_body_row

@@ -34,6 +34,9 @@ WRONG_QUERIES = (
     "cursor=abc",
     "cursor=W10",
     "search=%00",
+    "search=%ff",
+    "search=%ed%a0%80",
+    "%ff=1",
 )
 
 
@@ -168,6 +171,13 @@ def test_whatever_text_can_be_stored_can_be_asked_for(row: Any, viewset: Any, ap
 def test_list_parameters_are_named_in_any_case(row: Any, viewset: Any, api: Any) -> None:
     answer = api.get(path_of(row, viewset) + "?LIMIT=5&startindex=0&Order=ASC&ISARCHIVED=0")
     assert answer.status_code == 200, answer.content
+
+
+@every_list_row
+def test_an_offset_whose_plus_was_sent_unencoded_is_understood(row: Any, viewset: Any, api: Any) -> None:
+    for moment in ("2020-01-01T00:00:00+02:00", "2020-01-01T00:00:00.1234567+02:00", "2020-01-01T00:00:00.5%2B02:00"):
+        assert api.get(f"{path_of(row, viewset)}?modifiedSince={moment}").status_code == 200, moment
+    assert refused(api.get(path_of(row, viewset) + "?modifiedSince=2020-01-01+02:00"), 400, "InvalidParameter")
 
 
 @every_list_row

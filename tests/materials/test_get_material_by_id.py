@@ -59,6 +59,15 @@ def test_the_raw_address_tells_an_encoded_slash_from_a_trailing_one(materials: A
         assert answer.json()["Id"] == key, path
 
 
+def test_a_path_that_is_no_utf8_names_nothing(materials: Any) -> None:
+    materials.upsert({"externalId": "%FF", "name": "x"})
+    raw = f"/materials/%FF?siteId={materials.site.pk}"
+    answer = Client().get(raw, headers=materials.headers, RAW_URI=raw)
+    assert (answer.status_code, answer.json()["Error"]) == (400, "InvalidId")
+    raw = f"/materials/%25FF?siteId={materials.site.pk}"
+    assert Client().get(raw, headers=materials.headers, RAW_URI=raw).json()["externalId"] == "%FF"
+
+
 def test_the_external_id_wins_over_the_id_and_both_take_any_case_of_an_id(materials: Any) -> None:
     later = str(uuid.uuid4())
     by_external = materials.upsert({"externalId": later, "name": "x"}).json()["Id"]
