@@ -9,6 +9,7 @@ from scim2_models import Context, InvalidPathException, InvalidValueException, M
 from records.accounts import role_provisioning
 from records.accounts.models import Role, User
 from records.accounts.role_provisioning import MembersWish, RoleWish
+from records.backoffice.tasks import invite
 from records.employees import provisioning
 from scim.callers import Caller
 from scim.documents import STATE, TAKEN, Document, group_documents, members_of, user_documents
@@ -19,7 +20,6 @@ from scim.projection import Projection
 from scim.requests import Query
 from scim.schemas import GROUP, MODELS, POLICY, SITE, USER, GroupResource, SiteExtension, UserResource
 from scim.sources import visible_roles, visible_users
-from scim.tasks import invite
 from scim.wishes import person_wish
 
 MOST_OPERATIONS = 2_000

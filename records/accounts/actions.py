@@ -74,10 +74,12 @@ def add_site(site: Site, *, author: Author) -> Site:
     return site
 
 
-def add_user(user: User, *, author: Author, password: str | None = None, operation: str = "AddUser") -> User:
+def add_user(
+    user: User, *, author: Author, password: str | None = None, operation: str = "AddUser", reason: str = ""
+) -> User:
     """Store an account, without a usable password unless one is given; raises ValidationError on a name in use."""
     user.set_password(password)
-    return create(user, author=author, operation=operation, site_id=user.home_site_id)
+    return create(user, author=author, operation=operation, reason=reason, site_id=user.home_site_id)
 
 
 def set_password(user: User, password: str, *, author: Author) -> None:

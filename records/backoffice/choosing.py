@@ -59,6 +59,8 @@ def narrow(admin_site: AdminSite, rows: models.QuerySet[Any], text: str) -> mode
         return search(rows, ("user_name", "given_name", "family_name", "display_name"), text).order_by(
             "user_name", "id"
         )
+    if model is EntityFolder:
+        rows = rows.select_related("parent")
     names = getattr(_admin_of(admin_site, model), "search_fields", ()) or ("name",)
     return search(rows, names, text).order_by(*(model._meta.ordering or ("id",)))
 
@@ -110,7 +112,9 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
 
 
 def describe(row: models.Model) -> str:
-    """Return a choice as it is printed: its name, and its code where it has one."""
+    """Return a choice as it is printed: its name, with its code, or a folder with what it lies in."""
+    if isinstance(row, EntityFolder) and row.parent is not None:
+        return f"{row.parent} / {row}"
     code = getattr(row, "code", "")
     return f"{row} ({code})" if code else str(row)
 

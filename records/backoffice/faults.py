@@ -24,6 +24,9 @@ def show_faults(form: forms.BaseForm, formsets: Iterable[RecordFormSet], fault: 
 def _add(form: forms.BaseForm, name: str, error: ValidationError) -> None:
     message = "; ".join(error.messages)
     name = "change_reason" if name == "reason" and name not in form.fields else name
+    if name not in form.fields:
+        # A name's folded copy is what is unique; the name is what was entered.
+        name = name.removesuffix("_key")
     if name in form.fields:
         form.add_error(name, message)
     else:

@@ -7,9 +7,9 @@ from django.core.exceptions import ValidationError
 from django.db.models import F
 
 from records.accounts import access
-from records.accounts.actions import end_access
+from records.accounts.actions import add_user, end_access, set_members
 from records.accounts.employee_facts import EmployeeFacts, follow_employee
-from records.accounts.models import User
+from records.accounts.models import DefaultRole, Role, User
 from records.employees.models import Employee, JobDescription
 from records.history.trail import Author, recording
 from records.sites.models import Site
@@ -79,6 +79,46 @@ def facts_of(employee: Employee) -> EmployeeFacts:
         mobile=employee.mobile,
         address=employee.address,
     )
+
+
+def give_account(
+    site_id: uuid.UUID,
+    employee_id: uuid.UUID,
+    user_name: str,
+    *,
+    role: DefaultRole | None = None,
+    author: Author,
+    reason: str,
+) -> User:
+    """Give an employee who has none an account of the same Id, and the site's default role where one is named.
+
+    Nobody knows its password yet: the person chooses one by mail. Raises RecordNotFound, and ValidationError on a name
+    in use, an archived employee or one who has an account.
+    """
+    operation = "GiveAccount"
+    with recording():
+        with changing(
+            Employee, site_id, employee_id, author=author, operation=operation, reason=reason, skip=["user"]
+        ) as employee:
+            if employee.user_id is not None:
+                raise ValidationError("This employee has an account already.", code="InvalidTransition")
+            if employee.is_archived:
+                raise ValidationError("An archived employee gets no account.", code="InvalidTransition")
+            user = User(
+                id=employee.pk,
+                user_name=user_name,
+                given_name=employee.first_name,
+                family_name=employee.last_name,
+                home_site_id=site_id,
+            )
+            add_user(user, author=author, operation=operation, reason=reason)
+            employee.user = user
+        follow_employee(user.pk, EmployeeFacts(), facts_of(employee))
+        if role is not None:
+            held = Role.objects.get(site_id=site_id, default_role=role)
+            set_members(held, add=[user], author=author, reason=reason)
+    user.refresh_from_db()
+    return user
 
 
 def archive_employee(

@@ -11,7 +11,9 @@ from records.accounts.access import accounts_at
 from records.backoffice.acting import author_of
 from records.backoffice.inlines import RowsStacked
 from records.backoffice.records import RecordAdmin
+from records.backoffice.steps import ARCHIVE, RESTORE
 from records.employees import actions
+from records.employees.adminsteps import GIVE_ACCOUNT
 from records.employees.models import EducationTraining, Employee, EmploymentHistory, JobDescription
 
 
@@ -31,6 +33,7 @@ class EmploymentRows(RowsStacked):
 class EmployeeAdmin(RecordAdmin):
     """Employees: private fields are for those whose roles show them."""
 
+    record_actions = (GIVE_ACCOUNT, ARCHIVE, RESTORE)
     add_action = staticmethod(actions.add_employee)
     update_action = staticmethod(actions.update_employee)
     private_fields = ("date_of_birth", "address", "phone", "mobile", "nationality", "notes")

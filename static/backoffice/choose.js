@@ -83,7 +83,9 @@
       const text = select.multiple || input.value !== (chosen()[0] || {}).text ? input.value.trim() : "";
       let answer;
       try {
-        const response = await fetch(`${select.dataset.choose}&q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
+        const other = select.dataset.chooseWith && select.form.elements[select.dataset.chooseWith];
+        const within = other ? `&${other.name}=${encodeURIComponent(other.value)}` : "";
+        const response = await fetch(`${select.dataset.choose}${within}&q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
         if (!response.ok) throw new Error(String(response.status));
         answer = await response.json();
       } catch {

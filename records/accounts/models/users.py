@@ -4,6 +4,7 @@ import uuid
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.crypto import salted_hmac
 
@@ -92,6 +93,12 @@ class User(AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.printed_name
+
+    def unique_error_message(self, model_class: type[models.Model], unique_check: Any) -> ValidationError:
+        """Word the fault of a name that is in use; the key is nothing that anybody sees."""
+        if tuple(unique_check) == ("user_name_key",):
+            return ValidationError("Another account has this user name.", code="Duplicate")
+        return super().unique_error_message(model_class, unique_check)
 
     @property
     def printed_name(self) -> str:

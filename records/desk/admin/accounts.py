@@ -15,9 +15,12 @@ from records.accounts.actions import add_user, editing, end_access
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, RoleMembership, User
 from records.backoffice.acting import author_of, current_site, user_of
+from records.backoffice.forms import WithoutReason
 from records.backoffice.moments import NOTHING
 from records.backoffice.steps import RecordStep
+from records.backoffice.tasks import invite
 from records.desk.admin.editing import PlainAdmin, unchanged_since_seen
+from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.writing import Values
 
@@ -55,6 +58,25 @@ GIVE_ACCESS = RecordStep(
 )
 
 
+def _invite(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
+    with recording() as trail:
+        mailed = [{"field": "invitation", "old": "", "new": "mailed"}]
+        trail.add(user, mailed, author=author_of(request), operation="InviteUser", site_id=user.home_site_id)
+        invite.enqueue(str(user.pk))
+
+
+INVITE = RecordStep(
+    "invite",
+    "Mail an invitation",
+    "change",
+    _invite,
+    applies=lambda user: user.is_staff and user.last_login is None and bool(user.email),
+    form=WithoutReason,
+    explanation="The person gets a link, good for three days, to choose a password with.",
+    done="gets an invitation by mail.",
+)
+
+
 class ActiveFilter(admin.SimpleListFilter):
     """Shows accounts with access unless others are asked for."""
 
@@ -81,7 +103,7 @@ class UserAdmin(PlainAdmin):
     """Accounts at home at a site or with a role there."""
 
     site_field = None
-    record_actions = (END_ACCESS, GIVE_ACCESS)
+    record_actions = (INVITE, END_ACCESS, GIVE_ACCESS)
     list_display = ("user_name", "printed_name", "email", "home_site", "is_service_account", "is_active")
     list_filter = (ActiveFilter, "is_service_account")
     search_fields: ClassVar[Any] = ("user_name", "given_name", "family_name", "display_name", "email")
@@ -121,6 +143,10 @@ class UserAdmin(PlainAdmin):
             return record.home_site_id in allowed or bool(held & allowed)
         at_home = access.may(user, record.home_site_id, permission)
         return at_home and not record.is_superuser and held <= allowed
+
+    def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
+        """Return whether the user may take the step: whoever may change the account at every site of its roles."""
+        return self.may(request, "change", record)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the account may be changed here: its directory keeps one that belongs to it."""

@@ -1,6 +1,6 @@
 """What the pages of rows that are no numbered records share: sites, list entries, accounts, roles."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from records.accounts.actions import editing
 from records.backoffice.acting import author_of
 from records.backoffice.records import RecordAdmin
-from records.backoffice.steps import ARCHIVE, RESTORE
+from records.backoffice.steps import ARCHIVE, RESTORE, RecordStep
 from records.history.trail import recording
 from records.sites.writing import Values
 
@@ -30,7 +30,7 @@ def unchanged_since_seen(record: models.Model, precondition: Callable[[Any], Non
 class PlainAdmin(RecordAdmin):
     """Pages of a model without number, folder and revision."""
 
-    record_actions = CHANGE_TO_ARCHIVE
+    record_actions: Sequence[RecordStep] = CHANGE_TO_ARCHIVE
     stamps: ClassVar[tuple[str, ...]] = ("created", "last_modified")
     ordering: ClassVar[Any] = ("name", "id")
     search_fields: ClassVar[Any] = ("name",)

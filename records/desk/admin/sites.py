@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
+from django.utils.http import urlencode
 
 from records.accounts import access
 from records.accounts.actions import add_site
@@ -85,6 +86,26 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
         """Return the kind of record as fixed once the folder exists: records are filed by it."""
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "entity") if obj is not None else fixed
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Return the form, for the kind of record that the folder is or shall be for."""
+        request.larder_entity = obj.entity if obj is not None else request.GET.get("entity", "")  # type: ignore[attr-defined]
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Let the choice of a parent follow the kind of record that is chosen beside it."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "parent":
+            query = urlencode({"entity": getattr(request, "larder_entity", "")})
+            field.widget.attrs["data-choose"] += f"&{query}"
+            field.widget.attrs["data-choose-with"] = "entity"
+        return field
+
+    def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> Any:
+        """Return the folders that can hold one of this kind; what is sent is judged by the action."""
+        rows = super().field_choices(request, field, site_id)
+        entity = request.GET.get("entity", "")
+        return rows.filter(entity=entity) if request.method == "GET" and entity else rows
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
         """Add a folder."""

@@ -10,7 +10,7 @@ from django.urls import reverse
 from records.accounts.models import DefaultRole
 from records.history.models import Change
 from records.sites import actions
-from records.sites.models import Entity, EntityFolder
+from records.sites.models import Entity, EntityFolder, Site
 from tests import make
 from tests.make_backoffice import address, browser, form_of, list_address
 
@@ -134,3 +134,21 @@ def test_the_tree_costs_the_same_for_few_folders_and_for_many(site):
     for number in range(12):
         top = add(site, f"Folder {number}", top if number % 3 else None)
     assert cost() == few
+
+
+def test_a_parent_is_chosen_among_folders_of_the_same_kind_and_site(site: Site, other_site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    upper = make.make_folder(site, Entity.ITEM, "Scales")
+    make.make_folder(site, Entity.ITEM, "Small", parent=upper)
+    make.make_folder(site, Entity.CUSTOMER, "Scale customers")
+    make.make_folder(other_site, Entity.ITEM, "Scales elsewhere")
+    page = client.get(address(upper))
+    looked_up = page.context["adminform"].form.fields["parent"].widget.attrs["data-choose"]
+    found = client.get(f"{looked_up}&q=").json()["results"]
+    assert [choice["text"] for choice in found] == ["Scales", "Scales / Small"]
+    add = client.get(f"{reverse('admin:sites_entityfolder_add')}?entity=customer")
+    looked_up = add.context["adminform"].form.fields["parent"].widget.attrs["data-choose"]
+    assert [choice["text"] for choice in client.get(f"{looked_up}&q=").json()["results"]] == ["Scale customers"]
+    # The page's script adds what is chosen now, which wins.
+    chosen = client.get(f"{looked_up}&entity=item&q=small").json()["results"]
+    assert [choice["text"] for choice in chosen] == ["Scales / Small"]

@@ -1,0 +1,302 @@
+"""The back-office with 100,000 records of a kind: queries and time of every list, search, form and choice.
+
+Run by hand: `python -m bench.backoffice` (SQLite in a folder of its own), or
+`python -m tests.postgres python -m bench.backoffice`. Pages are asked for in this process, twice each; the faster time
+is printed, and what takes longer than 300 ms is marked. `BENCH_ROWS=1000` for a short run; `BENCH_ONLY=complaint` for
+the pages whose name holds that.
+"""
+
+import os
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="larder-bench-"))
+os.environ.update(ALLOWED_HOSTS="testserver", LOG_LEVEL="warning", STATIC_COLLECTED="off")
+django.setup()
+
+from django.contrib import admin  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connection, models  # noqa: E402
+from django.test.utils import CaptureQueriesContext, setup_test_environment  # noqa: E402
+from django.urls import reverse  # noqa: E402
+
+from documents.models import Document  # noqa: E402
+from materials.models import Material  # noqa: E402
+from records.accounts.models import DefaultRole, User  # noqa: E402
+from records.audits.models import AuditProgram, AuditRecord  # noqa: E402
+from records.backoffice.choosing import choose_url  # noqa: E402
+from records.complaints.models import Complaint, RecordStatus  # noqa: E402
+from records.customers.models import Customer  # noqa: E402
+from records.employees.models import Employee, JobDescription  # noqa: E402
+from records.history.models import Change  # noqa: E402
+from records.history.trail import now  # noqa: E402
+from records.items.models import Item  # noqa: E402
+from records.reference.models import MaterialCategory, Nonconformance, Product  # noqa: E402
+from records.sites.models import Entity, EntityFolder, Site, SiteSequence  # noqa: E402
+from tests import make  # noqa: E402
+from tests.make_backoffice import address, list_address, sign_in  # noqa: E402
+
+ROWS = int(os.environ.get("BENCH_ROWS", "100000"))
+ONLY = os.environ.get("BENCH_ONLY", "")
+SLOW = 300.0
+ADJECTIVES = ("Brown", "Rye", "Salted", "Golden", "Smoked", "Organic", "Fine", "Coarse", "Northern", "Old")
+NOUNS = ("Flour", "Butter", "Sesame", "Malt", "Honey", "Barley", "Yeast", "Cream", "Cocoa", "Oats")
+
+
+def words(number: int) -> str:
+    """Return a name: some words come often, the last one once."""
+    return f"{ADJECTIVES[number % 10]} {NOUNS[number // 10 % 10]} {number:06x}"
+
+
+def store(model: Any, count: int, make_row: Callable[[int], dict[str, Any]], site: Site | None = None) -> list[Any]:
+    """Store rows in bulk and return them; records get numbers from 1 on."""
+    rows: list[Any] = []
+    for number in range(1, count + 1):
+        fields = make_row(number)
+        if site is not None:
+            fields.setdefault("site_sequence_id", number)
+        rows.append(model(**fields))
+    # Folded keys are set on the way into the database.
+    model._default_manager.bulk_create(rows, batch_size=300)
+    if site is not None:
+        SiteSequence.objects.update_or_create(site=site, entity=model.ENTITY, defaults={"last": count})
+    return rows
+
+
+def fill() -> Site:
+    """Migrate, and store a site with so many records of each kind."""
+    call_command("migrate", verbosity=0)
+    site = make.make_site("Bench Mill")
+    given: dict[str, Any] = {"site": site}
+    day = now()
+    folders = [EntityFolder(site=site, entity=entity, name=f"Folder {n}") for entity in Entity for n in range(100)]
+    EntityFolder.objects.bulk_create(folders)
+    folder_of = {entity: [folder for folder in folders if folder.entity == entity] for entity in Entity}
+    products = store(Product, ROWS, lambda n: {**given, "name": f"Loaf {words(n)}", "code": f"P{n:06d}", "idx": n})
+    faults = store(Nonconformance, 200, lambda n: {**given, "name": f"Fault {words(n)}", "code": f"N{n}"})
+    categories = store(MaterialCategory, 50, lambda n: {**given, "name": f"Category {words(n)}", "code": f"C{n}"})
+    customers = store(
+        Customer,
+        ROWS,
+        lambda n: {
+            **given,
+            "name": words(n),
+            "code": f"K{n:06d}",
+            "entity_folder": folder_of[Entity.CUSTOMER][n % 100],
+        },
+        site,
+    )
+    store(
+        Item,
+        ROWS,
+        lambda n: {**given, "name": f"Scale {words(n)}", "code": f"I{n:06d}", "serial_number": f"SN{n}"},
+        site,
+    )
+    store(
+        Material,
+        ROWS,
+        lambda n: {
+            **given,
+            "name": words(n),
+            "external_id": f"ERP-{n * 7919 % 100000000:09d}",
+            "our_code": f"OC-{n % 5000}",
+            "supplier_code": f"SUP-{n:05x}",
+            "material_category": categories[n % 50],
+            "risk": "High" if n % 7 == 0 else "",
+        },
+        site,
+    )
+    minute = day - (day - day.replace(hour=8, minute=0))
+    store(
+        Complaint,
+        ROWS,
+        lambda n: {
+            **given,
+            "record_status": RecordStatus.COMPLETED if n < ROWS * 0.98 else RecordStatus.AWAITING_REVIEW,
+            "review_report": "Seen to.",
+            "date": minute - (ROWS - n) * (minute - minute.replace(hour=7)) / 4,
+            "customer": customers[n % len(customers)],
+            "product": products[n * 31 % len(products)],
+            "nonconformance": faults[n % 200],
+            "trace_number": f"L{n:06d}-{n % 7}",
+            "consumer_last_name": words(n),
+            "complaint_description": f"A piece of blue plastic in the crumb of {words(n)}; the rest was kept.",
+        },
+        site,
+    )
+    people = store(
+        Employee,
+        ROWS // 10,
+        lambda n: {
+            **given,
+            "first_name": ADJECTIVES[n % 10],
+            "last_name": f"{NOUNS[n // 10 % 10]} {n:05x}",
+            "position": "Baker",
+            "code": f"E{n:05d}",
+            "email_address": f"e{n}@example.com",
+            "nature_of_employment": make.nature(),
+        },
+        site,
+    )
+    store(JobDescription, ROWS // 10, lambda n: {**given, "name": words(n), "code": f"J{n:05d}"}, site)
+    store(
+        Document,
+        ROWS // 10,
+        lambda n: {**given, "name": f"Procedure {words(n)}", "file_name": f"p{n}.pdf", "file_type": "pdf"},
+        site,
+    )
+    programs = store(
+        AuditProgram, ROWS // 100, lambda n: {**given, "name": f"Audit {words(n)}", "type": "Internal"}, site
+    )
+    store(
+        AuditRecord,
+        ROWS // 10,
+        lambda n: {**given, "audit_program": programs[n % len(programs)], "record_status": "Completed"},
+        site,
+    )
+    users = [
+        User(
+            id=person.pk,
+            user_name=f"user{n}",
+            given_name=person.first_name,
+            family_name=person.last_name,
+            home_site=site,
+        )
+        for n, person in enumerate(islice(people, ROWS // 20))
+    ]
+    User.objects.bulk_create(users, batch_size=300)
+    Change.objects.bulk_create(
+        (
+            Change(
+                site_id=site.pk,
+                chain=site.pk,
+                number=number,
+                at=day - timedelta(minutes=ROWS - number),
+                author_name="Bench",
+                channel="JSON",
+                operation="UpdateCustomer",
+                model="customers.Customer",
+                record_id=customer.pk,
+                record_name=str(customer),
+                fields=[{"field": "telephone", "old": "", "new": str(number)}],
+            )
+            for number, customer in enumerate(customers, 10**6)
+        ),
+        batch_size=300,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return site
+
+
+class Visit:
+    """One signed-in person who opens pages and notes what they cost."""
+
+    def __init__(self, site: Site) -> None:
+        self.client = sign_in(make.make_user("bench", site=site, role=DefaultRole.SITE_ADMINISTRATOR), site)
+        self.slow: list[str] = []
+
+    def open(self, name: str, where: str, **query: Any) -> None:
+        """Open a page twice and print the faster time and its queries."""
+        if ONLY not in name:
+            return
+        took, queries = [], 0
+        for _ in range(2):
+            with CaptureQueriesContext(connection) as captured:
+                started = time.perf_counter()
+                answer = self.client.get(where, query)
+                took.append((time.perf_counter() - started) * 1000)
+            assert answer.status_code == 200, (name, answer.status_code, where)
+            queries = len(captured)
+            if min(took) > 3 * SLOW:
+                break
+        best = min(took)
+        mark = "  <-- slow" if best > SLOW else ""
+        line = f"{name:58} {queries:3} queries {best:8.1f} ms{mark}"
+        print(line, flush=True)
+        if mark:
+            self.slow.append(line)
+            if "--sql" in sys.argv:
+                for entry in sorted(captured, key=lambda entry: -float(entry["time"]))[:2]:
+                    print(f"    {entry['time']} s  {entry['sql'][:1500]}")
+
+
+def filters_of(page: Any, where: str, client: Any) -> Iterator[tuple[str, str]]:
+    """Yield the first choice of each filter of a list, as name and query."""
+    changelist = client.get(where).context["cl"]
+    for spec in changelist.filter_specs:
+        choices = [choice for choice in spec.choices(changelist) if not choice.get("selected")]
+        if choices:
+            yield str(spec.title), str(choices[0]["query_string"])
+
+
+def lists(visit: Visit, page: Any, model: type[models.Model]) -> None:
+    """Open the list: pages, orders, searches, filters."""
+    name, where = str(model._meta.verbose_name_plural), list_address(model)
+    visit.open(f"{name}: first page", where)
+    visit.open(f"{name}: page 2", where, p=2)
+    visit.open(f"{name}: last full page", where, p=max(1, model._default_manager.count() // page.list_per_page))
+    for column in range(1, len(page.list_display) + 1):
+        visit.open(f"{name}: by column {column}", where, o=column)
+    searches = {"a common word": "flour", "two words": "rye flour", "a rare word": f"{ROWS // 2:06x}", "none": "zebra"}
+    for what, text in {**searches, "a number": str(ROWS // 2)}.items():
+        visit.open(f"{name}: search for {what}", where, q=text)
+    if ONLY in name:
+        for title, query in filters_of(page, where, visit.client):
+            visit.open(f"{name}: filter {title}", where + query)
+
+
+def choices(visit: Visit, page: Any, model: type[models.Model], site_id: uuid.UUID) -> None:
+    """Open the choices of each field that is looked up."""
+    fields = [*model._meta.concrete_fields, *model._meta.many_to_many]
+    for field in fields:
+        if field.related_model is None or not field.editable:
+            continue
+        base = choose_url(field, site_id)
+        name = f"{model._meta.verbose_name}.{field.name}"
+        for what, text in {"empty": "", "a beginning": "rye", "a middle": "flour", "none": "zebra"}.items():
+            visit.open(f"{name}: choices, {what}", f"{base}&q={text}")
+
+
+def main() -> None:
+    """Fill, visit and print."""
+    setup_test_environment()
+    started = time.perf_counter()
+    site = fill()
+    print(f"{connection.vendor}, {ROWS} rows a kind, filled in {time.perf_counter() - started:.0f} s")
+    visit = Visit(site)
+    visit.open("start page", reverse("admin:index"))
+    for what, text in {"a beginning": "rye", "a middle": "flour", "two words": "rye flour", "none": "zebra"}.items():
+        visit.open(f"global search, {what}", reverse("admin:search"), q=text)
+    visit.open("global search, a number", reverse("admin:search"), q=str(ROWS // 2))
+    for model, page in admin.site._registry.items():
+        if not hasattr(page, "get_changelist") or model._meta.app_label == "scim":
+            continue
+        if not model._default_manager.exists():
+            continue
+        lists(visit, page, model)
+        name = str(model._meta.verbose_name)
+        add = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+        if visit.client.get(add).status_code == 200:
+            visit.open(f"{name}: add form", add)
+        row = model._default_manager.filter(pk__isnull=False).order_by("pk").last()
+        if row is not None and visit.client.get(address(row)).status_code == 200:
+            visit.open(f"{name}: form", address(row))
+            if visit.client.get(address(row, "history")).status_code == 200:
+                visit.open(f"{name}: history", address(row, "history"))
+        if hasattr(model, "ENTITY"):
+            choices(visit, page, model, site.pk)
+    print(f"\n{len(visit.slow)} slower than {SLOW:.0f} ms:", *visit.slow, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
