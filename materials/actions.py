@@ -46,11 +46,16 @@ class Raced(Exception):
 
 @dataclass(slots=True)
 class Wish:
-    """One material as somebody wants it: values under model names, its Id where it was given, and why."""
+    """One material as somebody wants it: values under model names, its Id where it was given, and why.
+
+    `precondition` is asked about the material before it is changed, or about None where it is to be added; what it
+    raises ends the whole call.
+    """
 
     values: Values
     key: uuid.UUID | None = None
     reason: str = ""
+    precondition: Precondition | None = None
 
 
 Outcome = Material | Exception
@@ -155,6 +160,8 @@ class Batch:
             material = self._target(wish)
         except (RecordNotFound, PermissionDenied) as refusal:
             return refusal
+        if wish.precondition is not None:
+            wish.precondition(material if material.pk in self.by_key else None)
         kept = dict(material.__dict__)
         try:
             self._apply(material, wish)

@@ -12,6 +12,8 @@ from records.operations import errors, lists
 
 JSON, XML, TEXT_XML = "application/json", "application/xml", "text/xml"
 MEDIA_TYPES = (JSON, XML, TEXT_XML)
+VARIANT = "x"
+"""What marks the ETags of answers in XML."""
 
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
 MATERIAL, RESULT, REFUSAL, FAULT = "ExternalIdMaterialDto", "ExternalIdMaterialResult", "ErrorResult", "FieldFault"

@@ -12,23 +12,15 @@ from rest_framework.request import Request
 
 from materials import actions, paths, renderers
 from materials.credentials import KeyAndTokenAuthentication, insufficient_scope
-from materials.models import SORT_KEYS, Material
+from materials.models import Material
 from materials.serializers import MaterialSerializer
 from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.accounts.tokens import TokenCaller, permissions_at
-from records.operations import bodies, errors, limits, lists, values
-from records.operations.names import snake
+from records.operations import bodies, conditional, errors, limits, lists, values
 from records.operations.references import resolve_all
 from records.operations.viewsets import OperationViewSet
 
-SORTABLE = tuple(
-    name
-    for name in MaterialSerializer.Meta.fields
-    if snake(name) in ("id", "is_archived") or snake(name).removesuffix("_id") in SORT_KEYS or snake(name) in SORT_KEYS
-)
-MATERIALS = lists.ListRules(
-    search=("external_id", "name", "our_code", "supplier_code"), sort="siteSequenceId", sortable=SORTABLE
-)
+MATERIALS = lists.ListRules(search=("external_id", "name", "our_code", "supplier_code"), sort="siteSequenceId")
 NO_SITE = "There is no such site, or your roles do not allow this there."
 
 
@@ -73,8 +65,12 @@ class MaterialViewSet(OperationViewSet):
     def run(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
         """Call the method and answer in the media type that is asked for."""
         media_type = renderers.in_xml(self.http_request)
+        self.variant = renderers.VARIANT if media_type else ""
         response = super().run(handler)
         response["Vary"] = "Accept"
+        if response.has_header("ETag"):
+            # The answer kept under an Idempotency-Key may have been asked for in the other media type.
+            response["ETag"] = conditional.as_variant(response["ETag"], self.variant)
         return renderers.as_xml(response, media_type) if media_type else response
 
     def render_refusal(self, refusal: errors.Refusal) -> HttpResponse:
@@ -96,13 +92,14 @@ class MaterialViewSet(OperationViewSet):
 
         A material is found by `Id` where it is given, else by a non-empty externalId at the site; else it is added. An
         omitted isArchived stays as it is; `false` restores. An array is answered by an array of results in its order.
+        If-Match says which revision of the one material is to be changed.
         """
         body = bodies.decode(self.raw_body()) if self.raw_body() else None
         if isinstance(body, list):
             return self._post_all(body)
         if not isinstance(body, dict):
             raise errors.Refusal(400, "MalformedJson", "The body must be a JSON object, or an array of them.")
-        wish = _wish(self.checked(body, MaterialSerializer))
+        wish = dataclasses.replace(_wish(self.checked(body, MaterialSerializer)), precondition=self.precondition)
         try:
             material = actions.upsert(self.site_id, wish, author=self.author, may=self.caller.may)
         except Exception as error:

@@ -85,6 +85,8 @@ class Server(AuthorizationServer):
         posted = (str(form.get("client_id", "")), str(form.get("client_secret", "")))
         if basic is not None and posted[1]:
             raise InvalidRequestError("Authenticate in the header or in the body, not in both.")
+        if basic is not None and posted[0].casefold() not in ("", basic[0].casefold()):
+            raise InvalidRequestError("The header and the body name two clients.")
         client_id, secret = basic or posted
         if not client_id or not secret:
             raise InvalidClientError(description="Send the client id and the client secret.", status_code=401)
@@ -147,6 +149,8 @@ class Revocation(RevocationEndpoint):
 
     def authenticate_token(self, request: FormRequest, client: OAuthClient) -> AccessToken | None:
         """Return the client's own live token, or None; raises on a missing or unsupported parameter."""
+        if not request.form.get("token"):
+            raise InvalidRequestError("token is required.")
         self.check_params(request, client)
         return AccessToken.objects.filter(
             digest__in=peppers.digests(request.form["token"]), client=client, revoked__isnull=True

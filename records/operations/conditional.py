@@ -7,12 +7,22 @@ from records.operations.errors import Refusal
 from records.sites.writing import Precondition
 
 _TAG = re.compile(r'(W/)?"([^"]*)"')
-RESTRICTED = "-r"
+_OF_RECORD = re.compile(r"(\d+)(?:-[a-z]+)?")
 
 
-def etag(revision: int, *, with_private: bool = True) -> str:
-    """Return the tag of a record at a revision; the restricted view of private fields has a tag of its own."""
-    return f'"{revision}{"" if with_private else RESTRICTED}"'
+def etag(revision: int, *, with_private: bool = True, variant: str = "") -> str:
+    """Return the tag of a record at a revision.
+
+    The restricted view of private fields and each further media type (`variant`, a letter) have a tag of their own.
+    """
+    marks = ("" if with_private else "r") + variant
+    return f'"{revision}-{marks}"' if marks else f'"{revision}"'
+
+
+def as_variant(tag: str, variant: str) -> str:
+    """Return the tag of another media type for the same revision, of what has no restricted view."""
+    found = _OF_RECORD.fullmatch(tag.strip('"'))
+    return etag(int(found[1]), variant=variant) if found else tag
 
 
 def matches(header: str, tag: str) -> bool:
@@ -22,14 +32,18 @@ def matches(header: str, tag: str) -> bool:
 
 
 def precondition(header: str | None) -> Precondition | None:
-    """Return the check that an If-Match header asks for, to be made on the locked record; raises the 412 when stale."""
+    """Return the check that an If-Match header asks for, to be made on the locked record; raises the 412 when stale.
+
+    The tag of any view of the record will do. There is no record (None) that an If-Match could name.
+    """
     if header is None:
         return None
-    revisions = {found[2].removesuffix(RESTRICTED) for found in _TAG.finditer(header) if not found[1]}
+    tags = (_OF_RECORD.fullmatch(found[2]) for found in _TAG.finditer(header) if not found[1])
+    revisions = {int(tag[1]) for tag in tags if tag}
     anything = header.strip() == "*"
 
     def check(record: Any) -> None:
-        if not anything and str(record.revision) not in revisions:
+        if record is None or (not anything and record.revision not in revisions):
             raise Refusal(412, "PreconditionFailed", "The record has changed since it was read. Read it again.")
 
     return check

@@ -57,7 +57,8 @@ def once(
                     row = KeptAnswer.objects.create(**where, body_digest=digest)
                 response = act()
                 row.status, row.answer = response.status_code, bytes(response.content)
-                row.save(update_fields=["status", "answer"])
+                row.etag = response.get("ETag", "")
+                row.save(update_fields=["status", "answer", "etag"])
                 return response
         except IntegrityError:
             if not KeptAnswer.objects.filter(**where).exists():
@@ -70,6 +71,8 @@ def _repeat(kept: KeptAnswer, digest: str) -> HttpResponse:
         raise Refusal(409, "IdempotencyMismatch", "This Idempotency-Key was used with another body.")
     response = HttpResponse(bytes(kept.answer), status=kept.status, content_type="application/json")
     response["Idempotency-Replayed"] = "true"
+    if kept.etag:
+        response["ETag"] = kept.etag
     return response
 
 

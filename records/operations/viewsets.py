@@ -56,6 +56,8 @@ class OperationViewSet(ViewSet):
     rows: ClassVar[Mapping[str, Operation]] = {}
     body_limit: ClassVar[int] = bodies.BODY_LIMIT
     media_types: ClassVar[tuple[str, ...]] = ("application/json",)
+    variant: str = ""
+    """What tells the tags of an answer in another media type from those of JSON."""
 
     operation: Operation | None = None
     _body: bytes | bytearray | None = None
@@ -256,7 +258,7 @@ class OperationViewSet(ViewSet):
         """Return the success body of an add or update (DECISIONS 1.3)."""
         response = self.json({"Error": "", "Message": "Success.", "Id": str(record_id)})
         if revision is not None:
-            response["ETag"] = conditional.etag(revision)
+            response["ETag"] = conditional.etag(revision, variant=self.variant)
         return response
 
     def json(self, value: Any) -> HttpResponse:
@@ -279,7 +281,7 @@ class OperationViewSet(ViewSet):
         if row is None:
             raise errors.not_found()
         with_private = self.sees_private(serializer)
-        tag = conditional.etag(row[len(plan.names)], with_private=with_private)
+        tag = conditional.etag(row[len(plan.names)], with_private=with_private, variant=self.variant)
         held = self.http_request.META.get("HTTP_IF_NONE_MATCH")
         if held is not None and conditional.matches(held, tag):
             response = HttpResponse(status=304)

@@ -181,6 +181,7 @@ def test_a_repeat_under_one_idempotency_key_writes_once(row: Any, viewset: Any, 
     again = api.send(row.method, where, body, **{"Idempotency-Key": "k-1"})
     assert first.status_code == again.status_code == 200
     assert first.content == again.content
+    assert first["ETag"] == again["ETag"]
     assert model_of(row)._default_manager.count() == before + 1
     other = api.send(row.method, where, {**body, "Nothing": 1}, **{"Idempotency-Key": "k-1"})
     assert refused(other, 409, "IdempotencyMismatch")

@@ -155,6 +155,17 @@ def test_a_single_material_has_an_etag(materials: Any) -> None:
     assert materials.send("DELETE", materials.at("A"), **{"If-Match": tag}).status_code == 200
 
 
+def test_json_and_xml_have_tags_of_their_own_and_either_names_the_revision(materials: Any) -> None:
+    xml = {"Accept": "application/xml"}
+    written = materials.upsert({"externalId": "A", "name": "x"}, **xml)["ETag"]
+    in_json, in_xml = materials.get(materials.at("A"))["ETag"], materials.get(materials.at("A"), **xml)["ETag"]
+    assert (in_json, in_xml, written) == ('"1"', '"1-x"', '"1-x"')
+    assert materials.get(materials.at("A"), **xml, **{"If-None-Match": in_json}).status_code == 200
+    assert materials.get(materials.at("A"), **xml, **{"If-None-Match": in_xml})["ETag"] == in_xml
+    assert materials.get(materials.at("A"), **{"If-None-Match": in_xml}).status_code == 200
+    assert materials.upsert({"externalId": "A", "name": "y"}, **{"If-Match": in_xml})["ETag"] == '"2"'
+
+
 def test_delete_archives_once_with_its_reason_and_can_be_repeated(materials: Any) -> None:
     key = materials.upsert({"externalId": "a/b", "name": "x"}).json()["Id"]
     for _ in range(2):

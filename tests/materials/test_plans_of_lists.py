@@ -8,12 +8,18 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from materials import views
-from materials.models import Material
+from materials.models import SORT_KEYS, Material
+from materials.serializers import MaterialSerializer
+from records.operations.names import snake
 from tests import make
 from tests.make_materials import make_api
 
 SIZE = 4000
+INDEXED = [
+    name
+    for name in MaterialSerializer.Meta.fields
+    if {snake(name), snake(name).removesuffix("_id")} & {*SORT_KEYS, "id", "is_archived"}
+]
 pytestmark = pytest.mark.django_db
 FILL = """
 INSERT INTO materials_material (id, site_id, site_sequence_id, is_archived, revision, created, last_modified,
@@ -59,7 +65,7 @@ def explained(api: Any, path: str) -> list[str]:
 
 def test_no_page_scans_the_table_or_sorts(api: Any) -> None:
     faults = []
-    for sort, order in itertools.product(views.SORTABLE, ("asc", "desc")):
+    for sort, order in itertools.product(INDEXED, ("asc", "desc")):
         first, deep = (api.at(sort=sort, order=order, limit=50, startIndex=start) for start in (0, 1000))
         linked = api.get(deep)["Link"].partition(">")[0].removeprefix("<http://127.0.0.1:8000")
         for path in (first, deep, linked, api.at(sort=sort, order=order, limit=50, isArchived="true")):

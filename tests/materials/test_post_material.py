@@ -381,3 +381,26 @@ def test_archiving_through_a_post_needs_the_permission_to_archive(site: Any) -> 
 def test_a_row_that_is_no_object_is_refused_in_a_plain_sentence(materials: Any) -> None:
     results = materials.upsert([5, None, []]).json()
     assert {one["Message"] for one in results} == {"Each entry of the array must be an object."}
+
+
+def test_if_match_says_which_revision_is_to_be_changed(materials: Any) -> None:
+    key = materials.upsert({"externalId": "A", "name": "x"}).json()["Id"]
+    for stale in ('"0"', '"2"', 'W/"1"', '"1x"', "nonsense", '""'):
+        answer = materials.upsert({"externalId": "A", "name": "y"}, **{"If-Match": stale})
+        assert (answer.status_code, answer.json()["Error"]) == (412, "PreconditionFailed"), stale
+    for new in ('"1"', "*"):
+        answer = materials.upsert({"externalId": "B", "name": "y"}, **{"If-Match": new})
+        assert (answer.status_code, answer.json()["Error"]) == (412, "PreconditionFailed"), new
+    assert list(Material.objects.values_list("name", flat=True)) == ["x"]
+    for current in ('"1"', '"7", "2"', "*"):
+        answer = materials.upsert({"Id": key, "externalId": "A", "name": current}, **{"If-Match": current})
+        assert answer.status_code == 200, answer.content
+
+
+def test_a_repeat_answers_the_first_ones_tag_in_the_media_type_asked_for(materials: Any) -> None:
+    once = {"Idempotency-Key": "k"}
+    materials.upsert({"externalId": "A", "name": "x"})
+    assert materials.upsert({"externalId": "A", "name": "y"}, **once)["ETag"] == '"2"'
+    materials.upsert({"externalId": "A", "name": "z"})
+    assert materials.upsert({"externalId": "A", "name": "y"}, **once)["ETag"] == '"2"'
+    assert materials.upsert({"externalId": "A", "name": "y"}, **once, Accept="text/xml")["ETag"] == '"2-x"'

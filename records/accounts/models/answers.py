@@ -16,6 +16,7 @@ class KeptAnswer(models.Model):
     body_digest = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(default=0)
     answer = models.BinaryField(default=b"")
+    etag = models.CharField(max_length=50, blank=True, default="")
     created = models.DateTimeField(default=now, db_index=True)
 
     class Meta:

@@ -113,6 +113,7 @@ def test_faulty_requests_are_400_in_the_shape_of_the_standard(user: Any) -> None
         ("grant_type=%FF", "invalid_request"),
         ("grant_type=%", "invalid_request"),
         (urlencode(both), "invalid_request"),
+        (urlencode({**GRANT, "client_id": "6260e8de-f5fb-4faf-8429-f5491a743e69"}), "invalid_request"),
     ):
         answer = post_form("/oauth/token", body, Authorization=header)
         assert (answer.status_code, answer.json()["error"]) == (400, error), body
@@ -137,7 +138,10 @@ def test_a_token_is_ended_by_its_own_client_alone(user: Any, site: Any) -> None:
         assert answer.status_code == 200
     assert tokens.opened_by(key.secret, token).caller is None
     header = basic(client.client_id, secret)
-    assert post_form("/oauth/revoke", {}, Authorization=header).json()["error"] == "invalid_request"
+    assert post_form("/oauth/revoke", {}, Authorization=header).json() == {
+        "error": "invalid_request",
+        "error_description": "token is required.",
+    }
     hint = post_form("/oauth/revoke", {"token": token, "token_type_hint": "x"}, Authorization=header)
     assert hint.json()["error"] == "unsupported_token_type"
     assert post_form("/oauth/revoke", {"token": token}).status_code == 401
