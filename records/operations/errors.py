@@ -1,13 +1,14 @@
 """Refusals of the JSON interface and how every exception becomes one (DECISIONS 6)."""
 
 import logging
+import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 
@@ -99,12 +100,23 @@ def refusal_of(error: BaseException) -> Refusal:
             return Refusal(406, "NotAcceptable", "The answer is not available in that media type.")
         case exceptions.UnsupportedMediaType():
             return Refusal(415, "UnsupportedMediaType", "Send the body as application/json.")
-        case OperationalError() | InterfaceError() if "no such" not in str(error) and "syntax" not in str(error):
-            # SQLite words even a faulty statement as operational; that is a bug of ours, not a database out of reach.
+        case OperationalError() | InterfaceError() if _is_out_of_reach(error):
             logger.warning("The database could not serve a request: %s", type(error).__name__)
             return unavailable()
         case _:
             return Refusal(500, "InternalError", "Something went wrong on our side. Quote the request id.")
+
+
+_FAULTS_OF_OURS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE})
+
+
+def _is_out_of_reach(error: BaseException) -> bool:
+    """Return whether the database's fault is none of the statement's; SQLite calls a faulty statement operational too.
+
+    Its driver says by a code which it is; PostgreSQL's has exceptions of their own for faulty statements.
+    """
+    code = getattr(error.__cause__, "sqlite_errorcode", None)
+    return code is None or code & 0xFF not in _FAULTS_OF_OURS
 
 
 def faults_of(error: ValidationError, wire: Callable[[str], str]) -> list[FieldFault]:
@@ -169,8 +181,6 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
         logger.error("Unhandled %s", type(error).__name__, exc_info=error)
     if isinstance(error, exceptions.MethodNotAllowed) and view is not None:
         refusal.headers["Allow"] = ", ".join(view.allowed_methods)
-    if isinstance(error, DatabaseError) and refusal.status == 500:
-        refusal = Refusal(500, "InternalError", refusal.message)
     render = getattr(view, "render_refusal", None)
     response: HttpResponse = render(refusal) if render else answer(request, refusal)
     for name, value in getattr(view, "answer_headers", {}).items():

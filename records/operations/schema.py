@@ -133,7 +133,9 @@ class OperationSchema(AutoSchema):
     def _impossible(row: Operation) -> set[int]:
         if not row.writes:
             return {409, 412, 413, 415}
-        return (set() if row.takes_id else {404, 412}) | ({413, 415} if row.request is None else set())
+        return (set() if row.takes_id or row.each is not None else {404, 412}) | (
+            {413, 415} if row.request is None else set()
+        )
 
     def get_override_parameters(self) -> list[Any]:
         """Return the row's query parameters, the list parameters and the headers."""
@@ -149,7 +151,7 @@ class OperationSchema(AutoSchema):
         if row.method == "POST":
             text = "1 to 255 characters; a repeat within 24 hours answers what the first did and writes nothing."
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
-        if row.takes_id and row.writes:
+        if (row.takes_id or row.each is not None) and row.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
             found.append(OpenApiParameter("If-Match", str, header, description=text))
         return found

@@ -2,15 +2,16 @@
 
 import datetime
 import json
+import sqlite3
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import DatabaseError, OperationalError, connection, transaction
 
 from records.accounts import keys
 from records.accounts.models import SubscriptionKey
 from records.history.trail import now
-from records.operations import values
+from records.operations import errors, values
 from records.operations.names import nearest, snake
 from tests import make
 from tests.conftest import Api
@@ -169,6 +170,22 @@ def test_a_database_out_of_reach_is_503(api: Any, monkeypatch: Any) -> None:
     answer = api.get("/employee/GetEmployeeList")
     assert refused(answer, 503, "Unavailable")
     assert answer["Retry-After"]
+
+
+@pytest.mark.parametrize("statement", ["SELECT nothing FROM nowhere", "SELECT FROM WHERE", "SELECT no_such_function()"])
+def test_a_faulty_statement_is_our_fault_and_not_the_databases(db: None, statement: str) -> None:
+    with pytest.raises(DatabaseError) as caught, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    assert errors.refusal_of(caught.value).status == 500
+
+
+@pytest.mark.parametrize(("code", "status"), [("BUSY", 503), ("LOCKED", 503), ("IOERR_READ", 503), ("ERROR", 500)])
+def test_what_sqlite_says_by_its_code_decides_and_not_its_words(code: str, status: int) -> None:
+    cause = sqlite3.OperationalError("no such syntax")
+    cause.sqlite_errorcode = getattr(sqlite3, f"SQLITE_{code}")
+    error = OperationalError("no such syntax")
+    error.__cause__ = cause
+    assert errors.refusal_of(error).status == status
 
 
 def test_a_fault_inside_says_nothing_of_the_inside(api: Any, monkeypatch: Any) -> None:
