@@ -18,7 +18,7 @@ from scim.filters import colon_after_schema
 from scim.members import Membership, entries_of, split_operations, take_members
 from scim.projection import Projection
 from scim.requests import Query
-from scim.schemas import GROUP, MODELS, POLICY, SITE, USER, GroupResource, SiteExtension, UserResource
+from scim.schemas import GROUP, MODELS, PATCH_OP, POLICY, SITE, USER, GroupResource, SiteExtension, UserResource
 from scim.sources import visible_roles, visible_users
 from scim.wishes import person_wish
 
@@ -32,16 +32,42 @@ def _dump(resource: Any) -> Document:
     return dict(resource.model_dump(scim_ctx=Context.DEFAULT))
 
 
-def _tidied_body(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body without what is ours to set, and with `"attr": {…}` below the core URN lifted to the top."""
-    return {name: value for name, value in body.items() if name.lower() not in _READ_ONLY}
+def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body without what is ours to set, and its schemas in the case in which they are declared."""
+    tidied = {name: value for name, value in body.items() if name.lower() not in _READ_ONLY}
+    return {
+        name: tidied_schemas(value, MODELS[kind].__schema__) if name.lower() == "schemas" else value
+        for name, value in tidied.items()
+        if not (name.lower() == "schemas" and value is None)
+    }
+
+
+def tidied_schemas(schemas: Any, wanted: str) -> Any:
+    """Return the schemas with the wanted URN as it is declared: a URN is the same in any case (RFC 8141)."""
+    if not isinstance(schemas, list):
+        return schemas
+    return [wanted if isinstance(urn, str) and urn.lower() == wanted.lower() else urn for urn in schemas]
 
 
 def tidied_operations(kind: str, operations: list[Any]) -> list[Any]:
-    """Return the operations with colons after schema URNs; raises InvalidPathException for another resource's URN."""
-    return [
-        _tidied_operation(kind, operation) if isinstance(operation, dict) else operation for operation in operations
-    ]
+    """Return the operations with colons after schema URNs; raises InvalidPathException for another resource's URN.
+
+    A value without a path whose keys select entries (`emails[type eq "work"].value`) becomes an operation for each.
+    """
+    found: list[Any] = []
+    for operation in operations:
+        if not isinstance(operation, dict):
+            found.append(operation)
+            continue
+        tidied = _tidied_operation(kind, operation)
+        value = tidied.get("value")
+        if isinstance(value, dict) and not tidied.get("path") and (selecting := [key for key in value if "[" in key]):
+            plain = {key: item for key, item in value.items() if key not in selecting}
+            found += [{**tidied, "value": plain}] if plain else []
+            found += [{**tidied, "path": key, "value": value[key]} for key in selecting]
+        else:
+            found.append(tidied)
+    return found
 
 
 def _tidied_operation(kind: str, operation: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +107,7 @@ def _patched(kind: str, document: Document, operations: list[Any], schemas: Any)
     model: Any = MODELS[kind]
     body: dict[str, Any] = {"Operations": operations}
     if schemas is not None:
-        body["schemas"] = schemas
+        body["schemas"] = tidied_schemas(schemas, PATCH_OP)
     with POLICY:
         resource = model.model_validate(document)
         patch: Any = PatchOp[model].model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
@@ -133,7 +159,7 @@ class UserAdapter(SCIMUser):
         before = self._before() if self.obj else None
         context = Context.RESOURCE_REPLACEMENT_REQUEST if before else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
-            resource: Any = UserResource.model_validate(_tidied_body(body), scim_ctx=context)
+            resource: Any = UserResource.model_validate(_tidied_body("User", body), scim_ctx=context)
         self.wish = person_wish(self.caller, _dump(resource), before, whole=before is None)
 
     def handle_operations(self, body: dict[str, Any]) -> None:
@@ -197,7 +223,7 @@ class GroupAdapter(SCIMGroup):
 
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for; a PUT without displayName keeps the name."""
-        rest, given, value = take_members(_tidied_body(body))
+        rest, given, value = take_members(_tidied_body("Group", body))
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
             resource: Any = GroupResource.model_validate(rest, scim_ctx=context)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Prefetch, Q
 from django.http import HttpRequest
 
 from records.accounts import peppers
 from records.accounts.models import Dialect, Directory, ProvisioningToken
 from records.history.trail import Author, Channel, now
+from records.sites.models import Site
 from scim.errors import Refused
 
 Mount = Literal["scim", "prodscim"]
@@ -57,6 +58,7 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
     secret = bearer_of(request)
     token = (
         ProvisioningToken.objects.select_related("directory__service_account")
+        .prefetch_related(Prefetch("directory__sites", Site.objects.filter(is_archived=False)))
         .filter(
             Q(expires__isnull=True) | Q(expires__gt=now()),
             digest__in=peppers.digests(secret),
@@ -69,7 +71,7 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
     if token is None:
         raise Refused(401, "This token is unknown, expired or revoked.", headers=CHALLENGE)
     directory = token.directory
-    sites = directory.sites.filter(is_archived=False).values_list("pk", flat=True)
+    sites = [site.pk for site in directory.sites.all()]
     if token.last_used is None or now() - token.last_used >= LAST_USED_EVERY:
         ProvisioningToken.objects.filter(pk=token.pk).update(last_used=now())
     dialect = Dialect(token.dialect)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -9,7 +10,7 @@ from django.db import DataError, IntegrityError, InterfaceError, OperationalErro
 from django.http import HttpResponse
 from django_scim.exceptions import SCIMException
 from pydantic import ValidationError as ShapeError
-from scim2_models import Error
+from scim2_models import Error, InvalidValueException
 from scim2_models import SCIMException as ProtocolError
 
 from records.sites.writing import RecordNotFound
@@ -55,9 +56,9 @@ def response_for(error: Exception) -> HttpResponse:
     if isinstance(error, SCIMException):
         return error_response(error.status, error.detail, error.scim_type or "")
     if isinstance(error, ProtocolError):
-        return _of_model(error.to_error())
+        return _of_protocol(error)
     if isinstance(error, ShapeError):
-        return _of_model(Error.from_validation_errors(error)[0])
+        return _of_shape(error)
     if isinstance(error, ValidationError):
         return _of_validation(error)
     if isinstance(error, RecordNotFound):
@@ -77,6 +78,21 @@ def response_for(error: Exception) -> HttpResponse:
 
 def _of_model(error: Error) -> HttpResponse:
     return error_response(error.status or 400, error.detail or "The request is not valid.", error.scim_type or "")
+
+
+def _of_protocol(error: ProtocolError) -> HttpResponse:
+    if isinstance(error, InvalidValueException) and isinstance(error.__cause__, ShapeError):
+        # A PATCH that leads to an impossible resource: the fault itself, not the report about it.
+        return _of_shape(error.__cause__)
+    return _of_model(error.to_error())
+
+
+def _of_shape(report: ShapeError) -> HttpResponse:
+    """Answer the first fault of a report, with the attribute that it lies in under its wire name."""
+    error = Error.from_validation_errors(report)[0]
+    said, colon, path = (error.detail or "").removeprefix("Value error, ").rpartition(": ")
+    error.detail = said + colon + re.sub("_([a-z])", lambda m: m[1].upper(), path)
+    return _of_model(error)
 
 
 _UNIQUE = {"unique", "unique_together", "Duplicate"}

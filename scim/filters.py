@@ -1,12 +1,15 @@
 """From a SCIM filter to a queryset condition: the syntax tree walked over declared attribute sources."""
 
+import datetime
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Union, cast
 
+from django.core.exceptions import ValidationError
 from django.db.models import Exists, Q
-from scim2_models import InvalidFilterException, InvalidPathException, Resource, ScimFilter, SearchRequest
+from pydantic import ValidationError as ShapeError
+from scim2_models import Error, InvalidFilterException, InvalidPathException, Resource, ScimFilter, SearchRequest
 from scim2_models.path import (
     AttributeBinding,
     AttrPath,
@@ -22,6 +25,7 @@ from scim2_models.path import (
     coerce_value,
 )
 
+from records.sites.text import normalise
 from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term
 from scim.expressions import (
     ALWAYS,
@@ -35,6 +39,14 @@ MOST_COMPARISONS = 200
 
 _SCHEMAS = sorted({USER, GROUP, *(urn for urns in EXTENSIONS.values() for urn in urns)}, key=len, reverse=True)
 _DOT_AFTER_SCHEMA = re.compile(rf"\b({'|'.join(re.escape(urn) for urn in _SCHEMAS)})\.(?=[A-Za-z$])", re.IGNORECASE)
+_BELOW_USER = {
+    field.lower(): urn
+    for urn, extension in MODELS["User"].get_extension_models().items()
+    for field in extension.__scim_info__.field_by_name
+    if field.lower() not in {name.lower() for name in MODELS["User"].__scim_info__.field_by_name}
+}
+_BARE_NAME = re.compile(rf"(?<![\w:.$-])({'|'.join(_BELOW_USER)})(?=[.\s\[)]|$)", re.IGNORECASE)
+"""Names that only an extension of User declares; Entra asks for `manager eq "…"` without its schema."""
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _BARE_OPERAND = re.compile(
     rf'({_STRING})|(?<=[\s])(eq|ne|co|sw|ew|gt|ge|lt|le)(\s+)(?!["\s]|(?:true|false|null)(?=[\s)\]]|$))([^\s()\[\]"]+)',
@@ -47,11 +59,20 @@ def colon_after_schema(path: str) -> str:
     return _DOT_AFTER_SCHEMA.sub(r"\1:", path)
 
 
-def tidied(expression: str) -> str:
-    """Return the filter with bare operands quoted and dots after schema URNs made colons; strings stay as they are."""
+def tidied(expression: str, *, of_users: bool = False) -> str:
+    """Return the filter with bare operands quoted and dots after schema URNs made colons; strings stay as they are.
+
+    `of_users` puts the schema before what an extension of User alone declares.
+    """
     quoted = _BARE_OPERAND.sub(lambda m: m[1] or f'{m[2]}{m[3]}"{m[4]}"', expression)
     parts = re.split(f"({_STRING})", quoted)
-    return "".join(part if i % 2 else colon_after_schema(part) for i, part in enumerate(parts))
+    tidy = [part if i % 2 else colon_after_schema(part) for i, part in enumerate(parts)]
+    if of_users:
+        tidy = [
+            part if i % 2 else _BARE_NAME.sub(lambda m: f"{_BELOW_USER[m[1].lower()]}:{m[1]}", part)
+            for i, part in enumerate(tidy)
+        ]
+    return "".join(tidy)
 
 
 def path_of(binding: AttributeBinding, resource: type[Resource[Any]]) -> str:
@@ -63,11 +84,15 @@ def path_of(binding: AttributeBinding, resource: type[Resource[Any]]) -> str:
 
 @dataclass
 class Compiler(FilterVisitor[Any]):
-    """Compiles one filter over the attributes of one resource; a visit returns a condition."""
+    """Compiles one filter over the attributes of one resource; a visit returns a condition.
+
+    When `tolerant`, what only another kind of resource declares is false (RFC 7644, 3.4.2.1).
+    """
 
     resource: type[Resource[Any]]
     attributes: Attributes
     filter: ScimFilter[Any]
+    tolerant: bool = False
 
     def visit_logical_expr(self, node: LogicalExpr) -> Condition:
         """Join the terms."""
@@ -83,9 +108,15 @@ class Compiler(FilterVisitor[Any]):
 
     def visit_comparison(self, node: Comparison) -> Condition:
         """Compare a value, or any of the values of a list (`ne`: each of them)."""
-        binding = self._bound(self.filter.resolve_comparison(node.attr_path))
-        value = _operand(binding, node)
+        binding = self._bound(self.filter.resolve_comparison, node.attr_path)
+        if binding is None:
+            return NEVER
         path = path_of(binding, self.resource)
+        if not binding.is_multivalued and path not in self.attributes and f"{path}.value" in self.attributes:
+            # A reference is compared by its value: `manager eq "…"`.
+            value_path = AttrPath(node.attr_path.attr, "value", node.attr_path.uri)
+            return self.visit_comparison(Comparison(value_path, node.op, node.value))
+        value = _operand(binding, node)
         source = self._source(path)
         if isinstance(source, Listed):
             return _compare_listed(source, node.op, value)
@@ -96,7 +127,9 @@ class Compiler(FilterVisitor[Any]):
 
     def visit_present(self, node: Present) -> Condition:
         """Test whether anything is assigned at or below the path."""
-        binding = self._bound(self.filter.resolve(node.attr_path))
+        binding = self._bound(self.filter.resolve, node.attr_path)
+        if binding is None:
+            return NEVER
         path = path_of(binding, self.resource)
         if binding.is_multivalued:
             if binding.sub_field_name is None:
@@ -112,7 +145,9 @@ class Compiler(FilterVisitor[Any]):
 
     def visit_value_path(self, node: ValuePath) -> Condition:
         """Test whether one entry of the list fulfils the inner filter."""
-        binding = self._bound(self.filter.resolve(node.attr_path))
+        binding = self._bound(self.filter.resolve, node.attr_path)
+        if binding is None:
+            return NEVER
         path = path_of(binding, self.resource)
         source = self._source(path)
         if isinstance(source, Listed):
@@ -120,8 +155,15 @@ class Compiler(FilterVisitor[Any]):
         inner = _EntryCompiler(binding, self._entries(path)).visit(node.val_filter)
         return Exists(self._entries(path).rows().filter(inner))
 
-    def _bound(self, binding: AttributeBinding | None) -> AttributeBinding:
-        if binding is None:
+    def _bound(self, resolve: Callable[[AttrPath], AttributeBinding | None], path: AttrPath) -> AttributeBinding | None:
+        """Return the attribute at a path, None for one that another kind of resource has; or raise."""
+        try:
+            binding = resolve(path)
+        except InvalidFilterException:
+            if not self.tolerant:
+                raise
+            return None
+        if binding is None and not self.tolerant:
             raise InvalidFilterException(detail="The filter names an attribute that does not exist.")
         return binding
 
@@ -186,10 +228,16 @@ def _name(binding: AttributeBinding) -> str:
 def _operand(binding: AttributeBinding, node: Comparison) -> Any:
     """Return the operand in the form that its source is compared in; raises InvalidFilterException."""
     try:
+        if isinstance(node.value, str):
+            # Escapes are resolved only now: what no record may hold is no operand either (DECISIONS 1.9).
+            normalise(node.value)
         value = coerce_value(binding, node.value, node.op)
+        if isinstance(value, datetime.datetime):
+            # A moment outside of the years 0001 to 9999 in UTC overflows here (DECISIONS 1.8).
+            value = value.astimezone(datetime.UTC)
         return binding.comparable(value)
-    except (ValueError, OverflowError) as error:
-        raise InvalidFilterException(detail=f"{node.value!r} does not fit '{binding.urn}'.") from error
+    except (ValueError, OverflowError, ValidationError) as error:
+        raise InvalidFilterException(detail=f"{node.value!r:.200} does not fit '{binding.urn}'.") from error
 
 
 def _compare_sub(entries: Entries, name: str, op: CompareOperator, value: Any) -> Condition:
@@ -244,25 +292,32 @@ def _comparisons(node: FilterNode) -> int:
     return 1
 
 
-def parsed(kind: str, expression: str) -> ScimFilter[Any]:
-    """Parse and check a filter over a resource (User, Group); raises InvalidFilterException, never widens."""
+def parsed(kinds: Sequence[str], expression: str) -> ScimFilter[Any]:
+    """Parse and check a filter over resources (User, Group); raises InvalidFilterException, never widens.
+
+    Every attribute must be one that at least one of the kinds declares.
+    """
     if len(expression) > LONGEST_FILTER:
         raise InvalidFilterException(detail=f"The filter is longer than {LONGEST_FILTER} characters.")
-    if "\x00" in expression:
-        raise InvalidFilterException(detail="The filter holds a control character.")
-    model: Any = MODELS[kind]
-    bound: Any = SearchRequest[model]
-    found: Any = ScimFilter[model](tidied(expression))
-    bound(filter=found)
+    model: Any = Union.__getitem__(tuple(MODELS[kind] for kind in kinds))
+    found: Any = ScimFilter[model](tidied(expression, of_users="User" in kinds))
+    try:
+        SearchRequest[model](filter=found)
+    except ShapeError as error:
+        raise InvalidFilterException(detail=Error.from_validation_errors(error)[0].detail) from error
     if _comparisons(found.ast) > MOST_COMPARISONS:
         raise InvalidFilterException(detail=f"The filter makes more than {MOST_COMPARISONS} comparisons.")
     return found
 
 
-def condition(kind: str, attributes: Attributes, expression: str) -> Condition:
-    """Return the queryset condition that a filter stands for; raises InvalidFilterException."""
-    found = parsed(kind, expression)
-    return Compiler(MODELS[kind], attributes, found).visit(found.ast)
+def condition(kind: str, attributes: Attributes, expression: str, kinds: Sequence[str] = ()) -> Condition:
+    """Return the queryset condition that a filter stands for; raises InvalidFilterException.
+
+    Where several `kinds` are searched at once, what this one does not declare is false.
+    """
+    found = parsed(kinds or (kind,), expression)
+    model: Any = MODELS[kind]
+    return Compiler(model, attributes, ScimFilter[model](str(found)), len(kinds) > 1).visit(found.ast)
 
 
 def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: AttributeBinding | None) -> Term:

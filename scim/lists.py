@@ -4,7 +4,8 @@ import uuid
 from typing import Any
 
 from django.db.models import QuerySet
-from scim2_models import InvalidFilterException, InvalidPathException, Path, SearchRequest
+from pydantic import ValidationError as ShapeError
+from scim2_models import Error, InvalidPathException, Path, SearchRequest
 
 from scim import attributes, filters, sources
 from scim.callers import Caller
@@ -31,21 +32,30 @@ def documents_of(caller: Caller, kind: str, rows: QuerySet[Any], projection: Pro
     return group_documents(caller, rows, projection)
 
 
-def filtered(caller: Caller, kind: str, query: Query) -> QuerySet[Any]:
-    """Return the rows that the query's filter leaves; raises InvalidFilterException."""
+def filtered(caller: Caller, kind: str, query: Query, kinds: tuple[str, ...] = ()) -> QuerySet[Any]:
+    """Return the rows that the query's filter leaves, of one kind or of one among several.
+
+    Raises InvalidFilterException.
+    """
     rows = rows_of(caller, kind)
     if query.filter:
-        rows = rows.filter(filters.condition(kind, attributes_of(caller, kind), query.filter))
+        rows = rows.filter(filters.condition(kind, attributes_of(caller, kind), query.filter, kinds))
     return rows
 
 
 def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
-    """Return the rows by id, or by sortBy with ties by id; unassigned values come last, descending first."""
+    """Return the rows by id, or by sortBy with ties by id; unassigned values come last, descending first.
+
+    Raises InvalidPathException.
+    """
     if not query.sort_by:
         return rows.order_by("pk")
     model: Any = MODELS[kind]
     bound: Any = SearchRequest[model]
-    binding = bound(sort_by=Path[model](filters.colon_after_schema(query.sort_by))).sort_binding(model)
+    try:
+        binding = bound(sort_by=Path[model](filters.colon_after_schema(query.sort_by))).sort_binding(model)
+    except ShapeError as error:
+        raise InvalidPathException(detail=Error.from_validation_errors(error)[0].detail) from error
     term = filters.sort_term(attributes_of(caller, kind), model, binding)
     return rows.annotate(_sorted=term).order_by(*attributes.orderings("_sorted", descending=query.descending), "pk")
 
@@ -79,11 +89,13 @@ def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Document:
     keys: list[tuple[str, uuid.UUID]] = []
     total, skip, errors = 0, query.start_index - 1, []
     for kind in kinds:
+        rows = filtered(caller, kind, query, kinds)
         try:
-            rows = ordered(caller, kind, filtered(caller, kind, query), query)
-        except (InvalidFilterException, InvalidPathException) as error:
+            rows = ordered(caller, kind, rows, query)
+        except InvalidPathException as error:
+            # The other kind may have what is sorted by; of this one all are equal then.
             errors.append(error)
-            continue
+            rows = rows.order_by("pk")
         count = rows.count()
         start = max(0, skip - total)
         room = query.count - len(keys)

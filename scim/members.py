@@ -65,6 +65,9 @@ def _entry(item: Any) -> tuple[uuid.UUID, str]:
     value, reference, display = given.get("value"), given.get("$ref"), given.get("display")
     if value is None and isinstance(reference, str):
         value = reference.rstrip("/").rpartition("/")[2]
+    kind = given.get("type")
+    if kind not in (None, "") and str(kind).lower() not in ("user", "group"):
+        raise InvalidValueException(detail="members.type is User or Group.")
     if display is not None and not isinstance(display, str):
         raise InvalidValueException(detail="members.display must be text.")
     if display and len(display) > 255:

@@ -1,9 +1,10 @@
 """The schema registry: what is declared here is what is published, validated, filtered, patched and returned."""
 
+from base64 import b64decode
 from typing import Annotated, Any, ClassVar
 from unicodedata import normalize
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from scim2_models import (
     URN,
     AttributeBinding,
@@ -25,6 +26,7 @@ from scim2_models import (
 )
 from scim2_models import Group as CoreGroup
 from scim2_models import User as CoreUser
+from scim2_models import X509Certificate as CoreCertificate
 
 from records.accounts.employee_facts import folded
 
@@ -58,6 +60,18 @@ class AnyEmail(Email):
 
     value: str | None = None
     """Email addresses for the user."""
+
+
+class Certificate(CoreCertificate):
+    """A certificate, which is nothing but base64."""
+
+    @field_validator("value", mode="before")
+    @classmethod
+    def _refuse_other_text(cls, value: Any) -> Any:
+        """Refuse what a lenient decoder would leave out (RFC 4648, section 3.3); line ends may stand in it."""
+        if isinstance(value, str):
+            b64decode("".join(value.split()), validate=True)
+        return value
 
 
 UserReference: Any = Reference.__class_getitem__("User")
@@ -125,6 +139,11 @@ class User(CoreUser[Any]):
     """Email addresses of the user; the primary one is the employee's."""
 
     Emails: ClassVar[type[ComplexAttribute]] = AnyEmail
+
+    x509_certificates: list[Certificate] | None = None  # type: ignore[assignment]
+    """A list of certificates issued to the User."""
+
+    X509Certificates: ClassVar[type[ComplexAttribute]] = Certificate
 
 
 class Member(GroupMember):

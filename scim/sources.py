@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from scim2_models.path import CompareOperator
 
 from records.accounts.models import ExternalId, Role, RoleMembership, User, UserAttribute, UserEmail
+from records.accounts.role_provisioning import seen_members
 from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
 from scim.callers import Caller
 from scim.expressions import ALWAYS, NEVER, ByCodePoint, Condition, Folded, TextOfId, TextOfNumber, text
@@ -38,16 +39,7 @@ def visible_roles(caller: Caller) -> QuerySet[Role]:
 
 def visible_memberships(caller: Caller) -> QuerySet[RoleMembership]:
     """Return the memberships whose member the token sees."""
-    return RoleMembership.objects.filter(
-        Q(
-            user__home_site_id__in=caller.site_ids,
-            user__employee__isnull=False,
-            user__removed__isnull=True,
-            user__is_service_account=False,
-        )
-        | Q(member_role__site_id__in=caller.site_ids, member_role__is_archived=False)
-        & ~Q(member_role__directory_id=caller.directory.pk, member_role__hidden_from_directory=True)
-    )
+    return RoleMembership.objects.filter(seen_members(caller.directory.pk, caller.site_ids))
 
 
 def as_id(value: str) -> uuid.UUID | None:

@@ -18,7 +18,7 @@ from records.history.models import Change
 from records.history.trail import Trail, recording
 from records.operations.errors import Refusal
 from scim import discovery, limits, lists, log
-from scim.adapters import GroupAdapter, UserAdapter
+from scim.adapters import GroupAdapter, UserAdapter, tidied_schemas
 from scim.callers import Caller, Mount, caller_of
 from scim.documents import Document, list_response
 from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
@@ -171,6 +171,11 @@ class ResourceView(ProvisioningView):
             self.changes = tuple(trail.pending)
         return HttpResponse(status=204)
 
+    def _allowed_methods(self) -> list[str]:
+        """Return what the path takes: a list is read and added to, a resource is read and changed."""
+        elsewhere = ("POST",) if self.kwargs.get("uuid") else ("PUT", "PATCH", "DELETE")
+        return [method for method in super()._allowed_methods() if method not in elsewhere]
+
     def _locked(self, request: ProvisioningRequest, text: str) -> Any:
         """Return the adapter of a locked resource of a version that If-Match names; raises Refused (404, 412)."""
         key = self.key_of(text)
@@ -235,7 +240,7 @@ class SearchView(ProvisioningView, stock.SearchView):
         """Answer the query in the body."""
         body = self.read(request)
         schemas = body.get("schemas")
-        if schemas is not None and schemas != [SEARCH_REQUEST]:
+        if schemas is not None and tidied_schemas(schemas, SEARCH_REQUEST) != [SEARCH_REQUEST]:
             raise Refused(400, f"schemas must hold {SEARCH_REQUEST} alone.", "invalidSyntax")
         query = query_of({name: value for name, value in body.items() if name.lower() != "schemas"})
         return answer(lists.found(request.caller, self.kinds, query))

@@ -82,7 +82,7 @@ def _account(after: Document, before: Document | None) -> AccountWish:
         raise InvalidValueException(detail="userName must not be blank.")
     name = after.get("name", {})
     given, family = name.get("givenName", ""), name.get("familyName", "")
-    given = given if given.strip() else after.get("displayName", "").strip() or user_name
+    given = given if given.strip() else _given_name(after.get("displayName", "").strip(), family) or user_name
     wish = AccountWish(
         user_name=user_name,
         given_name=given,
@@ -98,6 +98,12 @@ def _account(after: Document, before: Document | None) -> AccountWish:
     )
     wish.display_name = _own_display_name(wish, after, before)
     return wish
+
+
+def _given_name(shown: str, family: str) -> str:
+    """Return the part of a display name before the family name, all of it where that does not end it."""
+    before = shown.removesuffix(family.strip()) if family.strip() else shown
+    return before.strip() if before != shown and before[-1:].isspace() else shown
 
 
 def _own_display_name(wish: AccountWish, after: Document, before: Document | None) -> str:

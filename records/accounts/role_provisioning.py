@@ -142,18 +142,31 @@ def _used_name() -> ValidationError:
     return ValidationError({"name": fault})
 
 
+def seen_members(directory_id: uuid.UUID, sites: Iterable[uuid.UUID]) -> Q:
+    """Return the condition on a membership that a directory of these sites sees its member."""
+    listed = list(sites)
+    person = Q(
+        user__home_site_id__in=listed,
+        user__employee__isnull=False,
+        user__removed__isnull=True,
+        user__is_service_account=False,
+    )
+    hidden = Q(member_role__directory_id=directory_id, member_role__hidden_from_directory=True)
+    return person | Q(member_role__site_id__in=listed, member_role__is_archived=False) & ~hidden
+
+
 def change_members(role: Role, wish: MembersWish, directory: Directory, *, author: Author) -> bool:
     """Let members come and go in set-based statements and return whether anything changed; the role is locked.
 
     Adding one twice and removing an absent one change nothing. `exact` spares members whom the directory cannot
-    see: accounts without an employee, and people of other sites. Raises ValidationError naming an id that is nobody's,
-    or a circle of roles.
+    see: accounts without an employee, people of other sites, deleted roles. Raises ValidationError naming an id that
+    is nobody's or of a member whom the directory cannot see, or a circle of roles.
     """
     with recording() as trail:
-        sites = {directory.home_site_id, *directory.sites.values_list("pk", flat=True)}
-        stored = _stored(role, wish, sites)
+        sites = {directory.home_site_id, *(site.pk for site in directory.sites.all())}
+        stored = _stored(role, wish, seen_members(directory.pk, sites))
         new = [key for key in wish.put if key not in stored]
-        users, roles = _named(role, new, sites)
+        users, roles = _named(role, new, directory, sites)
         gone = {key for key in stored if key in wish.drop or (wish.exact and key not in wish.put)} - set(wish.put)
         _redisplay(role, wish, stored)
         if not new and not gone:
@@ -189,19 +202,18 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
     return True
 
 
-def _stored(role: Role, wish: MembersWish, sites: set[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Return the members at hand that the wish is about, with their display names."""
+def _stored(role: Role, wish: MembersWish, seen: Q) -> dict[uuid.UUID, str]:
+    """Return the members at hand that the wish is about, with their display names; those to drop also when unseen."""
     rows = RoleMembership.objects.filter(role=role)
     if wish.exact:
-        person = Q(user__employee__isnull=False, user__is_service_account=False, user__home_site_id__in=sites)
-        seen = person | Q(member_role__site_id__in=sites)
         everybody = rows.filter(seen).values_list("user_id", "member_role_id", "display")
         return {user or member: display for user, member, display in everybody}
     stored: dict[uuid.UUID, str] = {}
-    for part in _chunks({*wish.put, *wish.drop}):
-        found = rows.filter(Q(user_id__in=part) | Q(member_role_id__in=part))
-        for user, member, display in found.values_list("user_id", "member_role_id", "display"):
-            stored[user or member] = display
+    for keys, condition in ((wish.put, seen), (wish.drop, Q())):
+        for part in _chunks(keys):
+            found = rows.filter(Q(user_id__in=part) | Q(member_role_id__in=part), condition)
+            for user, member, display in found.values_list("user_id", "member_role_id", "display"):
+                stored[user or member] = display
     return stored
 
 
@@ -223,9 +235,12 @@ def _redisplay(role: Role, wish: MembersWish, stored: Mapping[uuid.UUID, str]) -
 
 
 def _named(
-    role: Role, keys: Sequence[uuid.UUID], sites: set[uuid.UUID]
+    role: Role, keys: Sequence[uuid.UUID], directory: Directory, sites: set[uuid.UUID]
 ) -> tuple[dict[uuid.UUID, str], dict[uuid.UUID, str]]:
-    """Return which keys are users of the sites and which are roles of this one; raises ValidationError."""
+    """Return which keys are users of the sites and which are roles of this one's that the directory sees.
+
+    Raises ValidationError.
+    """
     users: dict[uuid.UUID, str] = {}
     roles: dict[uuid.UUID, str] = {}
     for part in _chunks(keys):
@@ -237,7 +252,9 @@ def _named(
         }
     rest = [key for key in keys if key not in users]
     for part in _chunks(rest):
-        found_roles = Role.objects.filter(pk__in=part, site_id=role.site_id, is_archived=False)
+        found_roles = Role.objects.filter(pk__in=part, site_id=role.site_id, is_archived=False).exclude(
+            directory=directory, hidden_from_directory=True
+        )
         roles |= dict(found_roles.values_list("pk", "name"))
     unknown = [key for key in rest if key not in roles]
     if unknown:

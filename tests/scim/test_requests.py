@@ -32,6 +32,7 @@ BODIES = {
     "surrogate": (b'{"userName": "\\ud800"}', "invalidValue"),
     "control": (b'{"userName": "a\\u0007"}', "invalidValue"),
     "control in a name": (b'{"userName": "a", "x\\u0000": 1}', "invalidValue"),
+    "marks": (('{"userName": "a' + "\u0301\u0316" * 100_000 + '"}').encode(), "invalidValue"),
 }
 
 
@@ -190,6 +191,8 @@ MEMBER_OPERATIONS = [
     ({"op": "remove", "path": "members", "value": [{}]}, "invalidValue"),
     ({"op": "remove", "path": "members", "value": "x"}, "invalidValue"),
     ({"op": "remove", "path": "members.value"}, "mutability"),
+    ({"op": "add", "path": "members", "value": [{"value": str(uuid.UUID(int=7)), "type": "Robot"}]}, "invalidValue"),
+    ({"op": "add", "value": {'members[value eq "x"]': {"value": "x"}}}, "noTarget"),
 ]
 
 
@@ -234,6 +237,12 @@ FILTERS = [
     " or ".join('userName eq "a"' for _ in range(300)),
     'userName eq "' + "a" * 10_001 + '"',
     'userName eq "a\x00"',
+    'userName eq "a\\u0000"',
+    'userName eq "\\ud800"',
+    'emails[value co "\\u0007"]',
+    'title eq "a' + "\u0301\u0316" * 1000 + '"',
+    'meta.created gt "9999-12-31T23:59:59-12:00"',
+    'meta.lastModified le "0001-01-01T00:00:00+12:00"',
     "%",
     "'; drop table accounts_user; --",
 ]
@@ -312,6 +321,30 @@ def test_a_method_that_is_not_there_is_405_with_allow(both, method, path):
     answer = both.send(method, path, "{}")
     assert_error(answer, 405)
     assert answer["Allow"]
+
+
+ID = f"/{uuid.UUID(int=7)}"
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/Users", "GET, POST, HEAD, OPTIONS"),
+        ("/Groups/", "GET, POST, HEAD, OPTIONS"),
+        (f"/Users{ID}", "GET, PUT, PATCH, DELETE, HEAD, OPTIONS"),
+        (f"/Groups{ID}", "GET, PUT, PATCH, DELETE, HEAD, OPTIONS"),
+        ("/.search", "POST, OPTIONS"),
+        ("/Schemas/User", "GET, HEAD, OPTIONS"),
+    ],
+)
+def test_a_path_names_the_methods_that_it_takes(both, path, allowed):
+    if both.mount == "/prodscim":
+        allowed = allowed.replace("PATCH, ", "")
+    assert both.send("OPTIONS", path)["Allow"] == allowed
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - set(allowed.split(", ")):
+        answer = both.send(method, path, "{}")
+        assert_error(answer, 405)
+        assert answer["Allow"] == allowed
 
 
 def test_a_body_beyond_the_limit_is_413(both):
