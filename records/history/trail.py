@@ -12,6 +12,7 @@ from typing import Any
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, models, transaction
 
+from records.history.inserts import insert_rows
 from records.history.models import INSTALLATION, ChainHead, Change, Channel
 from records.history.snapshots import FieldChange
 
@@ -116,8 +117,19 @@ def _append(chain: uuid.UUID, changes: list[Change]) -> None:
         change.number = number
         change.previous_hash = previous
         change.hash = previous = digest(change)
-    Change.objects.bulk_create(changes, batch_size=500)
-    ChainHead.objects.filter(chain=chain).update(hash=previous)
+    _store(chain, changes, previous)
+
+
+def _store(chain: uuid.UUID, changes: list[Change], last_hash: str) -> None:
+    """Store numbered changes and write their last hash to the chain's head: one statement, on SQLite two."""
+    table = connection.ops.quote_name(ChainHead._meta.db_table)
+    update = f"UPDATE {table} SET hash = %s WHERE chain = %s"  # noqa: S608 (no outside text)
+    if connection.vendor == "postgresql":
+        insert_rows(changes, before=f"WITH head AS ({update}) ", parameters=(last_hash, chain))
+        return
+    insert_rows(changes)
+    with connection.cursor() as cursor:
+        cursor.execute(update, (last_hash, chain.hex))
 
 
 def _advance(chain: uuid.UUID, count: int) -> tuple[int, str]:

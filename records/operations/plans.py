@@ -120,25 +120,21 @@ class ReadPlan:
     ) -> Sequence[Any] | None:
         """Return the tuple of one record of the site, or None; the statement is compiled once per process.
 
-        `queryset` gives the records without site and id; it must not depend on the request.
+        `queryset` gives the records without site and id; it must not depend on the request. The statement asks by the
+        key alone and the site is compared here: asked for both, a database without statistics reads the whole site.
         """
         sql, parameters, converters = self._compiled.get(connection.vendor) or self._compile(queryset)
-        asked = [
-            (site_id if value is _SITE else record_id if value is _RECORD else value)
-            if connection.vendor == "postgresql"
-            else (site_id.hex if value is _SITE else record_id.hex if value is _RECORD else value)
-            for value in parameters
-        ]
+        key = record_id if connection.vendor == "postgresql" else record_id.hex
         with connection.cursor() as cursor:
-            cursor.execute(sql, asked)
+            cursor.execute(sql, [key if value is _RECORD else value for value in parameters])
             row = cursor.fetchone()
-        if row is None or not converters:
-            return row
-        return converted(row, converters)
+        if row is not None and converters:
+            row = converted(row, converters)
+        return row if row is not None and row[-1] == site_id else None
 
     def _compile(self, queryset: Callable[[], models.QuerySet[Any, Any]]) -> tuple[str, list[Any], Any]:
         with self._lock:
-            narrowed = self.fetching(queryset()).filter(site_id=_SITE_ID, pk=_RECORD_ID).order_by()
+            narrowed = self.fetching(queryset(), extra=("site_id",)).filter(pk=_RECORD_ID).order_by()
             compiler = narrowed.query.get_compiler(connection=connection)
             sql, parameters = compiler.as_sql()
             marked = [_marker(value) for value in parameters]
@@ -148,13 +144,11 @@ class ReadPlan:
             return known
 
 
-_SITE_ID, _RECORD_ID = uuid.uuid4(), uuid.uuid4()
-_SITE, _RECORD = object(), object()
+_RECORD_ID = uuid.uuid4()
+_RECORD = object()
 
 
 def _marker(value: Any) -> Any:
-    if value in (_SITE_ID, _SITE_ID.hex):
-        return _SITE
     return _RECORD if value in (_RECORD_ID, _RECORD_ID.hex) else value
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from records.history.inserts import insert_rows
 from records.history.snapshots import Snapshot, children_of, columns, differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.models import ChildRow, SiteRecord
@@ -74,7 +75,7 @@ def add_records(records: Sequence[R], *, author: Author, operation: str, reason:
         number = take_numbers(records[0].site_id, records[0].ENTITY, len(records))
         for record in records:
             record.site_sequence_id, number = number, number + 1
-        type(records[0])._base_manager.bulk_create(records, batch_size=200)
+        insert_rows(records)
         for record in records:
             changed = differences(record, {}, columns(record))
             trail.add(record, changed, author=author, operation=operation, reason=reason)
@@ -105,11 +106,10 @@ def _insert(record: SiteRecord, values: Values, *, author: Author, numbered: boo
     children = {name: _new_rows(record, name, later.pop(name)) for name in children_of(record) if name in later}
     if numbered:
         record.site_sequence_id = take_numbers(record.site_id, record.ENTITY)
-    record.save(force_insert=True)
+    insert_rows([record])
     taken = columns(record)
     for name, rows in children.items():
-        if rows:
-            type(rows[0])._base_manager.bulk_create(rows)
+        insert_rows(rows)
         taken[name] = {str(row.pk): columns(row) for row in rows}
     for name, targets in later.items():
         set_list(record, name, targets)
@@ -135,8 +135,9 @@ def changing(
     Change. Raises RecordNotFound, ValidationError, or what `precondition` raises; then nothing is stored.
     """
     with recording() as trail:
-        record = model._default_manager.select_for_update(of=("self",)).filter(site_id=site_id, pk=record_id).first()
-        if record is None:
+        # By the key alone, which is always the way to one row; another site's is let go at once.
+        record = model._default_manager.select_for_update(of=("self",)).filter(pk=record_id).first()
+        if record is None or record.site_id != site_id:
             raise RecordNotFound
         if precondition is not None:
             precondition(record)
