@@ -310,7 +310,7 @@ def key_in(text: str) -> uuid.UUID | None:
 
 def locked(site_id: uuid.UUID, external_ids: Iterable[str], keys: Iterable[uuid.UUID]) -> Iterable[Material]:
     """Lock and return the site's materials with one of the external ids or Ids, in the order of their ids."""
-    rows = Material.objects.select_for_update(of=("self",)).filter(site_id=site_id)
+    rows = Material.objects.select_for_update(of=("self",), no_key=True).filter(site_id=site_id)
     wanted = rows.filter(pk__in=list(keys)) if keys else rows.none()
     if external_ids:
         condition = Q(external_id__in=list(external_ids))

@@ -30,7 +30,7 @@ def editing(
     Yields the locked row, fresh from the database. A block that changes nothing leaves no trace.
     """
     with recording() as trail:
-        locked = type(record)._default_manager.select_for_update(of=("self",)).get(pk=record.pk)
+        locked = type(record)._default_manager.select_for_update(of=("self",), no_key=True).get(pk=record.pk)
         before = snapshot(locked)
         yield locked
         if isinstance(locked, User | Role):
@@ -85,7 +85,7 @@ def add_user(
 def set_password(user: User, password: str, *, author: Author) -> None:
     """Give the account a password; every session but the one that asks ends by itself. The trail keeps no value."""
     with recording() as trail:
-        locked = User.objects.select_for_update(of=("self",)).get(pk=user.pk)
+        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
         locked.set_password(password)
         locked.save(update_fields=["password"])
         user.password = locked.password
@@ -147,7 +147,7 @@ def set_members(
     Raises ValidationError where a role would hold itself, through others too, or belongs to another site.
     """
     with recording() as trail:
-        locked = Role.objects.select_for_update(of=("self",)).get(pk=role.pk)
+        locked = Role.objects.select_for_update(of=("self",), no_key=True).get(pk=role.pk)
         before = members_of(locked)
         for member in remove:
             name = "user" if isinstance(member, User) else "member_role"

@@ -34,7 +34,7 @@ def issue_client(
     """
     secret = peppers.new_secret("ls")
     with recording() as trail:
-        User.objects.select_for_update(of=("self",)).get(pk=user.pk)
+        User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
         if len(live_clients(user)) >= LIVE_CLIENTS:
             fault = f"There are {LIVE_CLIENTS} live clients; revoke one first."
             raise ValidationError(fault, code="InvalidTransition")
@@ -56,7 +56,7 @@ def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> 
     """
     secret = peppers.new_secret("ls")
     with recording() as trail:
-        client = OAuthClient.objects.select_for_update(of=("self",)).get(pk=client_id)
+        client = OAuthClient.objects.select_for_update(of=("self",), no_key=True).get(pk=client_id)
         if not client.is_live:
             raise ValidationError("This client has ended; issue a new one.", code="InvalidTransition")
         before = snapshot(client)

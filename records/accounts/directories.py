@@ -64,7 +64,7 @@ def issue_token(
     """
     secret = peppers.new_secret("lt")
     with recording() as trail:
-        Directory.objects.select_for_update(of=("self",)).get(pk=directory.pk)
+        Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk)
         live = [token for token in ProvisioningToken.objects.filter(directory=directory) if token.is_live]
         if len(live) >= LIVE_TOKENS:
             raise ValidationError("There are five live tokens; revoke one first.", code="InvalidTransition")

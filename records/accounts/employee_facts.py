@@ -48,7 +48,7 @@ def follow_employee(user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFa
 
     Moves the account's revision on in any case: directories read both as one. Locks the account's row.
     """
-    user = User.objects.select_for_update(of=("self",)).get(pk=user_id)
+    user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
     for name in ("given_name", "family_name"):
         if getattr(after, name) != getattr(before, name):
             setattr(user, name, getattr(after, name))

@@ -139,7 +139,7 @@ def issue_key(
     """
     secret = peppers.new_secret("lk")
     with recording() as trail:
-        User.objects.select_for_update().get(pk=user.pk)
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if len(live_keys(user, site)) >= LIVE_KEYS:
             raise ValidationError("There are two live keys for this site; revoke one first.", code="InvalidTransition")
         if not user.is_superuser and site.pk not in access.roles_held(user.pk):
@@ -162,7 +162,7 @@ def issue_key(
 def revoke(credential: C, *, author: Author, operation: str, site_id: uuid.UUID | None, reason: str = "") -> C:
     """End a credential at once, in every process; repeating it changes nothing. Locks its row."""
     with recording() as trail:
-        locked = type(credential)._default_manager.select_for_update(of=("self",)).get(pk=credential.pk)
+        locked = type(credential)._default_manager.select_for_update(of=("self",), no_key=True).get(pk=credential.pk)
         before = snapshot(locked)
         if locked.revoked is None:
             locked.revoked = now()

@@ -43,7 +43,7 @@ class RoleWish:
 
 def lock_role(role_id: uuid.UUID) -> Role:
     """Lock a role's row, which puts the writers of its members in order; raises Role.DoesNotExist."""
-    return Role.objects.select_for_update(of=("self",)).get(pk=role_id, is_archived=False)
+    return Role.objects.select_for_update(of=("self",), no_key=True).get(pk=role_id, is_archived=False)
 
 
 def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, *, author: Author) -> Role:
@@ -56,7 +56,7 @@ def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, 
         found = None
         if fold(name):
             found = (
-                Role.objects.select_for_update(of=("self",))
+                Role.objects.select_for_update(of=("self",), no_key=True)
                 .filter(site_id=site_id, name_key=fold(name), is_archived=False)
                 .first()
             )
@@ -296,7 +296,7 @@ def _names(keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
 def _touch_users(keys: Iterable[uuid.UUID]) -> None:
     """Move on the revision of users whose groups changed; locks them in the order of their ids, against circles."""
     for part in _chunks(sorted(keys)):
-        rows = User.objects.select_for_update(of=("self",)).filter(pk__in=part).order_by("pk")
+        rows = User.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=part).order_by("pk")
         locked = list(rows.values_list("pk", flat=True))
         User.objects.filter(pk__in=locked).update(revision=F("revision") + 1)
 

@@ -94,7 +94,7 @@ def lock_program(site_id: uuid.UUID, program_id: uuid.UUID) -> AuditProgram:
     Whoever changes a program or one of its audits takes this lock first, so that dates and audits stay in step.
     """
     program = (
-        AuditProgram.objects.select_for_update(of=("self",))
+        AuditProgram.objects.select_for_update(of=("self",), no_key=True)
         .select_related("site")
         .filter(site_id=site_id, pk=program_id)
         .first()

@@ -154,7 +154,7 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
     superior: Employee | None = values.get("reporting_to")
     if superior is None or superior.pk == employee.reporting_to_id:
         return
-    Site.objects.select_for_update().filter(pk=site_id).first()
+    Site.objects.select_for_update(no_key=True).filter(pk=site_id).first()
     fault = ""
     if superior.site_id != site_id and not (superior.user_id and access.holds_role_at(superior.user_id, site_id)):
         fault = UNKNOWN.format(name="employee")

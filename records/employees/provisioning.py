@@ -64,8 +64,8 @@ def add_person(wish: PersonWish, directory: Directory, *, author: Author) -> Use
 
 def lock_person(user_id: uuid.UUID) -> tuple[Employee, User]:
     """Lock a person's employee and account, in this order, as every writer does; raises User.DoesNotExist."""
-    employee = Employee.objects.select_for_update(of=("self",)).filter(user_id=user_id).first()
-    user = User.objects.select_for_update(of=("self",)).get(pk=user_id)
+    employee = Employee.objects.select_for_update(of=("self",), no_key=True).filter(user_id=user_id).first()
+    user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
     if employee is None:
         raise User.DoesNotExist
     return employee, user
@@ -98,7 +98,7 @@ def _matching_employee(wish: PersonWish, directory: Directory) -> Employee | Non
     codes = [code for code in (wish.code, wish.account.external_id) if code]
     if not directory.matches_by_code or not codes:
         return None
-    found = Employee.objects.select_for_update(of=("self",)).filter(
+    found = Employee.objects.select_for_update(of=("self",), no_key=True).filter(
         site_id=directory.home_site_id, user__isnull=True, is_archived=False, code__in=codes
     )[:2]
     return found[0] if len(found) == 1 else None

@@ -76,7 +76,7 @@ def _change(
     is_archived: bool | None = None,
 ) -> Entry:
     with recording() as trail:
-        locked = type(entry)._default_manager.select_for_update().get(pk=entry.pk)
+        locked = type(entry)._default_manager.select_for_update(no_key=True).get(pk=entry.pk)
         before = snapshot(locked)
         _apply(locked, values or {})
         if is_archived is not None:

@@ -1,11 +1,13 @@
 """Numbers per site and entity: 1, 2, 3… with no gap and no repeat under concurrent writers (DECISIONS 2.1)."""
 
 import uuid
+from typing import Any
 
 from django.db import connection
 from django.db.models import F
 
-from records.sites.models import Entity, SiteSequence
+from records.history.inserts import insert_rows
+from records.sites.models import Entity, SiteRecord, SiteSequence
 
 
 def take_numbers(site_id: uuid.UUID, entity: Entity, count: int = 1) -> int:
@@ -14,16 +16,37 @@ def take_numbers(site_id: uuid.UUID, entity: Entity, count: int = 1) -> int:
     Locks the sequence's row until the transaction ends, so take late; a transaction that fails gives the numbers back.
     """
     _demand_transaction()
-    table = connection.ops.quote_name(SiteSequence._meta.db_table)
-    key = site_id if connection.vendor == "postgresql" else site_id.hex
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} AS kept (site_id, entity, last, archived) VALUES (%s, %s, %s, 0) "  # noqa: S608 (no outside text)
-            "ON CONFLICT (site_id, entity) DO UPDATE SET last = kept.last + excluded.last RETURNING last",
-            (key, str(entity.value), count),
-        )
+        cursor.execute(*_taking(site_id, entity, count))
         last: int = cursor.fetchone()[0]
     return last - count + 1
+
+
+def insert_numbered(record: SiteRecord) -> None:
+    """Store a new record under the next number of its site, which is taken as `take_numbers` does.
+
+    On PostgreSQL by one statement, put together before the sequence is locked, so that others wait for less.
+    """
+    if connection.vendor != "postgresql":
+        record.site_sequence_id = take_numbers(record.site_id, record.ENTITY)
+        insert_rows([record])
+        return
+    _demand_transaction()
+    sql, parameters = _taking(record.site_id, record.ENTITY, 1)
+    number = ("site_sequence_id", "(SELECT last FROM taken)")
+    record.site_sequence_id = insert_rows(
+        [record], before=f"WITH taken AS ({sql}) ", parameters=parameters, computed=number
+    )
+
+
+def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> tuple[str, list[Any]]:
+    """Return the statement that moves the sequence on by count and returns its last number."""
+    table = connection.ops.quote_name(SiteSequence._meta.db_table)
+    sql = (
+        f"INSERT INTO {table} AS kept (site_id, entity, last, archived) VALUES (%s, %s, %s, 0) "  # noqa: S608 (no outside text)
+        "ON CONFLICT (site_id, entity) DO UPDATE SET last = kept.last + excluded.last RETURNING last"
+    )
+    return sql, [site_id if connection.vendor == "postgresql" else site_id.hex, str(entity.value), count]
 
 
 def count_archived(site_id: uuid.UUID, entity: Entity, change: int) -> None:

@@ -16,7 +16,7 @@ from records.history.snapshots import Snapshot, children_of, columns, difference
 from records.history.trail import Author, now, recording
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.references import check_references
-from records.sites.sequences import count_archived, take_numbers
+from records.sites.sequences import count_archived, insert_numbered, take_numbers
 
 R = TypeVar("R", bound=SiteRecord)
 
@@ -47,8 +47,15 @@ def add_record(
     `skip` names foreign keys that the calling action has checked itself.
     """
     with recording() as trail:
-        taken = _insert(record, values, author=author, numbered=numbered, skip=skip)
-        trail.add(record, differences(record, {}, taken), author=author, operation=operation, reason=reason)
+        children, lists = _checked(record, values, author=author, skip=skip)
+        taken = columns(record)
+        taken |= {name: {str(row.pk): columns(row) for row in rows} for name, rows in children.items()}
+        taken |= {name: sorted({str(target.pk) for target in targets}) for name, targets in lists.items()}
+        changed = differences(record, {}, taken)
+        _store(record, children, lists, numbered=numbered)
+        if numbered:
+            changed.insert(0, {"field": "site_sequence_id", "old": None, "new": record.site_sequence_id})
+        trail.add(record, changed, author=author, operation=operation, reason=reason)
     return record
 
 
@@ -91,30 +98,35 @@ def adding(
     What the block made is in the record's first Change too. Raises ValidationError and then stores nothing.
     """
     with recording() as trail:
-        _insert(record, values, author=author, numbered=True, skip=skip)
+        children, lists = _checked(record, values, author=author, skip=skip)
+        _store(record, children, lists, numbered=True)
         yield record
         changed = differences(record, {}, snapshot(record))
         trail.add(record, changed, author=author, operation=operation, reason=reason)
 
 
-def _insert(record: SiteRecord, values: Values, *, author: Author, numbered: bool, skip: Sequence[str]) -> Snapshot:
-    """Check and store a new record with its children and lists; returns its snapshot, taken without a query."""
-    later = _set_columns(record, values)
+def _checked(
+    record: SiteRecord, values: Values, *, author: Author, skip: Sequence[str]
+) -> tuple[dict[str, list[ChildRow]], Values]:
+    """Set a new record's values and stamps and check it; returns its child rows and lists, still to be stored."""
+    lists = _set_columns(record, values)
     record.created_by_id = record.last_modified_by_id = author.id
     record.last_modified = record.created
     check_record(record, skip=skip)
-    children = {name: _new_rows(record, name, later.pop(name)) for name in children_of(record) if name in later}
+    children = {name: _new_rows(record, name, lists.pop(name)) for name in children_of(record) if name in lists}
+    return children, lists
+
+
+def _store(record: SiteRecord, children: dict[str, list[ChildRow]], lists: Values, *, numbered: bool) -> None:
+    """Store a checked record with its children and lists. Its number is taken last: the site's writers wait for it."""
     if numbered:
-        record.site_sequence_id = take_numbers(record.site_id, record.ENTITY)
-    insert_rows([record])
-    taken = columns(record)
-    for name, rows in children.items():
+        insert_numbered(record)
+    else:
+        insert_rows([record])
+    for rows in children.values():
         insert_rows(rows)
-        taken[name] = {str(row.pk): columns(row) for row in rows}
-    for name, targets in later.items():
+    for name, targets in lists.items():
         set_list(record, name, targets)
-        taken[name] = sorted({str(target.pk) for target in targets})
-    return taken
 
 
 @contextmanager
@@ -136,7 +148,7 @@ def changing(
     """
     with recording() as trail:
         # By the key alone, which is always the way to one row; another site's is let go at once.
-        record = model._default_manager.select_for_update(of=("self",)).filter(pk=record_id).first()
+        record = model._default_manager.select_for_update(of=("self",), no_key=True).filter(pk=record_id).first()
         if record is None or record.site_id != site_id:
             raise RecordNotFound
         if precondition is not None:
