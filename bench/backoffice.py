@@ -2,7 +2,8 @@
 
 Run by hand: `python -m bench.backoffice` (SQLite in a folder of its own), or
 `python -m tests.postgres python -m bench.backoffice`. Pages are asked for in this process, twice each; the faster time
-is printed, and what takes longer than 300 ms is marked. `BENCH_ROWS=1000` for a short run; `BENCH_ONLY=complaint` for
+is printed, with the time of the processor that this process took (on SQLite all of it; a busy machine does not stretch
+it), and what takes longer than 300 ms is marked. `BENCH_ROWS=1000` for a short run; `BENCH_ONLY=complaint` for
 the pages whose name holds that.
 """
 
@@ -73,8 +74,10 @@ def store(model: Any, count: int, make_row: Callable[[int], dict[str, Any]], sit
 
 
 def fill() -> Site:
-    """Migrate, and store a site with so many records of each kind."""
+    """Migrate, and store a site with so many records of each kind, unless a run before did."""
     call_command("migrate", verbosity=0)
+    if Site.objects.filter(name="Bench Mill").exists():
+        return Site.objects.get(name="Bench Mill")
     site = make.make_site("Bench Mill")
     given: dict[str, Any] = {"site": site}
     day = now()
@@ -202,7 +205,9 @@ class Visit:
     """One signed-in person who opens pages and notes what they cost."""
 
     def __init__(self, site: Site) -> None:
-        self.client = sign_in(make.make_user("bench", site=site, role=DefaultRole.SITE_ADMINISTRATOR), site)
+        self.client = sign_in(
+            make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR, user_name=f"bench{time.time_ns()}"), site
+        )
         self.slow: list[str] = []
 
     def open(self, name: str, where: str, **query: Any) -> None:
@@ -212,16 +217,14 @@ class Visit:
         took, queries = [], 0
         for _ in range(2):
             with CaptureQueriesContext(connection) as captured:
-                started = time.perf_counter()
+                started, cpu = time.perf_counter(), time.process_time()
                 answer = self.client.get(where, query)
-                took.append((time.perf_counter() - started) * 1000)
+                took.append(((time.perf_counter() - started) * 1000, (time.process_time() - cpu) * 1000))
             assert answer.status_code == 200, (name, answer.status_code, where)
             queries = len(captured)
-            if min(took) > 3 * SLOW:
-                break
-        best = min(took)
-        mark = "  <-- slow" if best > SLOW else ""
-        line = f"{name:58} {queries:3} queries {best:8.1f} ms{mark}"
+        best, cpu = min(took)
+        mark = "  <-- slow" if (cpu if connection.vendor == "sqlite" else best) > SLOW else ""
+        line = f"{name:58} {queries:3} queries {best:8.1f} ms, {cpu:6.1f} ms here{mark}"
         print(line, flush=True)
         if mark:
             self.slow.append(line)
@@ -232,7 +235,11 @@ class Visit:
 
 def filters_of(page: Any, where: str, client: Any) -> Iterator[tuple[str, str]]:
     """Yield the first choice of each filter of a list, as name and query."""
-    changelist = client.get(where).context["cl"]
+    context = client.get(where).context
+    # Folders are shown as a tree.
+    if "cl" not in context:
+        return
+    changelist = context["cl"]
     for spec in changelist.filter_specs:
         choices = [choice for choice in spec.choices(changelist) if not choice.get("selected")]
         if choices:
@@ -245,8 +252,8 @@ def lists(visit: Visit, page: Any, model: type[models.Model]) -> None:
     visit.open(f"{name}: first page", where)
     visit.open(f"{name}: page 2", where, p=2)
     visit.open(f"{name}: last full page", where, p=max(1, model._default_manager.count() // page.list_per_page))
-    for column in range(1, len(page.list_display) + 1):
-        visit.open(f"{name}: by column {column}", where, o=column)
+    for column in range(len(page.list_display)):
+        visit.open(f"{name}: by {page.list_display[column]}", where, o=column)
     searches = {"a common word": "flour", "two words": "rye flour", "a rare word": f"{ROWS // 2:06x}", "none": "zebra"}
     for what, text in {**searches, "a number": str(ROWS // 2)}.items():
         visit.open(f"{name}: search for {what}", where, q=text)

@@ -42,6 +42,8 @@ class ComplaintAdmin(RecordAdmin):
         "trace_number",
     )
     list_display_links = ("site_sequence_id", "date")
+    # By the name of a customer or product, 100,000 complaints would have to be joined and sorted for each page.
+    sortable_by = ("site_sequence_id", "date", "record_status", "nonconformance", "trace_number")
     list_filter = (ArchivedFilter, "record_status", ("date", DaysFilter))
     search_fields = ("trace_number_key", "consumer_last_name", "complaint_description")
     fieldsets = (

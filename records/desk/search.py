@@ -1,7 +1,7 @@
 """The search across all kinds of record, by name, code or number, at the sites where somebody may see them.
 
 A few queries a kind, however much is stored: what bears the number or begins with the text is read from the indexes,
-one query a column; one more looks for the words anywhere, and stops after a few.
+one query a column; where that is not enough, one more looks for the words anywhere, the newest first.
 """
 
 from collections.abc import Sequence
@@ -122,8 +122,12 @@ def matches(kind: Kind, sites: set[Any], text: str) -> list[Any]:
     for key, condition in beginnings.items():
         # One condition a query: of several joined by OR, a database may read the whole site instead of its indexes.
         found.update((row.pk, row) for row in rows.filter(condition).order_by(key, "id")[: SHOWN + 1])
-    others = search(rows, kind.anywhere, text).order_by("id")[: SHOWN + 1 + len(found)]
-    found.update((row.pk, row) for row in others if row.pk not in found)
+    if len(found) <= SHOWN:
+        # Ids first: carrying whole rows, with what they point at, through the sort would cost more than looking.
+        newest = search(kind.model._default_manager.filter(site__in=sites), kind.anywhere, text)
+        inside = newest.order_by("-site_sequence_id", "id").values("pk")[: SHOWN + 1 + len(found)]
+        others = rows.filter(pk__in=inside).order_by("-site_sequence_id", "id")
+        found.update((row.pk, row) for row in others if row.pk not in found)
     return list(found.values())[: SHOWN + 1]
 
 

@@ -118,7 +118,7 @@ def test_a_stranger_is_sent_to_sign_in(site: Site) -> None:
     assert "login" in response["Location"]
 
 
-def test_a_search_costs_the_same_for_3_and_for_300_records(site: Site) -> None:
+def test_a_search_costs_no_more_for_300_records_than_for_3(site: Site) -> None:
     client = browser(site)
 
     def cost() -> int:
@@ -137,7 +137,7 @@ def test_a_search_costs_the_same_for_3_and_for_300_records(site: Site) -> None:
         make_item(site, name="Quill")
         make_document(site, name="Quill")
         make.make_employee(site, last_name="Quill")
-    assert cost() == few
+    assert cost() <= few
 
 
 def test_a_beginning_is_read_from_an_index(site: Site) -> None:

@@ -6,6 +6,7 @@ import unicodedata
 import pytest
 from django.core.exceptions import ValidationError
 
+from records.sites.models import Site
 from records.sites.text import MARKS, normalise
 
 
@@ -22,3 +23,24 @@ def test_letters_may_carry_many_marks() -> None:
     assert normalise(stacked) == unicodedata.normalize("NFC", stacked)
     with pytest.raises(ValidationError):
         normalise(stacked + "\u0301")
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked", "is_found"),
+    [
+        ("Rye Flour", "RYE f", True),
+        ("100% rye_x", "0% RYE_", True),
+        ("100 rye x", "0% r", False),
+        ("a\\b", "A\\B", True),
+        ("Crème Brûlée", "ÈME brû", True),
+        ("Große Bühne", "BÜH", True),
+        ("Жук", "жУ", True),
+        ("plain", "plaín", False),
+    ],
+)
+def test_a_part_of_a_text_is_found_in_any_case_and_as_it_is_written(
+    site: Site, stored: str, asked: str, is_found: bool
+) -> None:
+    site.code = stored
+    site.save()
+    assert Site.objects.filter(pk=site.pk, code__within=asked).exists() is is_found
