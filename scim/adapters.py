@@ -23,6 +23,9 @@ from scim.sources import visible_roles, visible_users
 from scim.wishes import person_wish
 
 MOST_OPERATIONS = 2_000
+MOST_CHANGES = 500
+"""How many operations a PATCH holds besides those on members; each costs a walk over the whole resource."""
+LONGEST_PATH = 2_000
 
 _READ_ONLY = {"id", "meta", "groups"}
 _ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
@@ -84,6 +87,8 @@ def _tidied_operation(kind: str, operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tidied_path(kind: str, path: str) -> str:
+    if len(path) > LONGEST_PATH:
+        raise InvalidPathException(detail=f"A path is longer than {LONGEST_PATH} characters.")
     tidy = colon_after_schema(path)
     lower = tidy.lower()
     for other, urn in _ROOT_SCHEMAS.items():
@@ -105,6 +110,9 @@ def _operations_of(kind: str, body: dict[str, Any]) -> list[Any]:
 def _patched(kind: str, document: Document, operations: list[Any], schemas: Any) -> Any:
     """Return the resource of a document with the operations applied; raises what RFC 7644 asks for."""
     model: Any = MODELS[kind]
+    changes = sum(len(one["value"]) if _has_many(one) else 1 for one in operations)
+    if changes > MOST_CHANGES:
+        raise InvalidValueException(detail=f"A PATCH changes at most {MOST_CHANGES} attributes.")
     body: dict[str, Any] = {"Operations": operations}
     if schemas is not None:
         body["schemas"] = tidied_schemas(schemas, PATCH_OP)
@@ -113,6 +121,10 @@ def _patched(kind: str, document: Document, operations: list[Any], schemas: Any)
         patch: Any = PatchOp[model].model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
         patch.patch(resource)
     return resource
+
+
+def _has_many(operation: Any) -> bool:
+    return isinstance(operation, dict) and not operation.get("path") and isinstance(operation.get("value"), dict)
 
 
 class UserAdapter(SCIMUser):
@@ -148,8 +160,8 @@ class UserAdapter(SCIMUser):
         self.employee, self.obj = provisioning.lock_person(key)
 
     def _before(self) -> Document:
-        """Return the document before the change, with what only the account tells."""
-        document = self.to_dict()
+        """Return the document before the change, with what only the account tells; its groups are not its own."""
+        document = self.to_dict(Query(excluded_attributes=("groups",)))
         if self.obj is not None:
             document |= {STATE: self.obj.is_active, TAKEN: self.obj.directory_attributes.get(TAKEN, [])}
         return document

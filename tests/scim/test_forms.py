@@ -2,7 +2,7 @@
 
 import pytest
 
-from records.accounts.models import Role, User
+from records.accounts.models import Role, RoleMembership, User
 from tests.scim import people
 from tests.scim.conftest import assert_error
 
@@ -145,3 +145,33 @@ def test_a_default_role_that_is_deleted_here_is_nobodys_member(both):
     assert both.delete(f"/Groups/{standard.pk}").status_code == 204
     for body in ({"displayName": "Team", "members": [{"value": str(standard.pk)}]},):
         assert_error(both.post("/Groups", body), 400, "invalidValue")
+
+
+def test_a_user_of_many_groups_is_changed_like_any_other(both):
+    user = both.add_user("mira")
+    roles = Role.objects.bulk_create(
+        Role(site_id=Role.objects.values_list("site_id", flat=True)[0], name=f"R{n}", name_key=f"r{n}")
+        for n in range(101)
+    )
+    RoleMembership.objects.bulk_create(RoleMembership(role=role, user_id=user["id"]) for role in roles)
+    changed = both.apply(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": False}).json()
+    assert (changed["active"], len(changed["groups"])) == (False, 101)
+    again = both.put(f"/Users/{user['id']}", {**changed, "nickName": "Mi"}).json()
+    assert (again["nickName"], len(again["groups"])) == ("Mi", 101)
+
+
+@pytest.mark.parametrize(
+    ("operations", "scim_type"),
+    [
+        ([{"op": "replace", "path": f"emails[{' or '.join(['type eq 1'] * 500)}].value", "value": "x"}], "invalidPath"),
+        ([{"op": "remove", "path": "emails[" + "(" * 1000 + "type pr" + ")" * 1000 + "]"}], "invalidPath"),
+        ([{"op": "replace", "value": {"name." * 1000: "x"}}], "invalidPath"),
+        ([{"op": "replace", "path": "title", "value": "x"}] * 501, "invalidValue"),
+        ([{"op": "replace", "value": dict.fromkeys(map(str, range(501)))}], "invalidValue"),
+    ],
+)
+def test_a_patch_that_would_hold_a_worker_is_refused(scim, operations, scim_type):
+    user, group = scim.add_user("mira"), scim.add_group("Team")
+    for path, before in ((f"/Users/{user['id']}", user), (f"/Groups/{group['id']}", group)):
+        assert_error(scim.patch(path, *operations), 400, scim_type)
+        assert scim.get(path).json() == before
