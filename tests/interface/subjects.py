@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+import re
 from decimal import Decimal
 from importlib import import_module
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
+from materials.models import Material
 from records.operations import fields, rows
 from records.operations.credentials import SubscriptionKeyAuthentication
 from records.operations.serializers import ChildRows, IdList, WireSerializer
@@ -34,6 +36,8 @@ KEY_ROWS = [
     if tuple(viewset.authentication_classes) == (SubscriptionKeyAuthentication,) and viewset in ENDPOINTS
 ]
 """The rows that a subscription key alone opens."""
+ENDPOINT_ROWS = [(row, viewset) for row, viewset in ROWS if viewset in ENDPOINTS]
+"""The rows of every endpoint, those included that want an access token and a site as well."""
 
 
 def named(chosen: list[Any]) -> list[str]:
@@ -43,7 +47,7 @@ def named(chosen: list[Any]) -> list[str]:
 
 def path_of(row: Any, viewset: Any, key: Any = "") -> str:
     """Return the row's path, with an id where it takes one."""
-    return ("/" + ENDPOINTS[viewset] + row.pattern).replace("<str:id>", str(key))
+    return re.sub(r"<\w+:id>", str(key), "/" + ENDPOINTS[viewset] + row.pattern)
 
 
 def model_of(row: Any) -> type[models.Model]:
@@ -137,7 +141,7 @@ MAKERS: dict[str, Any] = {
 }
 """Makers for models that `values_for` cannot make, by label."""
 
-BY_ROW: dict[str, dict[str, Any]] = {}
+BY_ROW: dict[str, dict[str, Any]] = {"DeleteMaterial": {"model": Material}}
 """What is special about single rows: `model`, or `body(site)`."""
 
 _PLACE = {"Lat": "-41.270632", "Lng": "173.2840"}

@@ -11,10 +11,10 @@ from records.operations.fields import ReferenceField
 from records.operations.serializers import IdList
 from records.reference.models import SystemEntry
 from records.sites.models import Site
-from tests.interface.subjects import KEY_ROWS, body_for, entry, model_of, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_ROWS, body_for, entry, model_of, named, path_of, stored
 from tests.interface.test_doors import refused
 
-body_rows = [entry for entry in KEY_ROWS if entry[0].request is not None]
+body_rows = [entry for entry in ENDPOINT_ROWS if entry[0].request is not None]
 every_body_row = pytest.mark.parametrize(("row", "viewset"), body_rows, ids=named(body_rows))
 add_rows = [entry for entry in body_rows if not entry[0].takes_id]
 every_add_row = pytest.mark.parametrize(("row", "viewset"), add_rows, ids=named(add_rows))
@@ -94,7 +94,7 @@ def test_a_repeated_update_leaves_no_second_change(row: Any, viewset: Any, api: 
 @every_body_row
 def test_what_is_no_json_object_is_refused(row: Any, viewset: Any, api: Any) -> None:
     where = path(row, viewset, api.key.site)
-    for body in NO_OBJECTS:
+    for body in NO_OBJECTS if row.each is None else set(NO_OBJECTS) - {"[]"}:
         assert refused(api.send(row.method, where, body), 400, "MalformedJson"), body[:20]
 
 
@@ -122,7 +122,7 @@ def test_a_misspelt_field_is_refused_with_the_nearest_name(row: Any, viewset: An
 def test_every_required_field_is_demanded(row: Any, viewset: Any, api: Any) -> None:
     where = path(row, viewset, api.key.site)
     for name in row.request.option("required"):
-        for value in (None, "", " ", ...):
+        for value in (None, ...) if name in row.request.option("may_be_blank") else (None, "", " ", ...):
             body = body_for(row, api.key.site)
             if value is ...:
                 body.pop(name)

@@ -9,12 +9,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.interface.subjects import KEY_ROWS, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_ROWS, named, path_of, stored
 from tests.interface.test_doors import refused
 
-one_rows = [entry for entry in KEY_ROWS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
+one_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
 every_one_row = pytest.mark.parametrize(("row", "viewset"), one_rows, ids=named(one_rows))
-list_rows = [entry for entry in KEY_ROWS if entry[0].many and not entry[0].takes_id]
+list_rows = [entry for entry in ENDPOINT_ROWS if entry[0].many and not entry[0].takes_id]
 every_list_row = pytest.mark.parametrize(("row", "viewset"), list_rows, ids=named(list_rows))
 record_lists = [entry for entry in list_rows if hasattr(entry[0].response.Meta.model, "ENTITY")]
 every_record_list = pytest.mark.parametrize(("row", "viewset"), record_lists, ids=named(record_lists))
@@ -53,11 +53,12 @@ def test_a_read_has_exactly_the_declared_fields(row: Any, viewset: Any, api: Any
 
 @every_one_row
 def test_a_read_costs_two_queries_at_most(row: Any, viewset: Any, api: Any) -> None:
+    """One more where the path names the record by something else than its Id."""
     where = path_of(row, viewset, stored(row, api.key.site).pk)
     api.get(where)
     with CaptureQueriesContext(connection) as queries:
         assert api.get(where).status_code == 200
-    assert len(queries) <= 2, [query["sql"] for query in queries]
+    assert len(queries) <= (2 if row.route is None else 3), [query["sql"] for query in queries]
 
 
 @every_one_row
@@ -183,7 +184,7 @@ def test_an_offset_whose_plus_was_sent_unencoded_is_understood(row: Any, viewset
 @every_list_row
 def test_every_filter_reads_its_own_kind(row: Any, viewset: Any, api: Any) -> None:
     samples = {"text": "none", "id": "a3c1b2d4-0000-4000-8000-000000000000", "date-time": "2020-01-01", "boolean": "1"}
-    for parameter in row.parameters:
+    for parameter in (one for one in row.parameters if one.filters):
         value = parameter.choices[0] if parameter.choices else samples[parameter.kind]
         for given in (value, value if parameter.kind == "date-time" else f"{value},{value}"):
             answer = api.get(path_of(row, viewset), {parameter.name: given})
