@@ -78,4 +78,5 @@ urlpatterns = [
         ),
     ),
     path("File/<str:token>", downloads.file, name="document-file"),
+    path("File/<str:token>/", downloads.file),
 ]

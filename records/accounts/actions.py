@@ -11,7 +11,7 @@ from django.db import models
 
 from records.accounts import default_roles
 from records.accounts.clients import revoke_client
-from records.accounts.keys import revoke
+from records.accounts.credentials import revoke
 from records.accounts.models import OAuthClient, Role, RoleMembership, SubscriptionKey, User
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording

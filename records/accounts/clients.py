@@ -7,7 +7,7 @@ import uuid
 from django.core.exceptions import ValidationError
 
 from records.accounts import peppers
-from records.accounts.keys import revoke
+from records.accounts.credentials import issue, revoke
 from records.accounts.models import SCOPES, AccessToken, OAuthClient, User
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
@@ -32,21 +32,13 @@ def issue_client(
 
     Raises ValidationError when the user has five live clients already. Locks the user's row.
     """
-    secret = peppers.new_secret("ls")
-    with recording() as trail:
+    with recording():
         User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
         if len(live_clients(user)) >= LIVE_CLIENTS:
             fault = f"There are {LIVE_CLIENTS} live clients; revoke one first."
             raise ValidationError(fault, code="InvalidTransition")
-        client = OAuthClient(
-            user=user, name=name, scopes=scopes, digest=peppers.digest(secret), hint=secret[-4:], expires=expires
-        )
-        client.created_by_id = author.id
-        client.full_clean(validate_unique=False)
-        client.save(force_insert=True)
-        changed = differences(client, {}, snapshot(client))
-        trail.add(client, changed, author=author, operation="IssueClient", site_id=user.home_site_id)
-    return client, secret
+        client = OAuthClient(user=user, name=name, scopes=scopes, expires=expires)
+        return issue(client, "ls", author=author, operation="IssueClient", site_id=user.home_site_id)
 
 
 def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> tuple[OAuthClient, str]:

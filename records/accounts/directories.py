@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from django.core.exceptions import ValidationError
 
-from records.accounts import peppers
 from records.accounts.actions import create, editing
-from records.accounts.keys import revoke
+from records.accounts.credentials import issue, revoke
 from records.accounts.models import Dialect, Directory, ProvisioningToken, User
-from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, recording
 from records.sites.models import Site
 
@@ -62,31 +60,13 @@ def issue_token(
 
     Raises ValidationError when the directory has five live tokens. Locks the directory's row.
     """
-    secret = peppers.new_secret("lt")
-    with recording() as trail:
+    with recording():
         Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk)
         live = [token for token in ProvisioningToken.objects.filter(directory=directory) if token.is_live]
         if len(live) >= LIVE_TOKENS:
             raise ValidationError("There are five live tokens; revoke one first.", code="InvalidTransition")
-        token = ProvisioningToken(
-            directory=directory,
-            name=name,
-            dialect=dialect,
-            digest=peppers.digest(secret),
-            hint=secret[-4:],
-            expires=expires,
-            created_by_id=author.id,
-        )
-        token.full_clean(validate_unique=False)
-        token.save(force_insert=True)
-        trail.add(
-            token,
-            differences(token, {}, snapshot(token)),
-            author=author,
-            operation="IssueToken",
-            site_id=directory.home_site_id,
-        )
-    return token, secret
+        token = ProvisioningToken(directory=directory, name=name, dialect=dialect, expires=expires)
+        return issue(token, "lt", author=author, operation="IssueToken", site_id=directory.home_site_id)
 
 
 def revoke_token(token_id: uuid.UUID, *, author: Author, reason: str = "") -> ProvisioningToken:

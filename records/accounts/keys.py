@@ -4,19 +4,15 @@ import datetime
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import connection
 
 from records.accounts import access, peppers
+from records.accounts.credentials import issue, revoke
 from records.accounts.models import SubscriptionKey, User
-from records.accounts.models.credentials import Credential
-from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, Channel, now, recording
 from records.sites.models import Site
-
-C = TypeVar("C", bound=Credential)
 
 LIVE_KEYS = 2
 LAST_USED_EVERY = datetime.timedelta(minutes=1)
@@ -137,39 +133,14 @@ def issue_key(
 
     Raises ValidationError when the user has two live keys for the site, or holds no role there. Locks the user's row.
     """
-    secret = peppers.new_secret("lk")
-    with recording() as trail:
+    with recording():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if len(live_keys(user, site)) >= LIVE_KEYS:
             raise ValidationError("There are two live keys for this site; revoke one first.", code="InvalidTransition")
         if not user.is_superuser and site.pk not in access.roles_held(user.pk):
             raise ValidationError("The account holds no role at this site.", code="Forbidden")
-        key = SubscriptionKey(
-            user=user,
-            site=site,
-            name=name,
-            digest=peppers.digest(secret),
-            hint=secret[-4:],
-            expires=expires,
-            created_by_id=author.id,
-        )
-        key.full_clean(validate_unique=False)
-        key.save(force_insert=True)
-        trail.add(key, differences(key, {}, snapshot(key)), author=author, operation="IssueKey", site_id=site.pk)
-    return key, secret
-
-
-def revoke(credential: C, *, author: Author, operation: str, site_id: uuid.UUID | None, reason: str = "") -> C:
-    """End a credential at once, in every process; repeating it changes nothing. Locks its row."""
-    with recording() as trail:
-        locked = type(credential)._default_manager.select_for_update(of=("self",), no_key=True).get(pk=credential.pk)
-        before = snapshot(locked)
-        if locked.revoked is None:
-            locked.revoked = now()
-            locked.save(update_fields=["revoked"])
-        changed = differences(locked, before, snapshot(locked))
-        trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=site_id)
-    return locked
+        key = SubscriptionKey(user=user, site=site, name=name, expires=expires)
+        return issue(key, "lk", author=author, operation="IssueKey", site_id=site.pk)
 
 
 def revoke_key(key_id: uuid.UUID, *, author: Author, reason: str = "") -> SubscriptionKey:

@@ -134,7 +134,7 @@ def test_a_changed_or_made_up_address_is_404(api: Any, site: Site, other_site: S
 
 def test_an_address_ends_with_the_key_or_the_access_that_asked_for_it(api: Any, site: Site) -> None:
     path = address(api, site)
-    assert got(path).status_code == 200
+    assert got(path).status_code == got(path + "/").status_code == 200
     key = keys.live_keys(api.key.user, site)[0]
     keys.revoke_key(key.pk, author=make.SYSTEM)
     assert got(path).status_code == 403

@@ -21,7 +21,7 @@ class SiteApi(Api):
         if query:
             named: dict[str, Any] = {**query, "siteId": str(self.site_id)}
             return super().get(path, named, **headers)
-        return super().get(self.at(path), **headers)
+        return super().get(self.at(path), None, **headers)
 
     def send(
         self, method: str, path: str, body: Any = None, content_type: str = "application/json", **headers: str

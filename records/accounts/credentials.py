@@ -1,0 +1,40 @@
+"""What every kind of credential has in common: it is issued with a secret that is shown once, and ended."""
+
+import uuid
+from typing import TypeVar
+
+from records.accounts import peppers
+from records.accounts.models.credentials import Credential
+from records.history.snapshots import differences, snapshot
+from records.history.trail import Author, now, recording
+
+C = TypeVar("C", bound=Credential)
+
+
+def issue(credential: C, prefix: str, *, author: Author, operation: str, site_id: uuid.UUID | None) -> tuple[C, str]:
+    """Store a new credential and return it with its secret, of which only a digest is kept.
+
+    The caller holds a lock on whose it is, and has seen to it that one more is allowed. Raises ValidationError.
+    """
+    secret = peppers.new_secret(prefix)
+    with recording() as trail:
+        credential.digest, credential.hint = peppers.digest(secret), secret[-4:]
+        credential.created_by_id = author.id
+        credential.full_clean(validate_unique=False)
+        credential.save(force_insert=True)
+        changed = differences(credential, {}, snapshot(credential))
+        trail.add(credential, changed, author=author, operation=operation, site_id=site_id)
+    return credential, secret
+
+
+def revoke(credential: C, *, author: Author, operation: str, site_id: uuid.UUID | None, reason: str = "") -> C:
+    """End a credential at once, in every process; repeating it changes nothing. Locks its row."""
+    with recording() as trail:
+        locked = type(credential)._default_manager.select_for_update(of=("self",), no_key=True).get(pk=credential.pk)
+        before = snapshot(locked)
+        if locked.revoked is None:
+            locked.revoked = now()
+            locked.save(update_fields=["revoked"])
+        changed = differences(locked, before, snapshot(locked))
+        trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=site_id)
+    return locked
