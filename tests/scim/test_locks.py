@@ -1,0 +1,64 @@
+"""Directories, interface and back-office that work on the same people and groups at once: all wait, none is refused."""
+
+from typing import Any
+
+import pytest
+
+from records.accounts.models import RoleMembership
+from records.history.trail import broken_links
+from tests import make
+from tests.conftest import Api
+from tests.scim.conftest import Scim
+from tests.scim.people import make_directory, make_token, user_body
+
+TURNS = 6
+
+
+def members(*keys: str, op: str = "add") -> dict[str, Any]:
+    """Return the operation that adds or removes members."""
+    return {"op": op, "path": "members", "value": [{"value": key} for key in keys]}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_and_groups_are_changed_at_once_through_every_door() -> None:
+    site = make.make_site()
+    key = make.make_key(site)
+    secret = make_token(make_directory(site))
+    scim = Scim(secret)
+    people = [scim.post("/Users", user_body(f"p{number}@corp.local")).json()["id"] for number in range(4)]
+    groups = [scim.post("/Groups", {"displayName": f"Line {number}", "members": []}).json()["id"] for number in "12"]
+
+    def turns(act: Any) -> Any:
+        return lambda: {act(Scim(secret), turn).status_code for turn in range(TURNS)}
+
+    def replace(name: str, value: Any) -> dict[str, Any]:
+        return {"op": "replace", "path": name, "value": value}
+
+    acts = [
+        turns(lambda scim, turn: scim.patch(f"/Users/{people[0]}", replace("active", turn % 2 == 1))),
+        turns(lambda scim, turn: scim.patch(f"/Users/{people[1]}", replace("name.familyName", f"Novak {turn}"))),
+        turns(
+            lambda scim, turn: scim.patch(f"/Groups/{groups[0]}", members(*people[:3], op=("add", "remove")[turn % 2]))
+        ),
+        turns(
+            lambda scim, turn: scim.patch(
+                f"/Groups/{groups[0]}", members(*people[2::-1], op=("remove", "add")[turn % 2])
+            )
+        ),
+        turns(lambda scim, turn: scim.put(f"/Groups/{groups[1]}", {"members": [{"value": people[turn % 3]}]})),
+        turns(
+            lambda scim, turn: scim.patch(
+                f"/Groups/{groups[turn % 2]}", replace("displayName", f"L{turn}{groups[turn % 2]}")
+            )
+        ),
+        lambda: {
+            Api(key).put(f"/employee/UpdateEmployee/{people[1]}", make.employee_body(Phone=str(turn))).status_code
+            for turn in range(TURNS)
+        },
+        lambda: {Api(key).post("/employee/AddEmployee", make.employee_body()).status_code for _ in range(TURNS)},
+        lambda: {Scim(secret).delete(f"/Users/{people[3]}").status_code},
+    ]
+    answers = make.at_once(*acts)
+    assert answers == [{200}] * 8 + [{204}]
+    assert not list(broken_links(site.pk))
+    assert not RoleMembership.objects.filter(user_id=people[3]).exists()
