@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -14,6 +15,7 @@ from records.accounts.default_roles import ORDER
 from records.accounts.models import Role, RoleMembership
 from records.backoffice.acting import current_site, user_of
 from records.backoffice.additions import RecordLink
+from records.desk.admin.matrix import COLUMNS
 from records.desk.admin.roles import grantable
 
 PEOPLE = 500
@@ -42,23 +44,35 @@ def rights(request: HttpRequest) -> HttpResponse:
     held: dict[Any, set[int]] = defaultdict(set)
     for role_id, permission_id in through.objects.filter(role__in=roles).values_list("role_id", "permission_id"):
         held[role_id].add(permission_id)
-    lines: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    kinds: dict[Any, list[Permission]] = defaultdict(list)
     for permission in grantable():
-        model = permission.content_type.model_class()
-        if model is None or permission.content_type.app_label == "reference":
-            continue
-        cells = [permission.pk in held[role.pk] for role in roles]
-        name = permission.name.removeprefix("Can ").capitalize()
-        lines[str(model._meta.verbose_name_plural).capitalize()].append({"name": name, "cells": cells})
+        if permission.content_type.app_label != "reference":
+            kinds[permission.content_type.model_class()].append(permission)
+    lines = [
+        {
+            "name": str(model._meta.verbose_name_plural).capitalize(),
+            "cells": [_abilities(model, [one for one in found if one.pk in held[role.pk]]) for role in roles],
+        }
+        for model, found in kinds.items()
+        if model is not None
+    ]
     context = {
         **admin.site.each_context(request),
         "title": f"Who may do what at {site}",
         "roles": roles,
-        "groups": sorted(lines.items()),
+        "lines": sorted(lines, key=lambda line: str(line["name"])),
         "people": _people(roles),
         "most": PEOPLE,
     }
     return TemplateResponse(request, "backoffice/rights.html", context)
+
+
+def _abilities(model: Any, permissions: list[Permission]) -> dict[str, Any]:
+    """Return what the permissions allow with a kind of record: the common verbs, and the others in their own words."""
+    words = {permission.codename: permission.name for permission in permissions}
+    verbs = [verb for verb in COLUMNS if words.pop(f"{verb}_{model._meta.model_name}", None)]
+    others = sorted(name.removeprefix("Can ") for name in words.values())
+    return {"verbs": ", ".join(verbs).capitalize(), "others": [f"{name[:1].upper()}{name[1:]}" for name in others]}
 
 
 def _rank(role: Role) -> int:

@@ -194,7 +194,7 @@ def _line(token: ProvisioningToken) -> dict[str, Any]:
         "state": state,
         "created": shown(token.created),
         "last_used": shown(token.last_used) or "never",
-        "expires": shown(token.expires) or "revoked",
+        "expires": shown(token.expires) or "no end",
     }
 
 
@@ -220,6 +220,7 @@ class ProvisioningCallAdmin(SitePermissions):
     """The log of what directories asked for, and how it ended."""
 
     site_field = "directory__home_site"
+    counted = "calls"
     list_display = ("at", "token_name", "method", "line", "status", "outcome")
     list_filter = (OutcomeFilter, "directory")
     search_fields: ClassVar[Any] = ()
@@ -254,6 +255,11 @@ class ProvisioningCallAdmin(SitePermissions):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the list that counts nothing."""
         return RecordList
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the log; a log has no plural."""
+        empty = {"empty_list": "No directory has called yet."}
+        return super().changelist_view(request, {**empty, **(extra_context or {})})
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

@@ -95,6 +95,8 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Let the choice of a parent follow the kind of record that is chosen beside it."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "entity":
+            field.label = "Kind of record"
         if db_field.name == "parent":
             query = urlencode({"entity": getattr(request, "larder_entity", "")})
             field.widget.attrs["data-choose"] += f"&{query}"

@@ -152,3 +152,13 @@ def test_who_may_do_what_is_shown_to_those_who_see_roles(site: Site) -> None:
     assert "Who may do what at Hillside Bakery" in page.content.decode()
     assert [role.name for role in page.context["roles"]] == ["Reader", "Standard", "Manager", "Site Administrator"]
     assert browser(site).get(reverse("admin:rights")).status_code == 403
+
+
+def test_what_each_role_may_do_is_told_in_one_line_for_each_kind(site: Site) -> None:
+    page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(reverse("admin:rights"))
+    told = {line["name"]: [cell["verbs"] for cell in line["cells"]] for line in page.context["lines"]}
+    everything = "View, add, change, archive"
+    assert told["Items"] == ["View", "View", everything, everything]
+    assert told["Complaints"][:2] == ["View", "View, add, change"]
+    employees = next(line for line in page.context["lines"] if line["name"] == "Employees")
+    assert [cell["others"] for cell in employees["cells"]] == [[], [], *[["See private employee fields"]] * 2]
