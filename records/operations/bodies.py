@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -99,7 +100,14 @@ def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
             return body
         body += piece
         if len(body) > limit:
+            _drain_chunked(stream, DRAINED - len(body))
             raise too_large(limit)
+
+
+def _drain_chunked(stream: Any, left: int) -> None:
+    with suppress(Exception):  # as above; the body is refused however it ends
+        while left > 0 and (piece := stream.read(CHUNK)):
+            left -= len(piece)
 
 
 def _drain(request: HttpRequest, length: int) -> None:
@@ -187,7 +195,9 @@ def _repeated_name(body: Bytes) -> str:
 
 def malformed(error: Exception) -> Refusal:
     """Return the 400 for what is no JSON."""
-    text = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    text = str(error)
+    if isinstance(error, RecursionError | ArithmeticError):
+        text = "nested too deeply" if isinstance(error, RecursionError) else "a number is out of range"
     return Refusal(400, "MalformedJson", f"The body is not valid JSON: {text[:200]}.")
 
 

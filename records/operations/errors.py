@@ -44,13 +44,17 @@ class Refusal(Exception):
         return f"{self.status} {self.code}: {self.message}"
 
 
+MOST_FAULTS = 1_000
+"""How many faults one answer names."""
+
+
 def invalid(faults: Iterable[FieldFault]) -> Refusal:
-    """Return the 400 that names all faults of a body at once."""
+    """Return the 400 that names all faults of a body at once, or the first thousand."""
     listed = list(faults)
     if len(listed) == 1:
         named = f"{listed[0].field}: " if listed[0].field else ""
         return Refusal(400, "ValidationFailed", named + listed[0].message, listed)
-    return Refusal(400, "ValidationFailed", f"{len(listed)} fields are not valid.", listed)
+    return Refusal(400, "ValidationFailed", f"{len(listed)} fields are not valid.", listed[:MOST_FAULTS])
 
 
 CONFLICTS = frozenset({"InvalidTransition", "Duplicate", "InUse"})

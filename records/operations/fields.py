@@ -43,6 +43,19 @@ class Reference:
 Show = Callable[[Any], Any] | None
 
 
+MOST_ROWS, MOST_IDS = 1_000, 10_000
+"""How many entries an array may have: no more than one transaction can well check and write."""
+
+
+def entries_of(value: Any, most: int, kind: str) -> list[Any]:
+    """Return the entries of an array; raises Fault where it is none, or has too many."""
+    if not isinstance(value, list):
+        raise Fault("InvalidValue", f"This must be an array of {kind}.")
+    if len(value) > most:
+        raise Fault("ValueTooLong", f"At most {most} entries are allowed; this has {len(value)}.")
+    return value
+
+
 class WireField:
     """What all wire fields share: `empty` is stored for null, `read` turns JSON into the stored value.
 
@@ -248,9 +261,8 @@ class TextListField(WireField, serializers.ListField):
 
     def read(self, value: Any) -> list[str]:
         """Return the texts; raises Fault or Faults."""
-        if not isinstance(value, list):
-            raise Fault("InvalidValue", "This must be an array of strings.")
-        return [_at(index, self.entry.read, entry) for index, entry in enumerate(value)]
+        entries = entries_of(value, MOST_ROWS, "strings")
+        return [_at(index, self.entry.read, entry) for index, entry in enumerate(entries)]
 
 
 def _at(index: int, read: Callable[[Any], Any], value: Any) -> Any:

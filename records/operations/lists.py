@@ -259,8 +259,9 @@ def _search(model: type[models.Model], rules: ListRules, text: str) -> Q:
     condition = Q()
     for name in rules.search:
         condition |= Q(**{f"{name}__within": text})
-    if text.isascii() and text.isdigit() and int(text) <= values.INTEGER_LIMIT and hasattr(model, "site_sequence_id"):
-        condition |= Q(site_sequence_id=int(text))
+    number = values.read_integer(text, 0, values.INTEGER_LIMIT)
+    if number is not None and hasattr(model, "site_sequence_id"):
+        condition |= Q(site_sequence_id=number)
     return condition
 
 

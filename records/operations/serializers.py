@@ -32,6 +32,10 @@ SYSTEM = {
 }
 
 
+MOST_NAMES = 1_000
+"""How many fields an object may have before nobody looks at each of them."""
+
+
 class WireSerializer(serializers.Serializer[Any]):
     """Reads bodies strictly and knows how the record is read; see the module."""
 
@@ -83,6 +87,10 @@ class WireSerializer(serializers.Serializer[Any]):
         found: dict[str, Any] = {}
         faults: list[FieldFault] = []
         known = cls.wire_fields()
+        if len(body) > MOST_NAMES:
+            return found, [
+                FieldFault("", "UnknownField", f"At most {MOST_NAMES} fields are read; this has {len(body)}.")
+            ]
         required, may_be_blank = cls.option("required"), cls.option("may_be_blank")
         for name, value in body.items():
             field = known.get(name)
@@ -138,11 +146,10 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
 
     def read(self, value: Any) -> list[dict[str, Any]]:
         """Return the entries under model names; raises Fault or Faults."""
-        if not isinstance(value, list):
-            raise wire.Fault("InvalidValue", "This must be an array of objects.")
+        entries = wire.entries_of(value, wire.MOST_ROWS, "objects")
         read: list[dict[str, Any]] = []
         faults: list[wire.Fault] = []
-        for index, entry in enumerate(value):
+        for index, entry in enumerate(entries):
             if not isinstance(entry, dict):
                 faults.append(wire.Fault("InvalidValue", "This must be an object.", f"[{index}]"))
                 continue
@@ -191,11 +198,10 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
 
     def read(self, value: Any) -> list[wire.Reference]:
         """Return the references, still to be resolved; raises Fault or Faults."""
-        if not isinstance(value, list):
-            raise wire.Fault("InvalidValue", "This must be an array of objects, each with an Id.")
+        entries = wire.entries_of(value, wire.MOST_IDS, "objects, each with an Id")
         found: dict[Any, wire.Reference] = {}
         faults: list[wire.Fault] = []
-        for index, entry in enumerate(value):
+        for index, entry in enumerate(entries):
             if not isinstance(entry, dict) or set(entry) != {"Id"}:
                 faults.append(wire.Fault("InvalidValue", "This must be an object with an Id alone.", f"[{index}]"))
                 continue

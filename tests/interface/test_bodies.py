@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from records.history.models import Change
-from records.operations.fields import ReferenceField
-from records.operations.serializers import IdList
+from records.operations.errors import MOST_FAULTS
+from records.operations.fields import MOST_IDS, MOST_ROWS, ReferenceField, TextListField
+from records.operations.serializers import MOST_NAMES, ChildRows, IdList
 from records.reference.models import SystemEntry
 from records.sites.models import Site
 from tests.interface.subjects import ENDPOINT_ROWS, body_for, entry, model_of, named, path_of, stored
@@ -171,6 +172,22 @@ def test_another_sites_record_is_nowhere_told_from_one_that_does_not_exist(
                 faults.append(answer.json()["Fields"])
             assert faults[0] == faults[1], name
             assert any(fault["Field"].startswith(name) for fault in faults[0])
+
+
+@every_body_row
+def test_arrays_objects_and_lists_of_faults_have_an_end(row: Any, viewset: Any, api: Any) -> None:
+    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
+    for name, field in row.request.wire_fields().items():
+        if field.read_only or not isinstance(field, ChildRows | IdList | TextListField):
+            continue
+        most = MOST_IDS if isinstance(field, IdList) else MOST_ROWS
+        answer = api.send(row.method, where, {**body, name: [1] * (most + 1)})
+        assert [(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]] == [(name, "ValueTooLong")]
+        answer = api.send(row.method, where, {**body, name: [1] * most})
+        assert 1 <= len(answer.json()["Fields"]) <= MOST_FAULTS, name
+    answer = api.send(row.method, where, {**body, **{f"x{number}": 1 for number in range(MOST_NAMES)}})
+    assert refused(answer, 400, "ValidationFailed")
+    assert len(answer.json()["Fields"]) == 1
 
 
 @every_add_row

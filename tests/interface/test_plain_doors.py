@@ -59,6 +59,14 @@ class BrokenChunks(BytesIO):
         raise ChunkFault
 
 
+def test_a_chunked_body_that_is_too_large_is_read_to_its_end_before_it_is_refused(api: Any) -> None:
+    body = BytesIO(b" " * (20 * 1024 * 1024))
+    environ: dict[str, Any] = {"wsgi.input": body, "CONTENT_LENGTH": "", "HTTP_TRANSFER_ENCODING": "chunked"}
+    answer = Client().generic("POST", "/item/AddItem", headers=api.headers, **environ)
+    assert refused(answer, 413, "PayloadTooLarge")
+    assert body.read() == b""
+
+
 def test_chunks_that_are_none_are_a_fault_of_the_request(api: Any) -> None:
     environ: dict[str, Any] = {
         "wsgi.input": BrokenChunks(),
