@@ -12,14 +12,14 @@ from records.accounts.role_provisioning import MembersWish, RoleWish
 from records.backoffice.tasks import invite
 from records.employees import provisioning
 from scim.callers import Caller
-from scim.documents import STATE, TAKEN, Document, group_documents, members_of, user_documents
+from scim.documents import STATE, TAKEN, Document, group_document_of, members_of, user_document_of
 from scim.errors import Refused
 from scim.filters import colon_after_schema
 from scim.members import Membership, entries_of, split_operations, take_members
 from scim.projection import Projection
 from scim.requests import Query
 from scim.schemas import GROUP, MODELS, PATCH_OP, POLICY, SITE, USER, GroupResource, SiteExtension, UserResource
-from scim.sources import visible_roles, visible_users
+from scim.sources import sees_role, sees_user, visible_roles
 from scim.wishes import person_wish
 
 MOST_OPERATIONS = 2_000
@@ -138,6 +138,7 @@ class UserAdapter(SCIMUser):
         super().__init__(obj, request)
         self.caller: Caller = request.caller
         self.wish: provisioning.PersonWish | None = None
+        self.external_id = ""
 
     @property
     def location(self) -> str:
@@ -149,15 +150,16 @@ class UserAdapter(SCIMUser):
         if self.obj is None:
             raise Refused(404, "There is no such User.")
         projection = Projection.of("User", query or Query(), spares=self.caller.reads_rfc)
-        found = user_documents(self.caller, visible_users(self.caller).filter(pk=self.obj.pk), projection)
-        if not found:
-            raise Refused(404, "There is no such User.")
-        self.version = found[0]["meta"]["version"]
-        return projection.apply(found[0])
+        document = user_document_of(self.caller, self.obj, self.external_id, projection)
+        self.version = document["meta"]["version"]
+        return projection.apply(document)
 
-    def lock(self, key: uuid.UUID) -> None:
-        """Lock the person before reading what is to be changed."""
-        self.employee, self.obj = provisioning.lock_person(key)
+    def lock(self, key: uuid.UUID) -> bool:
+        """Lock the person before reading what is to be changed; returns whether the token sees it."""
+        self.person = provisioning.lock_person(key, self.caller.directory)
+        self.obj = self.person.user
+        self.external_id = self.person.external.value if self.person.external else ""
+        return sees_user(self.caller, self.obj)
 
     def _before(self) -> Document:
         """Return the document before the change, with what only the account tells; its groups are not its own."""
@@ -186,18 +188,19 @@ class UserAdapter(SCIMUser):
         if self.wish is None:
             raise Refused(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
+        self.external_id = self.wish.account.external_id
         if self.obj is None:
             self.obj = provisioning.add_person(self.wish, directory, author=author)
             if directory.sends_invitations and self.obj.is_active and self.obj.email:
                 invite.enqueue(str(self.obj.pk))
         else:
-            provisioning.change_person(self.employee, self.obj, self.wish, directory, author=author)
+            provisioning.change_person(self.person, self.wish, directory, author=author)
 
     def delete(self) -> None:
         """Remove the person: no access from now on."""
         if self.obj is None:
             raise Refused(404, "There is no such User.")
-        provisioning.remove_person(self.employee, self.obj, self.caller.directory, author=self.caller.author)
+        provisioning.remove_person(self.person, self.caller.directory, author=self.caller.author)
 
 
 class GroupAdapter(SCIMGroup):
@@ -223,15 +226,14 @@ class GroupAdapter(SCIMGroup):
         if self.obj is None:
             raise Refused(404, "There is no such Group.")
         projection = Projection.of("Group", query or Query(), spares=self.caller.reads_rfc)
-        found = group_documents(self.caller, visible_roles(self.caller).filter(pk=self.obj.pk), projection)
-        if not found:
-            raise Refused(404, "There is no such Group.")
-        self.version = found[0]["meta"]["version"]
-        return projection.apply(found[0])
+        document = group_document_of(self.caller, self.obj, projection)
+        self.version = document["meta"]["version"]
+        return projection.apply(document)
 
-    def lock(self, key: uuid.UUID) -> None:
-        """Lock the role before reading what is to be changed."""
+    def lock(self, key: uuid.UUID) -> bool:
+        """Lock the role before reading what is to be changed; returns whether the token sees it."""
         self.obj = role_provisioning.lock_role(key)
+        return sees_role(self.caller, self.obj)
 
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for; a PUT without displayName keeps the name."""

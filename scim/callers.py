@@ -57,7 +57,7 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
     """Return who calls; raises Refused (401). Two queries, and one small write a minute at most."""
     secret = bearer_of(request)
     token = (
-        ProvisioningToken.objects.select_related("directory__service_account")
+        ProvisioningToken.objects.select_related("directory__service_account", "directory__home_site")
         .prefetch_related(Prefetch("directory__sites", Site.objects.filter(is_archived=False)))
         .filter(
             Q(expires__isnull=True) | Q(expires__gt=now()),

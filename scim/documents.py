@@ -102,16 +102,36 @@ def user_documents(caller: Caller, users: QuerySet[User], projection: Projection
     if projection.holds("externalId") and keys:
         owned = ExternalId.objects.filter(directory_id=caller.directory.pk, user_id__in=keys)
         external = dict(owned.values_list("user_id", "value"))
-    groups: dict[uuid.UUID, list[Document]] = defaultdict(list)
-    if projection.holds("groups") and keys:
-        held = RoleMembership.objects.filter(user_id__in=keys, role__in=visible_roles(caller))
-        for user_id, role_id, name in held.order_by("role_id").values_list("user_id", "role_id", "role__name"):
-            groups[user_id].append(
-                {"value": str(role_id), "$ref": f"{caller.base}/Groups/{role_id}", "display": name, "type": "direct"}
-            )
+    groups = _groups_of(caller, keys) if projection.holds("groups") and keys else defaultdict(list)
     return [
         user_document(caller, row, emails[row["pk"]], external.get(row["pk"], ""), groups[row["pk"]]) for row in rows
     ]
+
+
+def user_document_of(caller: Caller, user: User, external_id: str, projection: Projection) -> Document:
+    """Return the document of an account that is at hand with its addresses and employee; one query, for its groups."""
+    row = {column: _at(user, column) for column in USER_COLUMNS}
+    emails = [_email(email) for email in user.emails.all()]
+    groups = _groups_of(caller, [user.pk])[user.pk] if projection.holds("groups") else []
+    return user_document(caller, row, emails, external_id, groups)
+
+
+def _at(row: User | Role, column: str) -> Any:
+    """Return the value of a column of the row, or of what it points at; None where that is nothing."""
+    found: Any = row
+    for name in column.split("__"):
+        found = getattr(found, name, None)
+    return found
+
+
+def _groups_of(caller: Caller, keys: list[uuid.UUID]) -> dict[uuid.UUID, list[Document]]:
+    groups: dict[uuid.UUID, list[Document]] = defaultdict(list)
+    held = RoleMembership.objects.filter(user_id__in=keys, role__in=visible_roles(caller))
+    for user_id, role_id, name in held.order_by("role_id").values_list("user_id", "role_id", "role__name"):
+        groups[user_id].append(
+            {"value": str(role_id), "$ref": f"{caller.base}/Groups/{role_id}", "display": name, "type": "direct"}
+        )
+    return groups
 
 
 def _email(email: UserEmail) -> Document:
@@ -207,6 +227,15 @@ def group_documents(caller: Caller, roles: QuerySet[Role], projection: Projectio
     if projection.holds("members"):
         members = members_of(caller, [row["pk"] for row in rows])
     return [group_document(caller, row, None if members is None else members.get(row["pk"], [])) for row in rows]
+
+
+def group_document_of(caller: Caller, role: Role, projection: Projection) -> Document:
+    """Return the document of a role that is at hand; one query for members unless the projection leaves them out."""
+    sites = {site.pk: site for site in (caller.directory.home_site, *caller.directory.sites.all())}
+    role.site = sites[role.site_id]
+    row = {column: _at(role, column) for column in GROUP_COLUMNS}
+    members = members_of(caller, [role.pk]).get(role.pk, []) if projection.holds("members") else None
+    return group_document(caller, row, members)
 
 
 def group_document(caller: Caller, row: Mapping[str, Any], members: list[Document] | None) -> Document:

@@ -30,6 +30,17 @@ def visible_users(caller: Caller) -> QuerySet[User]:
     )
 
 
+def sees_user(caller: Caller, user: User) -> bool:
+    """Return whether an employee's account that is at hand is one of `visible_users`."""
+    return user.home_site_id in caller.site_ids and user.removed is None and not user.is_service_account
+
+
+def sees_role(caller: Caller, role: Role) -> bool:
+    """Return whether a role that is at hand is one of `visible_roles`."""
+    hidden = role.directory_id == caller.directory.pk and role.hidden_from_directory
+    return role.site_id in caller.site_ids and not role.is_archived and not hidden
+
+
 def visible_roles(caller: Caller) -> QuerySet[Role]:
     """Return the roles that the token sees: those of its directory's sites, but for the ones it deleted."""
     return Role.objects.filter(site_id__in=caller.site_ids, is_archived=False).exclude(

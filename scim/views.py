@@ -181,10 +181,10 @@ class ResourceView(ProvisioningView):
         key = self.key_of(text)
         adapter = self.scim_adapter(None, request=request)
         try:
-            adapter.lock(key)
+            seen = adapter.lock(key)
         except (User.DoesNotExist, Role.DoesNotExist):
-            raise not_found(self.kind, text) from None
-        if not lists.rows_of(request.caller, self.kind).filter(pk=key).exists():
+            seen = False
+        if not seen:
             raise not_found(self.kind, text)
         wanted = request.META.get("HTTP_IF_MATCH", "")
         if wanted and not matches(wanted, f'W/"{adapter.obj.revision}"'):

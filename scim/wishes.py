@@ -11,6 +11,7 @@ from scim2_models import InvalidValueException
 from records.accounts.employee_facts import Key, address_entry, mobile_entry, phone_entry
 from records.accounts.provisioning import AccountWish, EmailWish
 from records.employees.provisioning import PersonWish
+from records.sites.text import normalise
 from scim.callers import Caller
 from scim.documents import STATE, TAKEN, Document, display_of, formatted_name, profile_url
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
@@ -92,7 +93,7 @@ def _account(after: Document, before: Document | None) -> AccountWish:
         preferred_language=after.get("preferredLanguage", ""),
         locale=after.get("locale", ""),
         active=bool(after.get("active", before[STATE] if before else True)),
-        external_id=after.get("externalId", ""),
+        external_id=normalise(after.get("externalId", "")),
         password=after.get("password") or None,
         emails=_emails(after.get("emails", [])),
     )

@@ -2,7 +2,7 @@
 
 import unicodedata
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,12 +152,17 @@ def keys_of(attribute: str, value: Any) -> Iterator[Key]:
                 yield Key(attribute.lower(), idx, part.lower(), key)
 
 
-def replace_keys(user: User, attributes: list[str] | None, keys: Iterator[Key] | tuple[Key, ...] | list[Key]) -> None:
+def replace_keys(user: User, attributes: list[str] | None, keys: Iterable[Key]) -> None:
     """Make these the account's keys, of the named attributes alone or of all."""
     rows = UserAttribute.objects.filter(user=user)
     if attributes is not None:
         rows = rows.filter(attribute__in=[name.lower() for name in attributes])
     rows.delete()
+    add_keys(user, keys)
+
+
+def add_keys(user: User, keys: Iterable[Key]) -> None:
+    """Add keys of attributes that the account has none of."""
     UserAttribute.objects.bulk_create(
         [
             UserAttribute(

@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db.models import F
 
-from records.accounts.actions import editing, end_credentials
-from records.accounts.employee_facts import Key, replace_keys
+from records.accounts.actions import end_credentials
+from records.accounts.employee_facts import Key, add_keys, replace_keys
 from records.accounts.models import DefaultRole, Directory, ExternalId, RoleMembership, User, UserEmail
 from records.accounts.roles_held import holds_default_role
 from records.history.snapshots import FieldChange, differences, snapshot
@@ -71,13 +71,17 @@ _COLUMNS = (
 )
 
 
+_UNCHECKED = ("password", "home_site", "directory")
+"""What no wish holds: we set it to rows at hand."""
+
+
 def add_account(key: uuid.UUID, wish: AccountWish, directory: Directory, *, author: Author) -> User:
     """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: a name in use)."""
     _refuse_used_name(wish.user_name, None)
     with recording() as trail:
         user = User(
             id=key,
-            home_site_id=directory.home_site_id,
+            home_site=directory.home_site,
             directory=directory,
             is_active=wish.active,
             directory_attributes=wish.attributes,
@@ -85,11 +89,12 @@ def add_account(key: uuid.UUID, wish: AccountWish, directory: Directory, *, auth
             **{name: getattr(wish, name) for name in _COLUMNS},
         )
         user.set_password(wish.password)
-        user.clean_fields(exclude=["password", "home_site", "directory"])
+        user.clean_fields(exclude=_UNCHECKED)
         user.save(force_insert=True)
+        _keep_emails(user, [])
         _replace_emails(user, wish.emails)
-        replace_keys(user, None, wish.keys)
-        set_external_id(user, directory, wish.external_id)
+        add_keys(user, wish.keys)
+        set_external_id(user, directory, wish.external_id, None)
         changed = differences(user, {}, snapshot(user))
         if wish.external_id:
             changed.append({"field": "external_id", "old": "", "new": wish.external_id})
@@ -97,42 +102,51 @@ def add_account(key: uuid.UUID, wish: AccountWish, directory: Directory, *, auth
     return user
 
 
-def change_account(user: User, wish: AccountWish, directory: Directory, *, author: Author, operation: str) -> bool:
-    """Bring a locked account to the wished state and return whether anything changed.
+def change_account(
+    user: User,
+    wish: AccountWish,
+    directory: Directory,
+    external: ExternalId | None,
+    *,
+    author: Author,
+    operation: str,
+) -> bool:
+    """Bring a locked account, fresh from the database, to the wished state and return whether anything changed.
 
-    Takes the account over when no directory owns it. Ends sessions and credentials when it becomes inactive. Raises
-    ValidationError, or NotAllowedError for an account that is not this directory's to change.
+    `external` is what the directory calls it until now. Takes the account over when no directory owns it. Ends sessions
+    and credentials when it becomes inactive. Raises ValidationError, or NotAllowedError for an account that is not this
+    directory's to change.
     """
     refuse_foreign(user, directory)
     if fold(wish.user_name) != user.user_name_key:
         _refuse_used_name(wish.user_name, user.pk)
-    revision = user.revision
     ends = user.is_active and not wish.active
     with recording() as trail:
-        with editing(user, author=author, operation=operation, site_id=user.home_site_id) as locked:
-            for name in _COLUMNS:
-                setattr(locked, name, getattr(wish, name))
-            locked.is_active = wish.active
-            locked.directory = directory
-            if locked.directory_attributes != wish.attributes:
-                locked.directory_attributes = wish.attributes
-                replace_keys(locked, None, wish.keys)
-            _replace_emails(locked, wish.emails)
-            if wish.password:
-                locked.set_password(wish.password)
-        touched = locked.revision != revision
+        before = snapshot(user)
+        for name in _COLUMNS:
+            setattr(user, name, getattr(wish, name))
+        user.user_name_key = fold(wish.user_name)
+        user.is_active = wish.active
+        user.directory = directory
+        if user.directory_attributes != wish.attributes:
+            user.directory_attributes = wish.attributes
+            replace_keys(user, None, wish.keys)
+        _replace_emails(user, wish.emails)
+        if wish.password:
+            user.set_password(wish.password)
+        user.clean_fields(exclude=_UNCHECKED)
+        changed = differences(user, before, snapshot(user))
         extra: list[FieldChange] = []
-        before = set_external_id(user, directory, wish.external_id)
-        if before != wish.external_id:
-            extra.append({"field": "external_id", "old": before, "new": wish.external_id})
+        called = set_external_id(user, directory, wish.external_id, external)
+        if called != wish.external_id:
+            extra.append({"field": "external_id", "old": called, "new": wish.external_id})
         if wish.password:
             extra.append({"field": "password", "old": None, "new": "set"})
-            User.objects.filter(pk=user.pk).update(password=locked.password)
-        if extra:
-            trail.add(locked, extra, author=author, operation=operation, site_id=user.home_site_id)
-            if not touched:
-                touch(user.pk)
-            touched = True
+        touched = bool(changed or extra)
+        if touched:
+            _save(user)
+        trail.add(user, changed, author=author, operation=operation, site_id=user.home_site_id)
+        trail.add(user, extra, author=author, operation=operation, site_id=user.home_site_id)
         if ends:
             end_credentials(user, author=author)
     return touched
@@ -142,10 +156,14 @@ def remove_account(user: User, directory: Directory, *, author: Author, operatio
     """End a locked account for good: no access, no roles, its name and external id free again (DECISIONS 7.9)."""
     refuse_foreign(user, directory)
     with recording() as trail:
-        with editing(user, author=author, operation=operation, site_id=user.home_site_id) as locked:
-            locked.is_active = False
-            locked.directory = directory
-            locked.removed = now()
+        before = snapshot(user)
+        user.is_active = False
+        user.directory = directory
+        user.removed = now()
+        user.user_name_key = None
+        changed = differences(user, before, snapshot(user))
+        _save(user)
+        trail.add(user, changed, author=author, operation=operation, site_id=user.home_site_id)
         end_credentials(user, author=author)
         ExternalId.objects.filter(user=user).delete()
         for membership in RoleMembership.objects.filter(user=user).select_related("role").order_by("role_id"):
@@ -175,9 +193,15 @@ def refuse_foreign(user: User, directory: Directory) -> None:
         raise NotAllowedError("This account is a Site Administrator's, and the directory may not administer.")
 
 
-def touch(user_id: uuid.UUID) -> None:
-    """Move an account's revision and stamp on after a change that its own row does not hold."""
-    User.objects.filter(pk=user_id).update(revision=F("revision") + 1, last_modified=now())
+def touch(user: User) -> None:
+    """Move a locked account's revision and stamp on after a change that its own row does not hold."""
+    user.revision, user.last_modified = user.revision + 1, now()
+    user.save(update_fields=["revision", "last_modified"])
+
+
+def _save(user: User) -> None:
+    user.revision, user.last_modified = user.revision + 1, now()
+    user.save(force_update=True)
 
 
 def _refuse_used_name(user_name: str, own: uuid.UUID | None) -> None:
@@ -186,12 +210,12 @@ def _refuse_used_name(user_name: str, own: uuid.UUID | None) -> None:
         raise ValidationError({"user_name": ValidationError("This user name is in use already.", code="Duplicate")})
 
 
-def set_external_id(user: User, directory: Directory, value: str) -> str:
+def set_external_id(user: User, directory: Directory, value: str, stored: ExternalId | None) -> str:
     """Keep what the directory calls the user and return what it called it before; an empty value identifies nobody.
 
-    Raises ValidationError, code Duplicate, when another user of the directory is called so.
+    `stored` is the row of until now. Raises ValidationError, code Duplicate, when another user of the directory is
+    called so.
     """
-    stored = ExternalId.objects.filter(directory=directory, user=user).first()
     before = stored.value if stored else ""
     if value == before:
         return before
@@ -211,12 +235,14 @@ def set_external_id(user: User, directory: Directory, value: str) -> str:
 def _replace_emails(user: User, wished: Iterable[EmailWish]) -> None:
     """Make the wished addresses the account's, in their order; rows that stay keep their id."""
     wanted = list(wished)
-    stored = list(UserEmail.objects.filter(user=user).order_by("idx", "pk"))
-    faults = []
+    stored = list(user.emails.all())
+    rows: list[UserEmail] = []
+    faults: list[str] = []
     for idx, wish in enumerate(wanted):
         row = stored[idx] if idx < len(stored) else UserEmail(user=user)
         before = (row.value, row.type, row.display, row.primary, row.idx)
         row.value, row.type, row.display, row.primary, row.idx = wish.value, wish.type, wish.display, wish.primary, idx
+        rows.append(row)
         if not row._state.adding and before == (row.value, row.type, row.display, row.primary, row.idx):
             continue
         row.value_key = fold(row.value)
@@ -226,8 +252,18 @@ def _replace_emails(user: User, wished: Iterable[EmailWish]) -> None:
         except ValidationError as fault:
             faults += fault.messages
             continue
-        row.save()
+        if not row._state.adding:
+            row.save()
     if faults:
         raise ValidationError({"emails": [ValidationError(text, code="InvalidValue") for text in faults]})
+    UserEmail.objects.bulk_create(row for row in rows if row._state.adding)
     if len(stored) > len(wanted):
         UserEmail.objects.filter(pk__in=[row.pk for row in stored[len(wanted) :]]).delete()
+    _keep_emails(user, rows)
+
+
+def _keep_emails(user: User, rows: list[UserEmail]) -> None:
+    """Let `user.emails.all()` answer the rows, which are the stored ones, without asking for them again."""
+    loaded: Any = user.emails.all()
+    loaded._result_cache, loaded._prefetch_done = rows, True
+    vars(user).setdefault("_prefetched_objects_cache", {})["emails"] = loaded

@@ -3,18 +3,22 @@
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import F, Q
 
-from records.accounts.actions import create, editing
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
 from records.accounts.provisioning import NotAllowedError
 from records.accounts.roles_held import leads_to_default_role
+from records.history.snapshots import columns, differences
 from records.history.trail import Author, now, recording
 from records.sites.text import fold
+
+_AT_HAND = ("site", "directory")
+"""What is set to rows at hand, and needs no look whether they are there."""
 
 CHUNK = 5_000
 """How many ids one statement names; databases limit their parameters."""
@@ -63,7 +67,7 @@ def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, 
         if found is None:
             role = Role(site_id=site_id, name=name, directory=directory, made_by_directory=True)
             _set_external_id(role, directory, wish.external_id or "")
-            create(role, author=author, operation="AddRole", site_id=site_id)
+            _store(role, author=author)
         else:
             again = found.directory_id == directory.pk and found.hidden_from_directory
             if found.directory_id is not None and not again:
@@ -86,19 +90,46 @@ def change_role(role: Role, wish: RoleWish, directory: Directory, *, author: Aut
             others = Role.objects.filter(site_id=role.site_id, name_key=fold(wish.name or ""), is_archived=False)
             if others.exclude(pk=role.pk).exists():
                 raise _used_name()
-        with editing(role, author=author, operation="UpdateRole", site_id=role.site_id) as locked:
-            locked.directory = directory
-            locked.hidden_from_directory = False
+        with _changing(role, "UpdateRole", author=author):
+            role.directory = directory
+            role.hidden_from_directory = False
             if wish.name is not None:
-                locked.name = wish.name
+                role.name = wish.name
             if wish.external_id is not None:
-                _set_external_id(locked, directory, wish.external_id)
+                _set_external_id(role, directory, wish.external_id)
         if renamed:
-            held = RoleMembership.objects.filter(role=role, user__isnull=False).values_list("user_id", flat=True)
-            _touch_users(held)
+            held = RoleMembership.objects.filter(role_id=role.pk, user__isnull=False)
+            _touch_users(held.values_list("user_id", flat=True))
         if wish.members:
-            change_members(locked, wish.members, directory, author=author)
-    return locked
+            change_members(role, wish.members, directory, author=author)
+    return role
+
+
+def _store(role: Role, *, author: Author) -> None:
+    with recording() as trail:
+        role.name_key = fold(role.name)
+        role.clean_fields(exclude=_AT_HAND)
+        role.save(force_insert=True)
+        changed = differences(role, {}, columns(role))
+        trail.add(role, changed, author=author, operation="AddRole", site_id=role.site_id)
+
+
+@contextmanager
+def _changing(role: Role, operation: str, *, author: Author) -> Iterator[None]:
+    """Let the block change the columns of a locked role, fresh from the database; then check, save and record them.
+
+    Costs nothing when nothing changed: what a role permits is not a directory's to change, nor looked at.
+    """
+    with recording() as trail:
+        before = columns(role)
+        yield
+        role.name_key = fold(role.name)
+        role.clean_fields(exclude=_AT_HAND)
+        changed = differences(role, before, columns(role))
+        if changed:
+            role.revision, role.last_modified = role.revision + 1, now()
+            role.save(force_update=True)
+            trail.add(role, changed, author=author, operation=operation, site_id=role.site_id)
 
 
 def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
@@ -110,26 +141,32 @@ def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
             members = members.filter(directory=directory)
         keys = {user or member for user, member in members.values_list("user_id", "member_role_id")}
         change_members(role, MembersWish(drop=keys), directory, author=author)
-        with editing(role, author=author, operation="RemoveRole", site_id=role.site_id) as locked:
-            locked.directory = directory
-            locked.external_id = ""
-            if locked.made_by_directory and not locked.default_role:
-                locked.is_archived = True
+        with _changing(role, "RemoveRole", author=author):
+            role.directory = directory
+            role.external_id = ""
+            if role.made_by_directory and not role.default_role:
+                role.is_archived = True
             else:
-                locked.hidden_from_directory = True
+                role.hidden_from_directory = True
 
 
 def refuse_foreign(role: Role, directory: Directory) -> None:
     """Raise NotAllowedError for another directory's role, and for Site Administrator unless it may administer."""
     if role.directory_id not in (None, directory.pk):
         raise NotAllowedError("This role belongs to another directory.")
-    if not directory.may_administer and leads_to_default_role({role.pk}, DefaultRole.SITE_ADMINISTRATOR):
+    if directory.may_administer:
+        return
+    held = set(RoleMembership.objects.filter(member_role_id=role.pk).values_list("role_id", flat=True))
+    if role.default_role == DefaultRole.SITE_ADMINISTRATOR or (
+        held and leads_to_default_role(held, DefaultRole.SITE_ADMINISTRATOR)
+    ):
         raise NotAllowedError("This role gives Site Administrator, which only a superuser opens to a directory.")
 
 
 def _set_external_id(role: Role, directory: Directory, value: str) -> None:
     if (
         value
+        and value != role.external_id
         and Role.objects.filter(directory=directory, external_id=value, is_archived=False).exclude(pk=role.pk).exists()
     ):
         fault = ValidationError("Another role of the directory has this identifier.", code="Duplicate")
@@ -189,8 +226,8 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
             ],
             batch_size=CHUNK,
         )
-        Role.objects.filter(pk=role.pk).update(revision=F("revision") + 1, last_modified=moment)
-        role.revision += 1
+        role.revision, role.last_modified = role.revision + 1, moment
+        role.save(update_fields=["revision", "last_modified"])
         _touch_users([*users, *gone])
         names = users | roles
         entry = {
@@ -296,9 +333,10 @@ def _names(keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
 def _touch_users(keys: Iterable[uuid.UUID]) -> None:
     """Move on the revision of users whose groups changed; locks them in the order of their ids, against circles."""
     for part in _chunks(sorted(keys)):
-        rows = User.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=part).order_by("pk")
-        locked = list(rows.values_list("pk", flat=True))
-        User.objects.filter(pk__in=locked).update(revision=F("revision") + 1)
+        if len(part) > 1:
+            rows = User.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=part).order_by("pk")
+            part = list(rows.values_list("pk", flat=True))
+        User.objects.filter(pk__in=part).update(revision=F("revision") + 1)
 
 
 def _chunks(keys: Iterable[uuid.UUID]) -> Iterator[list[uuid.UUID]]:

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from records.accounts import provisioning as accounts
 from records.accounts.employee_facts import follow_employee
-from records.accounts.models import Directory, User
+from records.accounts.models import Directory, ExternalId, User
 from records.accounts.provisioning import AccountWish, NotAllowedError
 from records.employees.actions import check_reporting_to, facts_of
 from records.employees.models import Employee
@@ -53,7 +53,7 @@ def add_person(wish: PersonWish, directory: Directory, *, author: Author) -> Use
             facts = facts_of(written)
             wished = replace(facts, phone=wish.phone or "", mobile=wish.mobile or "", address=wish.address or "")
             follow_employee(user.pk, wished, facts)
-            return user
+            return lock_person(user.pk, directory).user
         user = accounts.add_account(uuid.uuid4(), wish.account, directory, author=author)
         values = {**_defaults(wish), **_values(wish, directory.home_site_id, author), "user": user}
         employee = Employee(id=user.pk, site_id=directory.home_site_id)
@@ -62,32 +62,62 @@ def add_person(wish: PersonWish, directory: Directory, *, author: Author) -> Use
     return user
 
 
-def lock_person(user_id: uuid.UUID) -> tuple[Employee, User]:
-    """Lock a person's employee and account, in this order, as every writer does; raises User.DoesNotExist."""
-    employee = Employee.objects.select_for_update(of=("self",), no_key=True).filter(user_id=user_id).first()
-    user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
+_POINTS_AT = ("title", "nature_of_employment", "entity_folder", "reporting_to")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A locked person: employee and account, each knowing the other, and what the directory calls it."""
+
+    employee: Employee
+    user: User
+    external: ExternalId | None
+
+
+def lock_person(user_id: uuid.UUID, directory: Directory) -> Person:
+    """Lock a person's employee and account, in this order, as every writer does; raises User.DoesNotExist.
+
+    What their document shows is loaded with them: addresses, and what the employee points at.
+    """
+    related = ("title", "nature_of_employment", "entity_folder", "reporting_to__user")
+    locked = Employee.objects.select_for_update(of=("self",), no_key=True).select_related(*related)
+    employee = locked.filter(user_id=user_id).first()
+    user = User.objects.select_for_update(of=("self",), no_key=True).prefetch_related("emails").get(pk=user_id)
     if employee is None:
         raise User.DoesNotExist
-    return employee, user
+    user.employee = employee
+    return Person(employee, user, ExternalId.objects.filter(directory=directory, user=user).first())
 
 
-def change_person(employee: Employee, user: User, wish: PersonWish, directory: Directory, *, author: Author) -> None:
+def change_person(person: Person, wish: PersonWish, directory: Directory, *, author: Author) -> None:
     """Bring a locked person to the wished state; nothing is written when it has it already.
 
     Raises ValidationError, or NotAllowedError for an account that is not this directory's to change.
     """
-    if wish.account.active and not user.is_active and employee.is_archived:
+    employee, user, account = person.employee, person.user, wish.account
+    if account.active and not user.is_active and employee.is_archived:
         raise NotAllowedError("The employee is archived; a Manager restores it in the back-office first.")
     with recording():
-        touched = accounts.change_account(user, wish.account, directory, author=author, operation="UpdateUser")
-        revision = employee.revision
-        written = _write_employee(employee.pk, employee.site_id, _values(wish, employee.site_id, author), author)
-        if written.revision != revision and not touched:
-            accounts.touch(user.pk)
+        # Whoever changes the title here changes the prefix there, so a prefix that stays leaves the title alone.
+        retitled = account.honorific_prefix != user.honorific_prefix
+        touched = accounts.change_account(
+            user, account, directory, person.external, author=author, operation="UpdateUser"
+        )
+        values = _values(wish, employee.site_id, author, retitled=retitled)
+        if all(getattr(employee, name) == value for name, value in values.items()):
+            return
+        written = _write_employee(employee.pk, employee.site_id, values, author)
+        for name in _POINTS_AT:
+            if getattr(written, f"{name}_id") == getattr(employee, f"{name}_id"):
+                setattr(written, name, getattr(employee, name))
+        user.employee = written
+        if written.revision != employee.revision and not touched:
+            accounts.touch(user)
 
 
-def remove_person(employee: Employee, user: User, directory: Directory, *, author: Author) -> None:
+def remove_person(person: Person, directory: Directory, *, author: Author) -> None:
     """End a locked person's account for good and archive the employee, whose record and history stay."""
+    employee, user = person.employee, person.user
     with recording():
         accounts.remove_account(user, directory, author=author)
         with changing(Employee, employee.site_id, employee.pk, author=author, operation="RemoveUser") as locked:
@@ -121,15 +151,16 @@ def _drop_invalid_superior(employee: Employee, values: Values) -> None:
         values["reporting_to"] = None
 
 
-def _values(wish: PersonWish, site_id: uuid.UUID, author: Author) -> Values:
-    """Return the employee's values that the wish names."""
+def _values(wish: PersonWish, site_id: uuid.UUID, author: Author, *, retitled: bool = True) -> Values:
+    """Return the employee's values that the wish names; the title only where its text changed."""
     account = wish.account
     values: Values = {
         "first_name": account.given_name,
         "last_name": account.family_name,
         "email_address": account.email,
-        "title": _entry("Title", account.honorific_prefix),
     }
+    if retitled:
+        values["title"] = _entry("Title", account.honorific_prefix)
     for name in ("position", "code", "phone", "mobile", "address"):
         if getattr(wish, name) is not None:
             values[name] = getattr(wish, name)
@@ -138,12 +169,18 @@ def _values(wish: PersonWish, site_id: uuid.UUID, author: Author) -> Values:
     if wish.folder is not None:
         values["entity_folder"] = _folder(site_id, wish.folder, author) if wish.folder else None
     if not wish.keeps_manager:
-        values["reporting_to"] = Employee.objects.filter(user_id=wish.manager).first() if wish.manager else None
+        values["reporting_to"] = _superior(wish.manager) if wish.manager else None
     return values
 
 
+def _superior(user_id: uuid.UUID) -> Employee | None:
+    return Employee.objects.select_related("user").filter(user_id=user_id).first()
+
+
 def _defaults(wish: PersonWish) -> Values:
-    return {"position": wish.default_position, "nature_of_employment": _nature("Employee")}
+    """Return what a new employee has where the wish says nothing."""
+    nature = {} if wish.nature_of_employment is not None else {"nature_of_employment": _nature("Employee")}
+    return {"position": wish.default_position, **nature}
 
 
 def _entry(model: str, name: str) -> Any:

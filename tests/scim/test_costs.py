@@ -13,11 +13,31 @@ ADD, REMOVE = "add", "remove"
 FILTER = 'emails[type eq "work"] and groups pr or active eq true'
 
 
+MOST = {
+    "list users": 8,
+    "filter users": 8,
+    "sort users": 8,
+    "read a user": 7,
+    "list groups": 5,
+    "list groups with members": 6,
+    "read a group": 5,
+    "search": 8,
+    "create a user": 18,
+    "add a member": 15,
+    "remove a member": 15,
+    "rename a group": 14,
+    "rename a user": 14,
+    "deactivate": 16,
+    "delete a user": 25,
+}
+"""The statements of each kind of request, savepoints left out: its token (2) and its line in the log (1) included."""
+
+
 def queries(call) -> int:
     with CaptureQueriesContext(connection) as captured:
         answer = call()
     assert answer.status_code < 300, answer.content
-    return len(captured)
+    return sum("SAVEPOINT" not in query["sql"] for query in captured.captured_queries)
 
 
 def patch_member(scim, group, key, op=ADD):
@@ -66,6 +86,8 @@ def test_queries_do_not_grow_with_users_groups_or_members(scim_of, dialect):
         scim.add_group(f"Group {number}", *more[number : number + 3])
     scim.put(f"/Groups/{group}", {"members": [{"value": key} for key in [*members, *more]]})
     assert costs(scim, group, free, 3) == few
+    dear = {name: (few[name], most) for name, most in MOST.items() if few[name] > most}
+    assert not dear, dear
 
 
 def test_a_put_of_many_members_is_set_based(scim):
