@@ -18,7 +18,7 @@ from scim.filters import colon_after_schema
 from scim.members import Membership, entries_of, split_operations, take_members
 from scim.projection import Projection
 from scim.requests import Query
-from scim.schemas import GROUP, MODELS, PATCH_OP, POLICY, SITE, USER, GroupResource, SiteExtension, UserResource
+from scim.schemas import GROUP, MODELS, PATCH_OP, POLICY, SITE, USER, GroupResource, SiteExtension, UserResource, bound
 from scim.sources import sees_role, sees_user, visible_roles
 from scim.wishes import person_wish
 
@@ -118,7 +118,7 @@ def _patched(kind: str, document: Document, operations: list[Any], schemas: Any)
         body["schemas"] = tidied_schemas(schemas, PATCH_OP)
     with POLICY:
         resource = model.model_validate(document)
-        patch: Any = PatchOp[model].model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
+        patch: Any = bound(PatchOp, kind).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
         patch.patch(resource)
     return resource
 

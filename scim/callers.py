@@ -22,6 +22,15 @@ RFC_PROFILE = "profile=rfc7643"
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """What a token sees, and under which address: all that the sources of its filters depend on."""
+
+    directory_id: uuid.UUID
+    site_ids: tuple[uuid.UUID, ...]
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """One request's caller: the directory and its sites, the token and its dialect, and the mount that was called."""
 
@@ -38,6 +47,16 @@ class Caller:
     def base(self) -> str:
         """Return the address of the mount, which every location starts with; never taken from the Host header."""
         return base_of(self.mount)
+
+    @property
+    def directory_id(self) -> uuid.UUID:
+        """Return the directory's id."""
+        return self.directory.pk
+
+    @property
+    def sight(self) -> Sight:
+        """Return what the token sees."""
+        return Sight(self.directory_id, self.site_ids, self.base)
 
 
 def base_of(mount: Mount) -> str:

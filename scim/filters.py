@@ -4,7 +4,7 @@ import datetime
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Union, cast
+from typing import Any, cast
 
 from django.core.exceptions import ValidationError
 from django.db.models import Exists, Q
@@ -32,7 +32,7 @@ from scim.expressions import (
     NEVER,
     Condition,
 )
-from scim.schemas import EXTENSIONS, GROUP, MODELS, USER
+from scim.schemas import EXTENSIONS, GROUP, MODELS, USER, bound
 
 LONGEST_FILTER = 10_000
 MOST_COMPARISONS = 200
@@ -214,8 +214,7 @@ class _EntryCompiler(FilterVisitor[Any]):
 
     def _inner(self, path: AttrPath) -> AttributeBinding:
         item: Any = self.binding.field_type
-        bound: Any = ScimFilter[item]
-        inner = bound(f"{path} pr").resolve(path)
+        inner = ScimFilter[item](f"{path} pr").resolve(path)
         if inner is None or inner.sub_field_name:
             raise InvalidFilterException(detail=f"'{path}' is no sub-attribute of '{self.binding.urn}'.")
         return inner
@@ -299,10 +298,9 @@ def parsed(kinds: Sequence[str], expression: str) -> ScimFilter[Any]:
     """
     if len(expression) > LONGEST_FILTER:
         raise InvalidFilterException(detail=f"The filter is longer than {LONGEST_FILTER} characters.")
-    model: Any = Union.__getitem__(tuple(MODELS[kind] for kind in kinds))
-    found: Any = ScimFilter[model](tidied(expression, of_users="User" in kinds))
+    found: Any = bound(ScimFilter, *kinds)(tidied(expression, of_users="User" in kinds))
     try:
-        SearchRequest[model](filter=found)
+        bound(SearchRequest, *kinds)(filter=found)
     except ShapeError as error:
         raise InvalidFilterException(detail=Error.from_validation_errors(error)[0].detail) from error
     if _comparisons(found.ast) > MOST_COMPARISONS:
@@ -316,8 +314,7 @@ def condition(kind: str, attributes: Attributes, expression: str, kinds: Sequenc
     Where several `kinds` are searched at once, what this one does not declare is false.
     """
     found = parsed(kinds or (kind,), expression)
-    model: Any = MODELS[kind]
-    return Compiler(model, attributes, ScimFilter[model](str(found)), len(kinds) > 1).visit(found.ast)
+    return Compiler(MODELS[kind], attributes, bound(ScimFilter, kind)(str(found)), len(kinds) > 1).visit(found.ast)
 
 
 def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: AttributeBinding | None) -> Term:

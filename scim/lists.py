@@ -12,7 +12,7 @@ from scim.callers import Caller
 from scim.documents import Document, group_documents, list_response, user_documents
 from scim.projection import Projection
 from scim.requests import Query
-from scim.schemas import LIST_RESPONSE, MODELS
+from scim.schemas import LIST_RESPONSE, MODELS, bound
 
 
 def rows_of(caller: Caller, kind: str) -> QuerySet[Any]:
@@ -22,7 +22,7 @@ def rows_of(caller: Caller, kind: str) -> QuerySet[Any]:
 
 def attributes_of(caller: Caller, kind: str) -> attributes.Attributes:
     """Return the sources of a kind's attributes."""
-    return sources.user_attributes(caller) if kind == "User" else sources.group_attributes(caller)
+    return sources.user_attributes(caller.sight) if kind == "User" else sources.group_attributes(caller.sight)
 
 
 def documents_of(caller: Caller, kind: str, rows: QuerySet[Any], projection: Projection) -> list[Document]:
@@ -51,9 +51,9 @@ def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> Que
     if not query.sort_by:
         return rows.order_by("pk")
     model: Any = MODELS[kind]
-    bound: Any = SearchRequest[model]
+    path = bound(Path, kind)(filters.colon_after_schema(query.sort_by))
     try:
-        binding = bound(sort_by=Path[model](filters.colon_after_schema(query.sort_by))).sort_binding(model)
+        binding = bound(SearchRequest, kind)(sort_by=path).sort_binding(model)
     except ShapeError as error:
         raise InvalidPathException(detail=Error.from_validation_errors(error)[0].detail) from error
     term = filters.sort_term(attributes_of(caller, kind), model, binding)

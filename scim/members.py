@@ -25,7 +25,7 @@ from scim2_models.path import (
 )
 
 from records.accounts.role_provisioning import MembersWish
-from scim.schemas import GROUP, GroupResource, Member
+from scim.schemas import GROUP, Member, bound
 
 OPS = ("add", "replace", "remove")
 
@@ -163,8 +163,7 @@ def _split(operation: Any) -> tuple[list[MemberOperation], list[Any]]:
 
 
 def _on_path(op: str, path: str, value: Any) -> MemberOperation:
-    bound: Any = Path[GroupResource]
-    node = bound(path).ast
+    node = bound(Path, "Group")(path).ast
     if isinstance(node, ValuePath):
         checked: Any = ScimFilter[Member]  # type: ignore[type-var]
         _check_names(checked(str(node.val_filter)), node.val_filter)
@@ -263,8 +262,8 @@ class Membership:
             _refuse_change(self.now[key], wanted)
 
     def _matching(self, selection: FilterNode) -> Iterator[uuid.UUID]:
-        bound: Any = ScimFilter[Member]  # type: ignore[type-var]
-        found = bound(selection)
+        checked: Any = ScimFilter[Member]  # type: ignore[type-var]
+        found = checked(selection)
         for key, entry in self.now.items():
             member = Member(
                 value=entry["value"],

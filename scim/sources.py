@@ -3,6 +3,7 @@
 import unicodedata
 import uuid
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -13,17 +14,19 @@ from scim2_models.path import CompareOperator
 from records.accounts.models import ExternalId, Role, RoleMembership, User, UserAttribute, UserEmail
 from records.accounts.role_provisioning import seen_members
 from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
-from scim.callers import Caller
+from scim.callers import Caller, Sight
 from scim.expressions import ALWAYS, NEVER, ByCodePoint, Condition, Folded, TextOfId, TextOfNumber, text
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
 
 _SIMPLE = ("nickname", "title", "timezone", "profileurl")
 _LISTS = ("phonenumbers", "ims", "photos", "addresses", "entitlements", "roles", "x509certificates")
 _ENTERPRISE = ("costcenter", "organization", "division", "department")
+SIGHTS = 64
+"""For how many directories and mounts the sources are kept."""
 _NAME_PARTS = ("middlename", "honorificsuffix")
 
 
-def visible_users(caller: Caller) -> QuerySet[User]:
+def visible_users(caller: Caller | Sight) -> QuerySet[User]:
     """Return the users that the token sees: employees of its directory's sites whom no directory removed."""
     return User.objects.filter(
         home_site_id__in=caller.site_ids, employee__isnull=False, removed__isnull=True, is_service_account=False
@@ -37,20 +40,20 @@ def sees_user(caller: Caller, user: User) -> bool:
 
 def sees_role(caller: Caller, role: Role) -> bool:
     """Return whether a role that is at hand is one of `visible_roles`."""
-    hidden = role.directory_id == caller.directory.pk and role.hidden_from_directory
+    hidden = role.directory_id == caller.directory_id and role.hidden_from_directory
     return role.site_id in caller.site_ids and not role.is_archived and not hidden
 
 
-def visible_roles(caller: Caller) -> QuerySet[Role]:
+def visible_roles(caller: Caller | Sight) -> QuerySet[Role]:
     """Return the roles that the token sees: those of its directory's sites, but for the ones it deleted."""
     return Role.objects.filter(site_id__in=caller.site_ids, is_archived=False).exclude(
-        directory_id=caller.directory.pk, hidden_from_directory=True
+        directory_id=caller.directory_id, hidden_from_directory=True
     )
 
 
-def visible_memberships(caller: Caller) -> QuerySet[RoleMembership]:
+def visible_memberships(caller: Caller | Sight) -> QuerySet[RoleMembership]:
     """Return the memberships whose member the token sees."""
-    return RoleMembership.objects.filter(seen_members(caller.directory.pk, caller.site_ids))
+    return RoleMembership.objects.filter(seen_members(caller.directory_id, caller.site_ids))
 
 
 def as_id(value: str) -> uuid.UUID | None:
@@ -197,10 +200,11 @@ class KeptEntries:
         return ByCodePoint(Subquery(found.values("key")[:1]))
 
 
-def user_attributes(caller: Caller) -> Attributes:
-    """Return the sources of every attribute of a User, over `visible_users`."""
+@lru_cache(maxsize=SIGHTS)
+def user_attributes(caller: Sight) -> Attributes:
+    """Return the sources of every attribute of a User, over `visible_users`; kept, since nobody changes them."""
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
-    external = ExternalId.objects.filter(directory_id=caller.directory.pk)
+    external = ExternalId.objects.filter(directory_id=caller.directory_id)
     manager = Case(
         When(
             employee__reporting_to__user__home_site_id__in=caller.site_ids,
@@ -341,10 +345,11 @@ def folded_location(prefix: str) -> Text:
     return _id_below(fold(prefix), "pk")
 
 
-def group_attributes(caller: Caller) -> Attributes:
-    """Return the sources of every attribute of a Group, over `visible_roles`."""
+@lru_cache(maxsize=SIGHTS)
+def group_attributes(caller: Sight) -> Attributes:
+    """Return the sources of every attribute of a Group, over `visible_roles`; kept likewise."""
     groups, users = f"{caller.base}/Groups/", f"{caller.base}/Users/"
-    own = Q(directory_id=caller.directory.pk)
+    own = Q(directory_id=caller.directory_id)
     member = Coalesce(F("user_id"), F("member_role_id"))
     display = Case(
         When(~Q(display=""), then=F("display")),
