@@ -16,7 +16,7 @@ from records.backoffice.records import RecordAdmin
 from records.backoffice.steps import ARCHIVE, RESTORE
 from records.complaints import actions, workflow
 from records.complaints.adminsteps import COMPLETE, REOPEN, SUBMIT
-from records.complaints.models import Complaint
+from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import recording
 from records.sites.writing import Values
 
@@ -119,6 +119,12 @@ class ComplaintAdmin(RecordAdmin):
         may_submit = access.may(user_of(request), site, "complaints.submit_complaint")
         context["submit_too"] = SUBMIT_TOO if kwargs.get("add") and may_submit else ""
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def _new_instance(self, site_id: uuid.UUID | None) -> Complaint:
+        """Return what a new complaint's form is checked against: a draft, which lacks what it lacks."""
+        draft: Complaint = super()._new_instance(site_id)
+        draft.record_status = RecordStatus.DRAFT
+        return draft
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Complaint:
         """Keep a new complaint as a draft, and submit it where that button was pressed."""

@@ -52,7 +52,7 @@ def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[..., Page]
         if user is not None:
             cookie = sign_in(user, site).cookies["sessionid"].value
             context.add_cookies([{"name": "sessionid", "value": cookie, "url": live_server.url}])
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(10_000)
         page, complaints = context.new_page(), []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.complaints.admin import SUBMIT_TOO
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.history.models import Change
@@ -71,6 +72,18 @@ def test_a_new_complaint_can_be_saved_and_submitted_at_once(site: Site) -> None:
     assert refused.status_code == 200
     assert "This field is required." in refused.content.decode()
     assert Complaint.objects.count() == 1
+
+
+def test_what_is_known_so_far_is_kept_as_a_draft_and_not_submitted(site: Site) -> None:
+    client = browser(site, DefaultRole.STANDARD)
+
+    given = {**form_of(client.get(ADD)), "trace_number": "L7"}
+    refused = client.post(ADD, {**given, SUBMIT_TOO: "1"})
+    assert set(refused.context["adminform"].form.errors) == {"customer", "product", "nonconformance"}
+    assert not Complaint.objects.exists()
+    assert client.post(ADD, given).status_code == 302
+    draft = Complaint.objects.get()
+    assert (draft.record_status, draft.trace_number, draft.customer) == ("Draft", "L7", None)
 
 
 def test_submitting_an_unfinished_draft_says_what_is_missing(site: Site) -> None:
