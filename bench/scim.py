@@ -5,7 +5,6 @@ import json
 import os
 import statistics
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -25,6 +24,8 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from bench import scim_load
+from bench.harness import serving
 from records.accounts import actions, directories
 from records.accounts.models import Dialect, ExternalId, Role, RoleMembership, User, UserEmail
 from records.employees.models import Employee
@@ -36,7 +37,7 @@ from records.sites.text import fold
 
 USERS = int(os.environ.get("BENCH_USERS", "50000"))
 GROUPS = int(os.environ.get("BENCH_GROUPS", "1000"))
-LARGE = min(10_000, USERS)
+LARGE = min(10_000, USERS // 2)
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
 AUTHOR = Author(None, "Bench", Channel.SYSTEM)
 GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
@@ -242,33 +243,6 @@ def active(state: bool) -> dict[str, Any]:
     return {"Operations": [{"op": "Replace", "path": "active", "value": str(state)}]}
 
 
-def concurrent_adds(secret: str, role: Role) -> None:
-    """Add 200 members to one group from 8 threads at once and check that none is lost."""
-    keys = list(
-        User.objects.filter(directory__isnull=False, removed__isnull=True)
-        .order_by("-pk")
-        .values_list("pk", flat=True)[:200]
-    )
-    RoleMembership.objects.filter(role=role).delete()
-
-    def work(mine: list[uuid.UUID]) -> None:
-        caller = Caller(secret)
-        for key in mine:
-            caller.send("PATCH", f"/Groups/{role.pk}", add(str(key)))
-        connection.close()
-
-    threads = [threading.Thread(target=work, args=(keys[start::8],)) for start in range(8)]
-    started = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    took = time.perf_counter() - started
-    count = RoleMembership.objects.filter(role=role).count()
-    print(f"200 members added by 8 threads: {count} there, {len(keys) / took:.0f} a second", flush=True)
-    assert count == len(keys)
-
-
 def main() -> None:
     """Fill, measure, print."""
     if connection.vendor != "postgresql":
@@ -277,7 +251,9 @@ def main() -> None:
     secret, large, small = fill()
     print(f"{USERS} users, {GROUPS} groups, filled in {time.perf_counter() - started:.0f} s", flush=True)
     requests(Caller(secret), large, small)
-    concurrent_adds(secret, small)
+    with serving("config.wsgi", WEB_WORKERS="2", SCIM_RATE_LIMIT="10000000") as base:
+        scim_load.cycles(base, secret, small)
+        scim_load.concurrent_adds(base, secret, small)
 
 
 if __name__ == "__main__":
