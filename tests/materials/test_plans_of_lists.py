@@ -83,7 +83,7 @@ def test_materials_are_found_by_external_id_without_scanning(api: Any) -> None:
 def test_an_upsert_finds_its_materials_without_scanning(api: Any) -> None:
     with CaptureQueriesContext(connection) as queries:
         api.upsert([{"externalId": f"E{number}", "name": "x"} for number in range(1, 40)])
-    selects = [one["sql"] for one in queries.captured_queries if "FOR UPDATE" in one["sql"]]
+    selects = [one["sql"] for one in queries.captured_queries if "FOR NO KEY UPDATE" in one["sql"]]
     materials = [sql for sql in selects if 'FROM "materials_material"' in sql]
     assert len(materials) == 1
     with connection.cursor() as cursor:
