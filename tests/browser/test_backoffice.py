@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.core import mail
 from django.urls import reverse
 from playwright.sync_api import Page, expect
@@ -13,9 +12,8 @@ from playwright.sync_api import Page, expect
 from records.accounts.models import DefaultRole, Role, SubscriptionKey
 from records.employees.models import Employee
 from records.history.models import Change
-from records.reference.models import Product
 from tests import make
-from tests.make_backoffice import address, list_address
+from tests.make_backoffice import address
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -134,56 +132,3 @@ def test_a_site_administrator_gives_a_role_to_a_colleague(site: Any, page_of: Pa
     page.get_by_label("Reason for change").fill("Joined the line")
     page.get_by_role("button", name="Save members").click()
     expect(page.get_by_role("row", name=re.compile("Nuria Colleague"))).to_be_visible()
-
-
-@pytest.mark.parametrize("look", ["light", "dark", "phone"])
-def test_pages_keep_to_the_accessibility_rules_in_every_look(site: Any, page_of: PageOf, look: str) -> None:
-    employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
-    make.make_job_description(site, employees=[employee])
-    product = Product.objects.create(site=site, name="Rye loaf", code="R1")
-    role = Role.objects.get(site=site, default_role=DefaultRole.STANDARD)
-    own = make.make_role(site, ["employees.view_employee"], [make.make_user(site=site)])
-    root = make.make_user("root", site=site, is_superuser=True)
-    change = Change.objects.get(record_id=employee.pk)
-    addresses = [
-        "/admin/",
-        list_address(Employee),
-        f"{list_address(Employee)}?archived=yes",
-        reverse("admin:employees_employee_add"),
-        address(employee),
-        address(employee, "history"),
-        reverse("admin:employees_employee_step", args=(employee.pk, "archive")),
-        address(product),
-        reverse("admin:reference_rating_add"),
-        list_address(Change),
-        address(change),
-        address(role),
-        address(own),
-        reverse("admin:accounts_role_members", args=(own.pk,)),
-        reverse("admin:rights"),
-        reverse("admin:sites_site_add"),
-        reverse("admin:accounts_user_add"),
-        reverse("admin:password_change"),
-        "/profile/",
-    ]
-    page = page_of(root, site, look)
-    faults = [fault for where in addresses for fault in faults_at(page, where)]
-    stranger = page_of(None, None, look)
-    faults += [fault for where in ("/admin/login/", "/accounts/password/") for fault in faults_at(stranger, where)]
-    assert faults == []
-
-
-def faults_at(page: Page, where: str) -> list[str]:
-    """Return the serious faults that axe-core finds on the page, and whether it is wider than the window."""
-    answer = page.goto(where)
-    assert answer is not None
-    assert answer.status == 200, where
-    found = Axe().run(page).response["violations"]
-    faults = [
-        f"{where}: {violation['id']} {node['html'][:160]}"
-        for violation in found
-        if violation["impact"] in ("serious", "critical")
-        for node in violation["nodes"]
-    ]
-    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return [*faults, *([f"{where}: {wider}px wider than the window"] if wider > 0 else [])]

@@ -1,0 +1,142 @@
+"""Every kind of page keeps to the accessibility rules: in light, in dark, and 375 pixels wide."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import pytest
+from django.db import connection
+from django.urls import reverse
+from playwright.sync_api import Page
+
+from documents.models import Document
+from records.accounts import directories
+from records.accounts.models import DefaultRole, Role, SubscriptionKey
+from records.audits.models import AuditRecord
+from records.complaints.models import Complaint
+from records.employees.models import Employee
+from records.history.models import Change
+from records.items.models import Item
+from records.operations.calls import buffer
+from records.reference.models import Product
+from records.sites.models import Entity, EntityFolder, Site
+from scim.models import ProvisioningCall
+from tests import make, make_audits
+from tests.conftest import Api
+from tests.make_backoffice import address, list_address
+from tests.make_complaints import make_complaint, make_draft, make_entry
+from tests.make_documents import make_document
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "sqlite", reason="Pages look the same on both databases."),
+]
+
+NARROW = {"width": 375, "height": 812}
+WIDE = {"width": 1280, "height": 900}
+
+
+def step(record: Any, name: str) -> str:
+    label = f"{record._meta.app_label}_{record._meta.model_name}"
+    return reverse(f"admin:{label}_step", args=(record.pk, name))
+
+
+def pages_of_records(site: Site) -> Iterator[str]:
+    complaint, draft = make_complaint(site, trace_number="L1"), make_draft(site)
+    yield from ("/admin/", "/admin/search/?q=L1", "/admin/search/?q=zebra", list_address(Complaint))
+    yield from (reverse("admin:complaints_complaint_add"), address(complaint), address(draft))
+    yield from (address(complaint, "history"), step(complaint, "complete"), step(draft, "submit"))
+    employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
+    yield from (list_address(Employee), address(employee), step(employee, "give-account"), step(employee, "archive"))
+    document = make_document(site)
+    yield from (reverse("admin:documents_document_add"), address(document), address(document, "versions"))
+    yield from (list_address(Document), "/admin/documents/inbox/")
+    program = make_audits.make_program(site, frequency_months=3, next_due_date=None)
+    audit = make_audits.start(make_audits.make_audit(program))
+    yield from (
+        address(program),
+        step(program, "plan"),
+        list_address(AuditRecord),
+        address(audit),
+        step(audit, "submit"),
+    )
+    yield from (list_address(Item), f"{list_address(Item)}?archived=yes", reverse("admin:items_item_import"))
+
+
+def pages_of_administration(site: Site) -> Iterator[str]:
+    product = make_entry(Product, site, "Rye loaf")
+    yield from (address(product), reverse("admin:reference_rating_add"), reverse("admin:reference_checklist_add"))
+    make.make_folder(site, Entity.DOCUMENT, "Procedures")
+    yield from (list_address(EntityFolder), f"{list_address(EntityFolder)}?archived=all")
+    role = Role.objects.get(site=site, default_role=DefaultRole.STANDARD)
+    own = make.make_role(site, ["employees.view_employee"], [make.make_user(site=site)])
+    yield from (address(role), address(own), reverse("admin:accounts_role_members", args=(own.pk,)))
+    yield from (reverse("admin:rights"), reverse("admin:accounts_user_add"), reverse("admin:sites_site_add"))
+    directory = directories.add_directory("Entra", site, author=make.SYSTEM)
+    yield from (reverse("admin:accounts_directory_connection", args=(directory.pk,)), list_address(ProvisioningCall))
+    yield from (list_address(Change), address(Change.objects.filter(site=site).latest("number")))
+
+
+def pages_of_a_person(site: Site, person: Any) -> Iterator[str]:
+    api = Api(make.make_key(site, user=person))
+    api.get("/item/GetItemList")
+    api.get("/item/GetItem/nonsense")
+    buffer.flush()
+    key = SubscriptionKey.objects.get(user=person)
+    yield from ("/profile/", reverse("key-calls", args=(key.pk,)), reverse("admin:password_change"), "/docs/")
+
+
+def test_pages_keep_to_the_accessibility_rules_in_every_look(site: Site, page_of: Callable[..., Page]) -> None:
+    root = make.make_user("root", site=site, is_superuser=True)
+    addresses = [*pages_of_records(site), *pages_of_administration(site), *pages_of_a_person(site, root)]
+    page = page_of(root, site)
+    faults = [fault for where in addresses for fault in faults_at(page, where)]
+    faults += faults_at(page, "/admin/nowhere/", 404)
+    stranger = page_of()
+    for where in ("/admin/login/", "/accounts/password/", "/accounts/password/sent/", "/accounts/password/x/y/"):
+        faults += faults_at(stranger, where)
+    reader = page_of(make.make_user(site=site, role=DefaultRole.READER), site)
+    faults += faults_at(reader, reverse("admin:rights"), 403)
+    assert faults == []
+
+
+def faults_at(page: Page, where: str, status: int = 200) -> list[str]:
+    """Return the serious faults that axe-core finds on the page in each look, and whether it outgrows a phone."""
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    # Colours that are still on their way to the other theme have no contrast to speak of.
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    answer = page.goto(where)
+    assert answer is not None
+    assert answer.status == status, where
+    if where == "/docs/":
+        page.wait_for_selector(".opblock")
+    page.evaluate(AXE)
+    faults = [f"{where}: {fault}" for fault in violations(page, AS_WRITTEN if where == "/docs/" else None)]
+    if where == "/docs/":
+        return faults
+    page.emulate_media(color_scheme="dark")
+    faults += [f"{where} (dark): {fault}" for fault in violations(page, ["color-contrast"])]
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    faults += [f"{where} (phone): {wider}px wider than the window"] if wider > 0 else []
+    return faults + [f"{where} (phone): {fault}" for fault in violations(page, ["scrollable-region-focusable"])]
+
+
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+AS_WRITTEN = ["html-has-lang", "document-title", "image-alt", "link-name"]
+"""What of the documentation's page is ours: the rest its library makes."""
+
+
+def violations(page: Page, only: list[str] | None = None) -> list[str]:
+    """Return the serious and critical violations, of all rules or of some: the rule and the element."""
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if only:
+        options["runOnly"] = {"type": "rule", "values": only}
+    found = page.evaluate("options => axe.run(document, options)", options)["violations"]
+    return [
+        f"{violation['id']} {node['html'][:160]}"
+        for violation in found
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
