@@ -6,11 +6,13 @@ from typing import Any
 from django_scim.adapters import SCIMGroup, SCIMUser
 from scim2_models import Context, InvalidPathException, InvalidValueException, MutabilityException, PatchOp
 
+from records.accounts import provisioning as accounts
 from records.accounts import role_provisioning
 from records.accounts.models import Role, User
 from records.accounts.role_provisioning import MembersWish, RoleWish
 from records.backoffice.tasks import invite
 from records.employees import provisioning
+from records.sites.text import normalise
 from scim.callers import Caller
 from scim.documents import STATE, TAKEN, Document, group_document_of, members_of, user_document_of
 from scim.errors import Refused
@@ -169,12 +171,25 @@ class UserAdapter(SCIMUser):
         return document
 
     def from_dict(self, body: dict[str, Any]) -> None:
-        """Collect the state that a POST or PUT asks for."""
-        before = self._before() if self.obj else None
-        context = Context.RESOURCE_REPLACEMENT_REQUEST if before else Context.RESOURCE_CREATION_REQUEST
+        """Collect the state that a POST or PUT asks for; a POST for someone who comes back changes that person."""
+        context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
             resource: Any = UserResource.model_validate(_tidied_body("User", body), scim_ctx=context)
-        self.wish = person_wish(self.caller, _dump(resource), before, whole=before is None)
+        after = _dump(resource)
+        if self.obj is None and self._recognise(normalise(after.get("externalId", ""))):
+            after.setdefault("active", True)
+        before = self._before() if self.obj else None
+        self.wish = person_wish(self.caller, after, before, whole=before is None)
+
+    def _recognise(self, external_id: str) -> bool:
+        """Lock the inactive person whom the directory made under this externalId; returns whether there is one."""
+        key = accounts.inactive_user(self.caller.directory, external_id)
+        if key is None:
+            return False
+        if self.lock(key) and self.obj is not None and not self.obj.is_active and self.external_id == external_id:
+            return True
+        self.obj = None  # someone else was faster
+        return False
 
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that a PATCH leads to."""

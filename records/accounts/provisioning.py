@@ -232,6 +232,14 @@ def set_external_id(user: User, directory: Directory, value: str, stored: Extern
     return before
 
 
+def inactive_user(directory: Directory, external_id: str) -> uuid.UUID | None:
+    """Return the id of the directory's own inactive user whom it calls so; an empty value identifies nobody."""
+    if not external_id:
+        return None
+    found = ExternalId.objects.filter(directory=directory, value=external_id, user__directory=directory)
+    return found.filter(user__is_active=False, user__removed__isnull=True).values_list("user_id", flat=True).first()
+
+
 def _replace_emails(user: User, wished: Iterable[EmailWish]) -> None:
     """Make the wished addresses the account's, in their order; rows that stay keep their id."""
     wanted = list(wished)

@@ -22,7 +22,7 @@ MOST = {
     "list groups with members": 6,
     "read a group": 5,
     "search": 8,
-    "create a user": 18,
+    "create a user": 19,
     "add a member": 15,
     "remove a member": 15,
     "rename a group": 14,
