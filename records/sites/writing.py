@@ -6,6 +6,7 @@ Entity rooms' actions are built on `adding` and `changing`; none of them saves b
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -208,6 +209,27 @@ def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, sk
         raise ValidationError(faults)
 
 
+def faults_in(record: SiteRecord, values: Values, *, skip: Sequence[str] = ()) -> ValidationError | None:
+    """Return all that keeps the values out of a new or a stored record, without storing anything.
+
+    For a door that names everything at once, where the first check that failed has ended the write.
+    """
+    is_new, before = record._state.adding, columns(record)
+    rest = _set_columns(record, values)
+    changed = None if is_new else [name for name, value in columns(record).items() if value != before[name]]
+    rows = [(name, rest[name]) for name in children_of(record) if name in rest]
+    faults: dict[str, Any] = {}
+    for check in (
+        partial(check_record, record, changed=changed, skip=skip),
+        *(partial(_new_rows if is_new else _merged_rows, record, name, found) for name, found in rows),
+    ):
+        try:
+            check()
+        except ValidationError as fault:
+            faults = fault.update_error_dict(faults)
+    return ValidationError(faults) if faults else None
+
+
 def apply(record: SiteRecord, values: Values) -> None:
     """Set values on a stored, locked record: columns now, many-to-many lists and child rows in the database.
 
@@ -275,6 +297,22 @@ def replace_children(record: models.Model, relation: str, rows: Sequence[Values]
     record's.
     """
     model, owner = _owner_field(record, relation)
+    added, edited, gone = _merged_rows(record, relation, rows)
+    if gone:
+        model._base_manager.filter(pk__in=gone).delete()
+    if added:
+        model._base_manager.bulk_create(added)
+    if edited:
+        names = [field.name for field in model._meta.concrete_fields if not field.primary_key and field.name != owner]
+        model._base_manager.bulk_update(edited, names)
+    _forget_prefetched(record, relation)
+
+
+def _merged_rows(
+    record: models.Model, relation: str, rows: Sequence[Values]
+) -> tuple[list[ChildRow], list[ChildRow], list[uuid.UUID]]:
+    """Return the rows to be added and to be edited, checked, and the ids of those that go; stores nothing."""
+    model, owner = _owner_field(record, relation)
     stored = {row.pk: row for row in getattr(record, relation).all()}
     kept: set[uuid.UUID] = set()
     added: list[Any] = []
@@ -304,15 +342,7 @@ def replace_children(record: models.Model, relation: str, rows: Sequence[Values]
         faults += _row_faults(row, relation, idx, owner, changed)
     if faults:
         raise ValidationError(faults)
-    gone = [key for key in stored if key not in kept]
-    if gone:
-        model._base_manager.filter(pk__in=gone).delete()
-    if added:
-        model._base_manager.bulk_create(added)
-    if edited:
-        names = [field.name for field in model._meta.concrete_fields if not field.primary_key and field.name != owner]
-        model._base_manager.bulk_update(edited, names)
-    _forget_prefetched(record, relation)
+    return added, edited, [key for key in stored if key not in kept]
 
 
 def _forget_prefetched(record: models.Model, relation: str) -> None:

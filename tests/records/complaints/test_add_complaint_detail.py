@@ -182,6 +182,7 @@ def test_every_fault_of_a_complaint_is_named_at_once(api: Any, other_site: Any) 
     assert answer.status_code == 400
     assert {(one["Field"], one["Code"]) for one in answer.json()["Fields"]} == {
         ("CustomerId", "InvalidReference"),
+        ("ProductId", "InvalidReference"),
         ("ConsumerEmail", "InvalidValue"),
         ("ConsumerFirstName", "InvalidValue"),
         ("TraceNumber", "ValueTooLong"),

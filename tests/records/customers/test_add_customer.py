@@ -134,6 +134,7 @@ def test_faults_of_contacts_are_named_by_their_place(api: Any, other_site: Any) 
     assert answer.status_code == 400
     assert {(one["Field"], one["Code"]) for one in answer.json()["Fields"]} == {
         ("PostalAddressCountryId", "InvalidReference"),
+        ("EntityFolderId", "InvalidReference"),
         ("PartyContacts[1].Email", "InvalidValue"),
         ("PartyContacts[2].FristName", "UnknownField"),
         ("PartyContacts[3]", "InvalidValue"),

@@ -6,7 +6,9 @@ from records.accounts.actions import set_members
 from records.history.models import Change
 from records.reference.actions import archive_entry
 from records.reference.models import EducationResult
+from records.sites.models import Entity
 from tests import make
+from tests.conftest import Api
 
 
 def test_an_added_employee_reads_back_whole(api: Any) -> None:
@@ -176,3 +178,40 @@ def test_a_superior_whose_roles_at_the_site_ended_stays_where_he_is_and_is_refus
     refused = api.post("/employee/AddEmployee", body)
     assert refused.status_code == 400
     assert refused.json()["Fields"][0]["Message"] == "No such employee at this site."
+
+
+def test_everything_that_is_wrong_is_named_at_once_whoever_finds_it(api: Any) -> None:
+    folder = make.make_folder(api.key.site, Entity.ITEM)
+    key = api.post("/employee/AddEmployee", make.employee_body()).json()["Id"]
+    wrong = {
+        "EmploymentHistory": [{"StartDate": "2020-01-02"}, {"StartDate": "2020-01-02", "FinishDate": "2020-01-01"}],
+        "EducationTraining": [{"Id": "a3c1b2d4-0000-4000-8000-000000000000"}],
+        "DateOfBirth": "2999-01-01",
+        "EntityFolderId": str(folder.pk),
+    }
+    found_late = [
+        ("DateOfBirth", "InvalidValue"),
+        ("EducationTraining[0].Id", "InvalidReference"),
+        ("EmploymentHistory[1].FinishDate", "InvalidValue"),
+        ("EntityFolderId", "InvalidReference"),
+    ]
+    found_first = [("FirstName", "RequiredField"), ("Nope", "UnknownField"), ("TitleId", "InvalidReference")]
+    for more, expected in (
+        ({}, found_late),
+        ({"FirstName": "", "Nope": 1, "TitleId": str(folder.pk)}, [*found_late, *found_first]),
+    ):
+        body = make.employee_body(**wrong, **more)
+        for answer in (api.post("/employee/AddEmployee", body), api.put(f"/employee/UpdateEmployee/{key}", body)):
+            assert answer.status_code == 400
+            named = [(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]]
+            assert sorted(named) == sorted(expected)
+    assert api.get(f"/employee/GetEmployee/{key}")["ETag"] == '"1"'
+
+
+def test_what_a_caller_may_not_change_is_not_judged(db: None) -> None:
+    site = make.make_site()
+    user = make.make_user(site=site)
+    make.make_role(site, ["employees.add_employee"], [user])
+    api = Api(make.make_key(site, user=user))
+    answer = api.post("/employee/AddEmployee", make.employee_body(DateOfBirth="2999-01-01", Nope=1))
+    assert [fault["Field"] for fault in answer.json()["Fields"]] == ["Nope"]
