@@ -158,7 +158,8 @@ class UserAdapter(SCIMUser):
 
     def lock(self, key: uuid.UUID) -> bool:
         """Lock the person before reading what is to be changed; returns whether the token sees it."""
-        self.person = provisioning.lock_person(key, self.caller.directory)
+        leaving = self.request.method == "DELETE"
+        self.person = provisioning.lock_person(key, self.caller.directory, leaving=leaving)
         self.obj = self.person.user
         self.external_id = self.person.external.value if self.person.external else ""
         return sees_user(self.caller, self.obj)

@@ -13,6 +13,7 @@ from records.accounts import default_roles
 from records.accounts.clients import revoke_client
 from records.accounts.credentials import revoke
 from records.accounts.models import OAuthClient, Role, RoleMembership, SubscriptionKey, User
+from records.accounts.roles_held import wait_to_nest
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
@@ -189,6 +190,7 @@ def refuse_circle(role: Role, member: Role) -> None:
     """Raise ValidationError when the member is the role itself, holds it, or belongs to another site."""
     if member.site_id != role.site_id:
         raise ValidationError("No such role at this site.", code="InvalidReference")
+    wait_to_nest(role.site_id)
     inner, seen = {member.pk}, set()
     while inner:
         if role.pk in inner:

@@ -12,7 +12,7 @@ from django.db.models import F, Q
 
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
 from records.accounts.provisioning import NotAllowedError
-from records.accounts.roles_held import leads_to_default_role
+from records.accounts.roles_held import leads_to_default_role, wait_to_nest
 from records.history.snapshots import columns, differences
 from records.history.trail import Author, now, recording
 from records.sites.text import fold
@@ -48,6 +48,12 @@ class RoleWish:
 def lock_role(role_id: uuid.UUID) -> Role:
     """Lock a role's row, which puts the writers of its members in order; raises Role.DoesNotExist."""
     return Role.objects.select_for_update(of=("self",), no_key=True).get(pk=role_id, is_archived=False)
+
+
+def lock_roles_of(user_id: uuid.UUID) -> None:
+    """Lock the roles that a person is a member of, before the person: in this order every writer of members does."""
+    roles = Role.objects.select_for_update(of=("self",), no_key=True).filter(memberships__user_id=user_id)
+    list(roles.order_by("pk").values_list("pk", flat=True))
 
 
 def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, *, author: Author) -> Role:
@@ -303,7 +309,8 @@ def _named(
 
 
 def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
-    """Raise ValidationError when one of the roles is this one or holds it, through others too; one query."""
+    """Raise ValidationError when one of the roles is this one or holds it, through others too; one query for them."""
+    wait_to_nest(role.site_id)
     edges: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
     held = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
     for outer, inner in held.values_list("role_id", "member_role_id"):

@@ -11,6 +11,7 @@ from records.accounts import provisioning as accounts
 from records.accounts.employee_facts import follow_employee
 from records.accounts.models import Directory, ExternalId, User
 from records.accounts.provisioning import AccountWish, NotAllowedError
+from records.accounts.role_provisioning import lock_roles_of
 from records.employees.actions import check_reporting_to, facts_of
 from records.employees.models import Employee
 from records.history.trail import Author, recording
@@ -74,11 +75,14 @@ class Person:
     external: ExternalId | None
 
 
-def lock_person(user_id: uuid.UUID, directory: Directory) -> Person:
+def lock_person(user_id: uuid.UUID, directory: Directory, *, leaving: bool = False) -> Person:
     """Lock a person's employee and account, in this order, as every writer does; raises User.DoesNotExist.
 
-    What their document shows is loaded with them: addresses, and what the employee points at.
+    Of one who is `leaving` the roles are locked first: writers of members lock roles, then people. What their document
+    shows is loaded with them: addresses, and what the employee points at.
     """
+    if leaving:
+        lock_roles_of(user_id)
     related = ("title", "nature_of_employment", "entity_folder", "reporting_to__user")
     locked = Employee.objects.select_for_update(of=("self",), no_key=True).select_related(*related)
     employee = locked.filter(user_id=user_id).first()

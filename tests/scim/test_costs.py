@@ -28,7 +28,7 @@ MOST = {
     "rename a group": 14,
     "rename a user": 14,
     "deactivate": 16,
-    "delete a user": 25,
+    "delete a user": 26,
 }
 """The statements of each kind of request, savepoints left out: its token (2) and its line in the log (1) included."""
 

@@ -62,3 +62,51 @@ def test_people_and_groups_are_changed_at_once_through_every_door() -> None:
     assert answers == [{200}] * 8 + [{204}]
     assert not list(broken_links(site.pk))
     assert not RoleMembership.objects.filter(user_id=people[3]).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_are_deleted_while_their_groups_change() -> None:
+    site = make.make_site()
+    secret = make_token(make_directory(site))
+    scim = Scim(secret)
+    people = [scim.post("/Users", user_body(f"p{number}@corp.local")).json()["id"] for number in range(9)]
+    everybody = [{"value": key} for key in people]
+    groups = [
+        scim.post("/Groups", {"displayName": f"Line {number}", "members": everybody}).json()["id"] for number in "123"
+    ]
+
+    def enrol(group: str) -> Any:
+        stays = people[6:]
+        return lambda: {
+            Scim(secret)
+            .patch(f"/Groups/{group}", members(*(stays if turn % 2 else stays[::-1]), op=("remove", "add")[turn % 2]))
+            .status_code
+            for turn in range(TURNS * 2)
+        }
+
+    def rename(group: str) -> Any:
+        return lambda: {
+            Scim(secret).put(f"/Groups/{group}", {"displayName": f"{group} {turn}"}).status_code
+            for turn in range(TURNS)
+        }
+
+    def remove(keys: list[str]) -> Any:
+        return lambda: {Scim(secret).delete(f"/Users/{key}").status_code for key in keys}
+
+    acts = [*map(enrol, groups), *map(rename, groups), remove(people[:3]), remove(people[3:6])]
+    assert make.at_once(*acts) == [{200}] * 6 + [{204}] * 2
+    assert not RoleMembership.objects.filter(user_id__in=people[:6]).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_groups_that_are_put_into_each_other_at_once_close_no_circle() -> None:
+    site = make.make_site()
+    secret = make_token(make_directory(site))
+    scim = Scim(secret)
+    for turn in range(TURNS):
+        first, second = (scim.post("/Groups", {"displayName": f"{name} {turn}"}).json()["id"] for name in "ab")
+
+        def put(outer: str, inner: str) -> Any:
+            return lambda: Scim(secret).put(f"/Groups/{outer}", {"members": [{"value": inner}]}).status_code
+
+        assert sorted(make.at_once(put(first, second), put(second, first))) == [200, 400]
