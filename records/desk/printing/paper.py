@@ -21,7 +21,7 @@ LONG = 300
 MOST_LINES = 6
 CAUTION = (
     "Some letters of this record need a script that this print cannot set as it should look. "
-    "The record's page on the screen shows them."
+    "The record's page on the screen shows them, and the browser prints it."
 )
 EAST_ASIAN = "East Asian letters are shown in a font of your PDF reader, and stay empty where it has none."
 
