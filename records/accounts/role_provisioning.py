@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
+from records.accounts.models.users import printed_name
 from records.accounts.provisioning import NotAllowedError
 from records.accounts.roles_held import leads_to_default_role, wait_to_nest
+from records.history.inserts import insert_rows
 from records.history.snapshots import columns, differences
 from records.history.trail import Author, now, recording
 from records.sites.text import fold
@@ -218,7 +220,7 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
         for part in _chunks(gone):
             RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role).delete()
         moment = now()
-        RoleMembership.objects.bulk_create(
+        insert_rows(
             [
                 RoleMembership(
                     role=role,
@@ -229,8 +231,7 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
                     created=moment,
                 )
                 for key in new
-            ],
-            batch_size=CHUNK,
+            ]
         )
         role.revision, role.last_modified = role.revision + 1, moment
         role.save(update_fields=["revision", "last_modified"])
@@ -290,9 +291,7 @@ def _named(
         found = User.objects.filter(
             pk__in=part, home_site_id__in=sites, employee__isnull=False, removed__isnull=True, is_service_account=False
         )
-        users |= {
-            user.pk: user.printed_name for user in found.only("display_name", "given_name", "family_name", "user_name")
-        }
+        users |= _printed(found)
     rest = [key for key in keys if key not in users]
     for part in _chunks(rest):
         found_roles = Role.objects.filter(pk__in=part, site_id=role.site_id, is_archived=False).exclude(
@@ -331,10 +330,15 @@ def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
 def _names(keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
     names: dict[uuid.UUID, str] = defaultdict(str)
     for part in _chunks(keys):
-        found: Any = User.objects.filter(pk__in=part).only("display_name", "given_name", "family_name", "user_name")
-        names.update({user.pk: user.printed_name for user in found})
+        names.update(_printed(User.objects.filter(pk__in=part)))
         names.update(Role.objects.filter(pk__in=[key for key in part if key not in names]).values_list("pk", "name"))
     return names
+
+
+def _printed(users: QuerySet[User]) -> dict[uuid.UUID, str]:
+    """Return the printed names of users by id, without making an object of each."""
+    rows = users.values_list("pk", "display_name", "given_name", "family_name", "user_name")
+    return {key: printed_name(*names) for key, *names in rows}
 
 
 def _touch_users(keys: Iterable[uuid.UUID]) -> None:

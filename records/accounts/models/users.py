@@ -31,6 +31,11 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(user_name, password, is_superuser=True, **fields)
 
 
+def printed_name(display_name: str, given_name: str, family_name: str, user_name: str) -> str:
+    """Return an account's display name, else its given and family name, else its user name."""
+    return display_name or f"{given_name} {family_name}".strip() or user_name
+
+
 class User(AbstractBaseUser):
     """One account: a person (then the Employee has the same Id) or a service account of an integration.
 
@@ -103,7 +108,7 @@ class User(AbstractBaseUser):
     @property
     def printed_name(self) -> str:
         """Return the name to print beside a signature or change."""
-        return self.display_name or f"{self.given_name} {self.family_name}".strip() or self.user_name
+        return printed_name(self.display_name, self.given_name, self.family_name, self.user_name)
 
     @property
     def is_staff(self) -> bool:
