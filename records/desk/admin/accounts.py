@@ -5,9 +5,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html_join
 
 from records.accounts import access
@@ -15,11 +17,13 @@ from records.accounts.actions import add_user, editing, end_access
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, RoleMembership, User
 from records.backoffice.acting import author_of, current_site, user_of
+from records.backoffice.additions import RecordLink
 from records.backoffice.forms import WithoutReason
 from records.backoffice.moments import NOTHING
 from records.backoffice.steps import RecordStep
 from records.backoffice.tasks import invite
 from records.desk.admin.editing import PlainAdmin, unchanged_since_seen
+from records.employees.models import Employee
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.writing import Values
@@ -205,3 +209,12 @@ def _at(sites: list[uuid.UUID]) -> Q:
     member = RoleMembership.objects.filter(user=OuterRef("pk"), role__site__in=sites, role__is_archived=False)
     either: Q = Q(home_site__in=sites) | Q(Exists(member))
     return either
+
+
+def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
+    """Return the button from an employee's page to the account, for those who keep the site's accounts."""
+    if not isinstance(record, Employee) or record.user_id is None:
+        return []
+    if not access.may(user_of(request), record.site_id, "accounts.change_user"):
+        return []
+    return [RecordLink("account", "Account", reverse("admin:accounts_user_change", args=(quote(record.user_id),)))]

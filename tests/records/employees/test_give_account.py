@@ -49,7 +49,10 @@ def test_a_site_administrator_gives_an_employee_an_account_with_a_role_and_an_in
         ("ChangeMembers", False),
     ]
     assert {change.model for change in changes[:2]} == {"employees.Employee", "accounts.User"}
-    assert "Give an account" not in client.get(address(employee)).content.decode()
+    page = client.get(address(employee)).content.decode()
+    assert "Give an account" not in page
+    assert f'href="{address(user)}"' in page
+    assert f'href="{address(user)}"' not in browser(site, DefaultRole.READER).get(address(employee)).content.decode()
     assert client.post(step(employee), {**sent, "change_reason": "Again"}).status_code == 302
     assert User.objects.filter(user_name="mira@example.com").count() == 1
     assert DBTaskResult.objects.count() == 1
