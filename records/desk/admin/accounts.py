@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 
 from records.accounts import access
 from records.accounts.actions import add_user, editing, end_access
@@ -108,7 +108,7 @@ class UserAdmin(PlainAdmin):
 
     site_field = None
     record_actions = (INVITE, END_ACCESS, GIVE_ACCESS)
-    list_display = ("user_name", "printed_name", "email", "home_site", "is_service_account", "is_active")
+    list_display = ("user_name", "printed_name", "email", "home_site", "kind", "may_sign_in")
     list_filter = (ActiveFilter, "is_service_account")
     search_fields: ClassVar[Any] = ("user_name", "given_name", "family_name", "display_name", "email")
     ordering: ClassVar[Any] = ("user_name", "id")
@@ -179,6 +179,16 @@ class UserAdmin(PlainAdmin):
         memberships = RoleMembership.objects.filter(user=user, role__is_archived=False).select_related("role__site")
         names = sorted((str(entry.role.site), str(entry.role)) for entry in memberships)
         return format_html_join("; ", "{}: {}", names) or NOTHING
+
+    @admin.display(description="kind", ordering="is_service_account")
+    def kind(self, user: User) -> str:
+        """Return whose account it is: a cross under "service account" would read as a fault."""
+        return "Service account" if user.is_service_account else "Person"
+
+    @admin.display(description="access", ordering="is_active")
+    def may_sign_in(self, user: User) -> str:
+        """Return whether the account still opens anything."""
+        return "Yes" if user.is_active else format_html('<span class="tag">{}</span>', "Ended")
 
     @admin.display(description="last sign-in")
     def last_login_shown(self, user: User) -> str:

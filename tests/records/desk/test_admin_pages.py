@@ -229,3 +229,13 @@ def test_a_role_is_made_with_permissions_and_members(site: Site, other_site: Sit
     assert client.post(address(default), {"name": "x"}).status_code == 403
     assert "Yes" in client.get(address(default)).content.decode()
     assert browser(site).get(list_address(Role)).status_code == 403
+
+
+def test_the_list_of_users_tells_people_from_integrations_and_who_has_access(site: Site) -> None:
+    make.make_user("robot", site=site, is_service_account=True)
+    make.make_user("leaver", site=site, is_active=False)
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    page = client.get(f"{list_address(User)}?active=all").content.decode()
+    assert '<td class="field-kind">Service account</td>' in page
+    assert page.count('<td class="field-may_sign_in">Yes</td>') == 2
+    assert page.count('<span class="tag">Ended</span>') == 1
