@@ -123,6 +123,8 @@ class Compiler(FilterVisitor[Any]):
         if not binding.is_multivalued:
             return self._single(path, source).compare(node.op, value)
         head, _, sub = path.rpartition(".")
+        if not head:
+            raise InvalidFilterException(detail=f"'{path}' holds sub-attributes; compare one of them.")
         return _compare_entries(self._entries(head), sub, node.op, value)
 
     def visit_present(self, node: Present) -> Condition:
@@ -264,7 +266,7 @@ def _compare_entries(entries: Entries, sub: str, op: CompareOperator, value: Any
 
 
 def _compare_listed(source: Listed, op: CompareOperator, value: Any) -> Condition:
-    if value is None:
+    if not isinstance(value, str):
         return ALWAYS if op == CompareOperator.ne else NEVER
     tests: dict[CompareOperator, Callable[[str], bool]] = {
         CompareOperator.eq: lambda one: one == value,

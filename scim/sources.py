@@ -271,6 +271,7 @@ def user_attributes(caller: Sight) -> Attributes:
                 "value": _id_source("role_id"),
                 "$ref": _id_below(groups, "role_id"),
                 "display": folded(F("role__name")),
+                "type": _constant("direct"),
             },
             ("role_id",),
         ),
