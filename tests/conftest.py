@@ -1,7 +1,10 @@
 """Fixtures: two sites, callers of each default role, and a client that speaks JSON."""
 
 import os
-from collections.abc import Callable
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +31,24 @@ def _fresh_counters(settings: Any) -> None:
     cache.clear()
     recent_calls.forget()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session")
+def memory() -> Iterator[Path]:
+    """Return a folder that lies in memory where the machine has such: each stored file is flushed to the disk."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 (a folder of our own in it)
+    with tempfile.TemporaryDirectory(prefix="larder", dir=place) as name:
+        yield Path(name)
+
+
+@pytest.fixture(autouse=True)
+def files(settings: Any, memory: Path) -> Path:
+    """Keep stored files in a folder of the test's own."""
+    folder = memory / uuid.uuid4().hex
+    options = {**settings.STORAGES["default"]["OPTIONS"], "location": str(folder)}
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "default": storage}
+    return folder
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from records.accounts.actions import add_user, end_access, set_members
 from records.accounts.employee_facts import EmployeeFacts, follow_employee
 from records.accounts.models import DefaultRole, Role, User
 from records.employees.models import Employee, JobDescription
-from records.history.trail import Author, recording
+from records.history.trail import Author, now, recording
 from records.sites.models import Site
 from records.sites.references import UNKNOWN
 from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
@@ -187,7 +187,7 @@ def add_job_description(
     with recording():
         check_holders(site_id, values.get("employees", ()))
         record = add_record(JobDescription(site_id=site_id), values, author=author, operation=operation, reason=reason)
-        touch_holders(set(), {holder.pk for holder in values.get("employees", ())})
+        touch_holders(set(), {holder.pk for holder in values.get("employees", ())}, author)
     return record
 
 
@@ -209,7 +209,7 @@ def update_job_description(
         if "employees" in values:
             check_holders(site_id, [holder for holder in values["employees"] if holder.pk not in before])
         apply(record, values)
-        touch_holders(before, set(record.employees.values_list("pk", flat=True)))
+        touch_holders(before, set(record.employees.values_list("pk", flat=True)), author)
     return record
 
 
@@ -230,8 +230,10 @@ def check_holders(site_id: uuid.UUID, holders: Sequence[Employee]) -> None:
         raise ValidationError(faults)
 
 
-def touch_holders(before: set[uuid.UUID], after: set[uuid.UUID]) -> None:
-    """Move on the revision of employees whose list of job descriptions changed, since they read it (their ETag)."""
+def touch_holders(before: set[uuid.UUID], after: set[uuid.UUID], author: Author) -> None:
+    """Stamp employees whose job descriptions changed, since they read them; the description has the history."""
     changed = before ^ after
     if changed:
-        Employee.objects.filter(pk__in=changed).update(revision=F("revision") + 1)
+        Employee.objects.filter(pk__in=changed).update(
+            revision=F("revision") + 1, last_modified=now(), last_modified_by_id=author.id
+        )

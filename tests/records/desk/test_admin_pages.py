@@ -33,7 +33,7 @@ def test_every_page_opens_with_data(capsys: Any) -> None:
     site = Site.objects.order_by("created").first()
     assert site is not None
     rating = Rating.objects.filter(site=site).first()
-    for user in (root(), make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)):
+    for user, each in ((root(), 2), (make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR), 1)):
         client = sign_in(user, site)
         assert client.get(reverse("admin:index")).status_code == 200
         opened = 0
@@ -44,15 +44,15 @@ def test_every_page_opens_with_data(capsys: Any) -> None:
             if listed.status_code == 403:
                 assert not user.is_superuser, model
                 continue
-            assert client.get(list_address(model) + "?q=a").status_code == 200, model
-            found = client.get(list_address(model) + "?q=")
+            found = client.get(list_address(model) + "?q=a")
+            assert found.status_code == 200, model
             assert client.get(reverse(f"admin:{app}_{name}_add")).status_code in (200, 403), model
-            for record in found.context["cl"].result_list[:2]:
+            for record in found.context["cl"].result_list[:each]:
                 assert client.get(address(record)).status_code == 200, (model, record)
                 if model is not Change:
                     assert client.get(address(record, "history")).status_code == 200, (model, record)
                 opened += 1
-        assert opened > 30
+        assert opened > 20
         assert rating is None or client.get(address(rating)).status_code == 200
 
 

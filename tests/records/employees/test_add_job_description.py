@@ -1,0 +1,20 @@
+"""POST /employee/AddJobDescription, and what those who hold it read of it."""
+
+from typing import Any
+
+from tests import make
+
+
+def test_who_holds_a_job_description_has_changed_for_readers(api: Any) -> None:
+    holder, other = make.make_employee(api.key.site), make.make_employee(api.key.site)
+    before = {key.pk: api.get(f"/employee/GetEmployee/{key.pk}") for key in (holder, other)}
+    made = api.post("/employee/AddJobDescription", {"Name": "Baker", "Employee": [{"Id": str(holder.pk)}]}).json()["Id"]
+    after = api.get(f"/employee/GetEmployee/{holder.pk}")
+    assert after.json()["JobDescription"] == [{"Id": made}]
+    assert after["ETag"] != before[holder.pk]["ETag"]
+    assert after.json()["LastModified"] > before[holder.pk].json()["LastModified"]
+    assert after.json()["LastModifiedBy"] == str(api.key.user.pk)
+    moment = after.json()["LastModified"]
+    listed = api.get("/employee/GetEmployeeList", {"modifiedSince": moment}).json()
+    assert [one["Id"] for one in listed] == [str(holder.pk)]
+    assert api.get(f"/employee/GetEmployee/{other.pk}").content == before[other.pk].content
