@@ -11,7 +11,7 @@ from records.accounts.models import Dialect
 from scim.callers import caller_of
 from scim.lists import filtered
 from scim.requests import Query
-from scim.schemas import MODELS, POLICY
+from scim.schemas import MODELS, POLICY, bound
 from tests.scim import people, test_differential, test_group_filters
 
 OPERATORS = ["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"]
@@ -81,8 +81,8 @@ def agrees(caller, kind, resources, expression) -> bool:
     """Check that both sides find the same, or refuse alike; returns whether there was something to find."""
     with POLICY:
         try:
-            bound = ScimFilter[MODELS[kind]](expression)
-            expected = {resource.id for resource in resources if bound.match(resource)}
+            selection = bound(ScimFilter, kind)(expression)
+            expected = {resource.id for resource in resources if selection.match(resource)}
         except InvalidFilterException:
             with pytest.raises(InvalidFilterException):
                 filtered(caller, kind, Query(filter=expression))
