@@ -6,7 +6,6 @@ from typing import Any
 
 import axe_playwright_python
 import pytest
-from django.db import connection
 from django.urls import reverse
 from playwright.sync_api import Page
 
@@ -28,10 +27,7 @@ from tests.make_backoffice import address, list_address
 from tests.make_complaints import make_complaint, make_draft, make_entry
 from tests.make_documents import make_document
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(connection.vendor != "sqlite", reason="Pages look the same on both databases."),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 NARROW = {"width": 375, "height": 812}
 WIDE = {"width": 1280, "height": 900}

@@ -9,8 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from tests import postgres
+
+pytestmark = pytest.mark.skipif(connection.vendor != "sqlite", reason="The run itself is such a command.")
 
 QUERY = "select upper('é'), current_setting('fsync'), current_setting('data_directory')"
 SCRIPT = f"""
