@@ -23,7 +23,7 @@ def read_body(request: HttpRequest) -> dict[str, Any]:
     _check_media_type(request)
     text = _read_text(request)
     try:
-        body = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        body = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_object)
     except RecursionError as error:
         raise Refused(400, "The body is nested too deeply.", "invalidSyntax") from error
     except ValueError as error:
@@ -35,6 +35,14 @@ def read_body(request: HttpRequest) -> dict[str, Any]:
     return body
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; raises ValueError where a name stands twice: one of the values would be lost."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in one object.")
+    return found
+
+
 def refuse_odd_text(text: str, scim_type: str) -> None:
     """Raise Refused for text that no record may hold (DECISIONS 1.9), before anything folds, compares or stores it."""
     try:
@@ -44,6 +52,8 @@ def refuse_odd_text(text: str, scim_type: str) -> None:
 
 
 def _check_media_type(request: HttpRequest) -> None:
+    if request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in ("", "identity"):
+        raise Refused(415, "Send the body without Content-Encoding.")
     given = request.META.get("CONTENT_TYPE", "")
     if not given.strip():
         return

@@ -1,5 +1,6 @@
 """Requests that are not as they should be: a SCIM error each time, never a 500, and nothing changed."""
 
+import json
 import uuid
 
 import pytest
@@ -369,3 +370,16 @@ def test_head_and_options_answer(both, method):
     answer = both.send(method, "/Users")
     assert answer.status_code == 200
     assert answer.content == b""
+
+
+@pytest.mark.parametrize("twice", ['"userName": "other"', '"name": {"givenName": "A", "givenName": "B"}'])
+def test_a_name_that_stands_twice_is_refused_and_nothing_is_made(both, twice):
+    body = json.dumps({name: value for name, value in people.user_body("mira").items() if name != "name"})
+    assert_error(both.send("POST", "/Users", f"{body[:-1]}, {twice}}}"), 400, "invalidSyntax")
+    assert both.get("/Users", {"filter": 'userName eq "mira" or userName eq "other"'}).json()["totalResults"] == 0
+
+
+def test_a_compressed_body_is_refused(both):
+    body = json.dumps(people.user_body("mira"))
+    assert_error(both.send("POST", "/Users", body, Content_Encoding="gzip"), 415)
+    assert both.send("POST", "/Users", body, Content_Encoding="identity").status_code == 201
