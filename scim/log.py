@@ -4,8 +4,9 @@ import datetime
 import json
 import logging
 import re
+import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -21,7 +22,8 @@ from scim.wording import wire_name
 logger = logging.getLogger(__name__)
 
 KEPT = datetime.timedelta(days=30)
-PRUNE_EVERY = 500
+PRUNE_EVERY = 3_600.0
+"""Seconds between two sweeps of one process; the first call after its start sweeps too."""
 LONGEST_BODY = 4_000
 
 _SHOWN = {"op", "path", "schemas", "type", "primary", "active", "resourcetype", "startindex", "count", "id", "$ref"}
@@ -37,6 +39,25 @@ _OUTCOMES = {
 }
 
 
+class _Sweeps:
+    """When this process last dropped old entries: by the clock, so that no call costs more for its number."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: float | None = None
+
+    def is_due(self) -> bool:
+        """Tell whether it is time, and take this moment as the last."""
+        moment = self._clock()
+        if self._last is not None and moment - self._last < PRUNE_EVERY:
+            return False
+        self._last = moment
+        return True
+
+
+_sweeps = _Sweeps()
+
+
 def note(
     request: HttpRequest,
     response: HttpResponse,
@@ -46,10 +67,10 @@ def note(
     changes: Iterable[Change],
     duration_ms: int,
 ) -> None:
-    """Keep one call; a log that cannot be written never fails the call. Every 500th entry drops those past 30 days."""
+    """Keep one call; a log that cannot be written never fails the call. Once an hour it drops those past 30 days."""
     request_id = getattr(request, "request_id", "")
     try:
-        call = ProvisioningCall.objects.create(
+        ProvisioningCall.objects.create(
             directory_id=caller.directory.pk if caller else None,
             token_id=caller.token_id if caller else None,
             token_name=caller.token_name if caller else "",
@@ -61,7 +82,7 @@ def note(
             request_id=uuid.UUID(request_id) if _IDS.match(request_id) else uuid.uuid4(),
             duration_ms=duration_ms,
         )
-        if call.pk % PRUNE_EVERY == 0:
+        if _sweeps.is_due():
             prune()
     except DatabaseError as error:
         logger.error("The provisioning log could not be written.", exc_info=error)

@@ -11,11 +11,17 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
+from hypothesis import settings as hypothesis_settings
 
 from records.accounts.models import DefaultRole
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
 from tests import make
+
+hypothesis_settings.register_profile("repeatable", derandomize=True)
+hypothesis_settings.register_profile("searching", derandomize=False)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+"""One commit gives one answer; whoever looks for new examples asks for them with HYPOTHESIS_PROFILE=searching."""
 
 
 @pytest.fixture(scope="session", autouse=True)

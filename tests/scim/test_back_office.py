@@ -138,6 +138,23 @@ def test_the_log_is_kept_for_thirty_days(scim):
     assert ProvisioningCall.objects.count() == 1
 
 
+def test_the_log_is_swept_by_the_clock_not_by_the_number_of_calls(scim, monkeypatch):
+    moment = 10_000.0
+    monkeypatch.setattr(log, "_sweeps", log._Sweeps(lambda: moment))
+    swept = []
+    monkeypatch.setattr(log, "prune", lambda: swept.append(moment))
+    ProvisioningCall.objects.create(id=499, method="GET", line="/scim/Users", status=200)
+    for _ in range(3):
+        scim.get("/Users")
+    assert swept == [10_000.0]
+    moment += log.PRUNE_EVERY - 1
+    scim.get("/Users")
+    assert swept == [10_000.0]
+    moment += 1
+    scim.get("/Users")
+    assert swept == [10_000.0, 10_000.0 + log.PRUNE_EVERY]
+
+
 def test_every_change_names_the_token_and_the_channel(scim, directory):
     user = scim.add_user("mira")
     group = scim.add_group("Team", user["id"])
