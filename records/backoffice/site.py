@@ -1,15 +1,16 @@
 """The back-office's admin site: who may come in, the menu, the site switcher, and where references are looked up."""
 
+import re
 from collections import defaultdict
 from typing import Any
 
 from django.contrib.admin import AdminSite
+from django.contrib.admin.views.main import PAGE_VAR
 from django.contrib.auth.views import PasswordChangeView
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from records.accounts.models import User
@@ -28,6 +29,9 @@ GROUPS = {
 """The menu's groups and the rooms that stand in each, in order; other rooms follow under Administration."""
 
 FOLDED = ("Lists", "Administration")
+OF_ALL_SITES = ("admin:search", "admin:documents_inbox", "profile")
+"""Pages that show what is at every site of the user: whoever switches the site there stays."""
+_AN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
 
 
 class BackofficeSite(AdminSite):
@@ -114,8 +118,24 @@ class BackofficeSite(AdminSite):
         return view(request)
 
     def switch_site(self, request: HttpRequest) -> HttpResponse:
-        """Show another site's records from now on, and go to the start page or where the form says."""
+        """Show another site's records from now on, on the page of the same kind where the user may open it there."""
         choose_site(request, request.POST.get("site", ""))
-        after = request.POST.get("next", "")
-        safe = url_has_allowed_host_and_scheme(after, {request.get_host()}, require_https=request.is_secure())
-        return redirect(after if safe and after.startswith("/") else "admin:index")
+        return redirect(self._same_kind_of_page(request, request.POST.get("from", "")))
+
+    def _same_kind_of_page(self, request: HttpRequest, came_from: str) -> str:
+        """Return the address of the list that the user came from or that the record stands in, else the start page.
+
+        Only pages that are open to the user at the site looked at now are answered, so the form leads nowhere else.
+        """
+        before, _, query = came_from.partition("?")
+        menu = self._navigation(request, self.get_app_list(request))
+        pages = [link["url"] for group in menu for link in group["links"]] + [reverse(name) for name in OF_ALL_SITES]
+        found = max((page for page in pages if before.startswith(page)), key=len, default="")
+        if not found:
+            return reverse("admin:index")
+        kept = QueryDict(query if before == found else "", mutable=True)
+        for name, values in [*kept.lists()]:
+            # What narrows the list goes along, but for the records that it was narrowed to: they are not at this site.
+            if name == PAGE_VAR or any(_AN_ID.search(value) for value in values):
+                del kept[name]
+        return f"{found}?{kept.urlencode()}" if kept else found

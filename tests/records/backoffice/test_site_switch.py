@@ -1,0 +1,104 @@
+"""Where somebody lands who looks at another site from now on."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.complaints.models import Complaint
+from records.customers.models import Customer
+from records.employees.models import Employee
+from records.history.models import Change
+from records.sites.models import EntityFolder, Site
+from tests import make
+from tests.make_backoffice import address, list_address, sign_in
+from tests.make_complaints import make_complaint
+
+SOME_ID = str(uuid.UUID(int=7))
+
+
+def staff_of_both(site: Site, other_site: Site, there: DefaultRole = DefaultRole.MANAGER) -> Client:
+    user = make.make_user(site=site, role=DefaultRole.MANAGER)
+    make.give_role(user, other_site, there)
+    return sign_in(user, site)
+
+
+def switched(client: Client, to: Site, came_from: str) -> str:
+    response: Any = client.post(reverse("admin:switch-site"), {"site": str(to.pk), "from": came_from})
+    assert response.status_code == 302
+    return str(response.url)
+
+
+def test_a_list_stays_on_the_screen_and_shows_the_other_site(site: Site, other_site: Site) -> None:
+    make.make_employee(site, last_name="Quillmaker")
+    make.make_employee(other_site, last_name="Quillfeather")
+    client = staff_of_both(site, other_site)
+    client.get(list_address(Employee))
+    landed = switched(client, other_site, f"{list_address(Employee)}?q=quill&archived=all&p=3&country={SOME_ID}")
+    assert landed == f"{list_address(Employee)}?q=quill&archived=all"
+    shown = client.get(landed).content.decode()
+    assert "Quillfeather" in shown
+    assert "Quillmaker" not in shown
+    # The page's own form says where it stands.
+    assert f'name="from" value="{list_address(Employee)}?q=quill&amp;archived=all"' in shown
+
+
+def test_a_record_gives_way_to_the_list_of_its_kind(site: Site, other_site: Site) -> None:
+    employee, complaint = make.make_employee(site), make_complaint(site)
+    client = staff_of_both(site, other_site)
+    for record in (employee, complaint):
+        step = f"admin:{record._meta.app_label}_{record._meta.model_name}_step"
+        pages = (address(record), address(record, "history"), reverse(step, args=(record.pk, "archive")))
+        for page in pages:
+            assert switched(client, other_site, f"{page}?p=2&q=x") == list_address(type(record))
+    assert switched(client, other_site, reverse("admin:customers_customer_add")) == list_address(Customer)
+
+
+@pytest.mark.parametrize("model", [Change, EntityFolder])
+def test_who_may_not_see_the_list_there_starts_at_the_start_page(site: Site, other_site: Site, model: Any) -> None:
+    user = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
+    make.make_role(other_site, ["complaints.view_complaint"], [user])
+    client = sign_in(user, site)
+    assert switched(client, site, list_address(model)) == list_address(model)
+    assert switched(client, other_site, list_address(model)) == reverse("admin:index")
+    assert switched(client, other_site, list_address(Complaint)) == list_address(Complaint)
+
+
+def test_pages_of_all_sites_stay(site: Site, other_site: Site) -> None:
+    client = staff_of_both(site, other_site)
+    search, inbox = reverse("admin:search"), reverse("admin:documents_inbox")
+    assert switched(client, other_site, f"{search}?q=rye+loaf") == f"{search}?q=rye+loaf"
+    assert switched(client, site, inbox) == inbox
+    assert switched(client, site, f"{inbox}{SOME_ID}/") == inbox
+    assert switched(client, site, reverse("profile")) == reverse("profile")
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "",
+        "/admin/",
+        "/admin/nowhere/",
+        "/docs/",
+        "//evil.example/admin/employees/employee/",
+        "https://evil.example/admin/employees/employee/",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "/admin/logout/",
+        "\x00\r\nLocation: x",
+    ],
+)
+def test_nothing_leads_out_of_the_backoffice(site: Site, other_site: Site, elsewhere: str) -> None:
+    client = staff_of_both(site, other_site)
+    assert switched(client, other_site, elsewhere) == reverse("admin:index")
+    assert client.session["site"] == str(other_site.pk)
+
+
+def test_what_follows_an_own_path_stays_on_that_path(site: Site, other_site: Site) -> None:
+    client = staff_of_both(site, other_site)
+    nasty = f"{list_address(Employee)}?q=//evil.example\r\nX: y"
+    assert switched(client, other_site, nasty) == f"{list_address(Employee)}?q=%2F%2Fevil.example%0D%0AX%3A+y"
+    assert switched(client, other_site, f"{list_address(Employee)}../../../docs/") == list_address(Employee)
