@@ -17,14 +17,17 @@ from records.backoffice.acting import user_of
 from records.backoffice.fields import as_uuid
 from records.backoffice.lists import search
 from records.reference.lists import entries_at, starting_with
-from records.reference.models import ReferenceEntry
+from records.reference.models import RatingResponse, ReferenceEntry
 from records.sites.models import EntityFolder
 
 PAGE = 30
 
 
 def choices_at(admin_site: AdminSite, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
-    """Return what a foreign key or list of a record of the site may newly point at, archived entries left out."""
+    """Return what a foreign key or list of a record of the site may newly point at, archived entries left out.
+
+    What belongs to no site, as sites and directories do, is nobody's to choose unless its page says otherwise.
+    """
     target: Any = field.related_model
     if issubclass(target, ReferenceEntry):
         return entries_at(target, site_id or uuid.UUID(int=0)).filter(is_archived=False)
@@ -39,8 +42,10 @@ def choices_at(admin_site: AdminSite, field: Any, site_id: uuid.UUID | None) -> 
     own = getattr(_admin_of(admin_site, target), "choices_at", None)
     if own is not None:
         rows = own(rows, site_id)
-    elif "site" in names:
-        rows = rows.filter(site_id=site_id)
+    elif target is RatingResponse:
+        rows = rows.filter(rating__site_id=site_id)
+    else:
+        rows = rows.filter(site_id=site_id) if "site" in names else rows.none()
     return rows
 
 
@@ -129,7 +134,7 @@ def _field(admin_site: AdminSite, label: str) -> tuple[Any, type[models.Model]]:
         field = model._meta.get_field(name)
     except (ValueError, LookupError, FieldDoesNotExist):
         raise Http404 from None
-    if not getattr(field, "related_model", None) or not getattr(field, "concrete", False):
+    if not getattr(field, "related_model", None) or not getattr(field, "concrete", False) or not field.editable:
         raise Http404
     for registered, model_admin in admin_site._registry.items():
         others = (*(inline.model for inline in model_admin.inlines), *getattr(model_admin, "chosen_on", ()))

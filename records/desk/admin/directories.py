@@ -24,6 +24,7 @@ from records.backoffice.permissions import SitePermissions
 from records.desk.admin.editing import PlainAdmin, unchanged_since_seen
 from records.desk.profile import CredentialForm
 from records.history.trail import recording
+from records.sites.models import Site
 from records.sites.writing import Values
 from scim.callers import Mount, base_of
 from scim.models import ProvisioningCall
@@ -64,6 +65,12 @@ class DirectoryAdmin(PlainAdmin):
         if obj is not None:
             names.append("service_account")
         return ((None, {"fields": names}), *super().get_fieldsets(request, obj)[1:])
+
+    def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
+        """Return every site for the sites that a directory sees, which a superuser alone may say."""
+        if field.name == "sites" and user_of(request).is_superuser:
+            return Site.objects.filter(is_archived=False)
+        return super().field_choices(request, field, site_id)
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
         """Add a directory at home at the current site, with a service account of its own."""
