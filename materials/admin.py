@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.http import HttpRequest, HttpResponse
 
@@ -12,11 +13,12 @@ from materials import actions
 from materials.models import Material
 from records.accounts import access
 from records.backoffice.acting import author_of, current_site, user_of
-from records.backoffice.fields import as_uuid, newlines
+from records.backoffice.fields import as_uuid
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.reference.models import MaterialCategory
+from records.sites.text import normalise
 from records.sites.writing import Precondition, Values
 
 
@@ -30,14 +32,17 @@ class LinesField(forms.CharField):
         return "\n".join(value) if isinstance(value, list) else value
 
     def to_python(self, value: Any) -> Any:
-        """Return the lines that hold anything."""
+        """Return the lines that hold anything; raises ValidationError on control characters."""
         if isinstance(value, list):
             return value
-        return [line.strip() for line in newlines(value or "").split("\n") if line.strip()]
+        return [line.strip() for line in normalise(value or "").split("\n") if line.strip()]
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Return whether other lines were entered."""
-        return bool(self.to_python(initial or []) != self.to_python(data))
+        try:
+            return bool(self.to_python(initial or []) != self.to_python(data))
+        except ValidationError:
+            return True
 
 
 class CategoryFilter(admin.SimpleListFilter):

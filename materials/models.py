@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Upper
 
 from records.sites.models import Entity, SiteRecord, site_record_constraints
-from records.sites.text import NAME, REASON, FreeTextField, LineField
+from records.sites.text import NAME, REASON, FreeTextField, LineField, normalise
 
 MOST_COUNTRIES = 300
 
@@ -37,12 +37,12 @@ class Risk(models.TextChoices):
 
 
 def are_countries(value: object) -> None:
-    """Raise ValidationError unless value is a list of at most 300 short texts."""
+    """Raise ValidationError unless value is a list of at most 300 short texts, each fit to be stored as text."""
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise ValidationError("This must be a list of texts.", code="InvalidValue")
     if len(value) > MOST_COUNTRIES:
         raise ValidationError(f"At most {MOST_COUNTRIES} countries are kept.", code="ValueTooLong")
-    if any(len(entry) > NAME for entry in value):
+    if any(len(normalise(entry)) > NAME for entry in value):
         raise ValidationError(f"A country has at most {NAME} characters.", code="ValueTooLong")
 
 

@@ -1,6 +1,7 @@
 """The back-office pages of materials."""
 
 import pytest
+from django.urls import reverse
 
 from materials.models import Material
 from records.accounts.models import DefaultRole
@@ -28,6 +29,15 @@ def test_a_material_is_added_and_changed_with_countries_on_a_line_each(site: Sit
     assert (material.country_of_origin, material.reason_for_change) == (["Norway"], "New supplier")
     change = Change.objects.filter(record_id=material.pk).latest("number")
     assert change.fields == [{"field": "country_of_origin", "old": ["Norway", "Korea"], "new": ["Norway"]}]
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "Ger\x07many"])
+def test_countries_with_control_characters_are_refused_as_any_text_is(site: Site, text: str) -> None:
+    client, add = browser(site), reverse("admin:materials_material_add")
+    page = client.post(add, {**form_of(client.get(add)), "name": "Flour", "country_of_origin": text})
+    assert page.status_code == 200
+    assert "Control characters are not allowed" in page.content.decode()
+    assert not Material.objects.exists()
 
 
 def test_an_external_id_in_use_is_refused_and_changes_nobody(site: Site) -> None:

@@ -22,7 +22,7 @@ from records.accounts.models import DefaultRole, Role, RoleMembership, User
 from records.backoffice.acting import author_of, user_of
 from records.backoffice.choosing import choose_url
 from records.backoffice.faults import show_faults
-from records.backoffice.fields import ChooserMultiple, ReferencesField
+from records.backoffice.fields import ChooserMultiple, ReferencesField, as_uuid
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UncountedPaginator
 from records.desk.admin.editing import PlainAdmin, unchanged_since_seen
@@ -218,7 +218,7 @@ class MembersForm(ReasonForm):
         """Return the cleaned data with the marked memberships."""
         data = super().clean() or self.cleaned_data
         marked: Iterable[str] = self.sent.getlist("remove") if self.sent is not None else ()
-        data["remove"] = [uuid.UUID(key) for key in marked if len(key) == 36]
+        data["remove"] = [key for key in map(as_uuid, marked) if key is not None]
         if not (data["remove"] or data.get("users") or data.get("roles")):
             raise ValidationError("Choose whom to add or to take out.")
         return data

@@ -190,6 +190,7 @@ def test_a_role_is_made_with_permissions_and_members(site: Site, other_site: Sit
     entry = role.memberships.get()
     assert client.post(members, {"remove": [str(entry.pk)], "change_reason": "Left"}).status_code == 302
     assert not role.memberships.exists()
+    assert client.post(members, {"remove": ["x" * 36], "change_reason": "Left"}).status_code == 200
     circle = client.post(members, {"roles": [str(role.pk)], "change_reason": "x"})
     assert circle.status_code == 200
     default = Role.objects.get(site=site, default_role=DefaultRole.READER)
