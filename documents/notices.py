@@ -27,10 +27,13 @@ def tell(version: DocumentVersion) -> None:
 
 
 def owe(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID]) -> None:
-    """Write down a mail to each active account with an address, once per version and reason, and queue the sending."""
-    reachable = User.objects.filter(pk__in=list(users), is_active=True).exclude(email="").values_list("pk", flat=True)
-    made = Notice.objects.bulk_create(
-        [Notice(version=version, user_id=user, kind=kind) for user in reachable], ignore_conflicts=True
-    )
+    """Write down a mail to each active account with an address, and queue the sending.
+
+    Whoever was asked before, and replaced, is asked anew: the earlier mail may never have been sent.
+    """
+    keys = list(users)
+    reachable = User.objects.filter(pk__in=keys, is_active=True).exclude(email="").values_list("pk", flat=True)
+    Notice.objects.filter(version=version, kind=kind, user_id__in=keys).delete()
+    made = Notice.objects.bulk_create([Notice(version=version, user_id=user, kind=kind) for user in reachable])
     if made:
         send_notices.enqueue()

@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 from django_tasks import task
 
 from documents.models import WAITING, Notice, Status
+from records.accounts import access
 from records.history.trail import now
 
 logger = logging.getLogger("larder.documents")
@@ -65,9 +66,14 @@ def _send(notice: Notice) -> bool:
 
 
 def still_owed(notice: Notice) -> bool:
-    """Return whether the mail would still be true: the version waits for this active person, or is in force."""
+    """Return whether the mail would still be true: the version waits for this active person, or is in force.
+
+    Somebody who holds no role at the site any more is told nothing of its documents.
+    """
     version, user = notice.version, notice.user
     if not user.is_active or not user.email or version.document.is_archived:
+        return False
+    if not access.holds_role_at(user.pk, version.site_id):
         return False
     if notice.kind == Notice.Kind.IN_FORCE:
         return version.record_status in (Status.APPROVED, Status.ISSUED)

@@ -12,6 +12,8 @@ from django_tasks_db.models import DBTaskResult
 
 from documents import approvals, tasks
 from documents.models import Notice, Signer
+from records.accounts.actions import set_members
+from records.accounts.models import Role
 from records.sites.models import Site
 from tests import make
 from tests import make_documents as docs
@@ -133,6 +135,32 @@ def test_nobody_is_asked_for_what_no_longer_waits(site: Site) -> None:
     docs.add_version(document)
     work()
     assert sorted(to()[1:]) == sorted([quick.email, deputy.email])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_was_replaced_and_is_asked_again_gets_another_mail(site: Site) -> None:
+    first, second = docs.make_signer(site), docs.make_signer(site)
+    docs.make_document(site, user_to_review=[first])
+    asked = Signer.objects.get()
+    work()
+    approvals.replace_signer(asked.pk, second, reason="On leave.", author=make.SYSTEM)
+    approvals.replace_signer(asked.pk, first, reason="Back again.", author=make.SYSTEM)
+    work()
+    approvals.replace_signer(asked.pk, second, reason="On leave.", author=make.SYSTEM)
+    work()
+    assert to() == [first.email, first.email, second.email]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_somebody_who_left_the_site_is_told_nothing_of_its_documents(site: Site) -> None:
+    here, left = docs.make_signer(site), docs.make_signer(site)
+    document = docs.make_document(site, user_to_notify=[here, left])
+    work()
+    mail.outbox.clear()
+    set_members(Role.objects.get(site=site, default_role="standard"), remove=[left], author=make.SYSTEM)
+    docs.add_version(document)
+    work()
+    assert to() == [here.email]
 
 
 def test_an_account_without_address_is_owed_nothing(site: Site) -> None:
