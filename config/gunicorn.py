@@ -10,7 +10,7 @@ bind = _environment.text("BIND", f"127.0.0.1:{_environment.integer('PORT', 8000,
 workers = _environment.integer("WEB_WORKERS", 2, maximum=128)
 # Threads rather than sync workers: connections are kept alive between requests, and a client that sends 25 MiB slowly
 # holds a thread, not one of two workers.
-worker_class = "gthread"
+worker_class = "config.worker.Worker"
 threads = _environment.integer("WEB_THREADS", 4, maximum=64)
 _environment.refuse_if_faulty()
 
