@@ -22,7 +22,7 @@ from records.operations import bodies, conditional, errors, idempotency, limits,
 from records.operations.credentials import SubscriptionKeyAuthentication
 from records.operations.names import unknown
 from records.operations.plans import Shape
-from records.operations.references import resolve
+from records.operations.references import archived_among, resolve
 from records.operations.rows import Operation
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.models import SiteRecord
@@ -262,14 +262,15 @@ class OperationViewSet(ViewSet):
             record = self.records(model).filter(site_id=self.site_id, pk=self.kwargs["id"]).first()
         if record is None:
             return faults
+        others = archived_among(record, self.found, serializer)
         error = faults_in(record, self.found, skip=pointing_at_records(model))
-        if error is None:
-            return faults
+        if error is not None:
+            others += errors.faults_of(error, serializer.wire_name)
         known = {fault.field for fault in faults}
         fields = serializer.wire_fields()
         return faults + [
             fault
-            for fault in errors.faults_of(error, serializer.wire_name)
+            for fault in others
             if fault.field not in known
             and (field := fields.get(re.split(r"[\[.]", fault.field)[0])) is not None
             and not field.read_only

@@ -3,6 +3,7 @@
 from typing import Any
 
 from records.accounts.actions import set_members
+from records.employees.models import Employee
 from records.history.models import Change
 from records.reference.actions import archive_entry
 from records.reference.models import EducationResult
@@ -206,6 +207,18 @@ def test_everything_that_is_wrong_is_named_at_once_whoever_finds_it(api: Any) ->
             named = [(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]]
             assert sorted(named) == sorted(expected)
     assert api.get(f"/employee/GetEmployee/{key}")["ETag"] == '"1"'
+
+
+def test_an_archived_superior_is_named_with_the_other_faults_and_stays_where_he_is(api: Any) -> None:
+    superior = make.make_employee(api.key.site)
+    body = make.employee_body(ReportingToId=str(superior.pk))
+    key = api.post("/employee/AddEmployee", body).json()["Id"]
+    Employee.objects.filter(pk=superior.pk).update(is_archived=True)
+    added = api.post("/employee/AddEmployee", {**body, "FirstName": ""})
+    changed = api.put(f"/employee/UpdateEmployee/{key}", {**body, "FirstName": ""})
+    assert [fault["Field"] for fault in added.json()["Fields"]] == ["FirstName", "ReportingToId"]
+    assert [fault["Field"] for fault in changed.json()["Fields"]] == ["FirstName"]
+    assert api.put(f"/employee/UpdateEmployee/{key}", body).status_code == 200
 
 
 def test_what_a_caller_may_not_change_is_not_judged(db: None) -> None:

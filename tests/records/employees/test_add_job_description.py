@@ -18,3 +18,13 @@ def test_who_holds_a_job_description_has_changed_for_readers(api: Any) -> None:
     listed = api.get("/employee/GetEmployeeList", {"modifiedSince": moment}).json()
     assert [one["Id"] for one in listed] == [str(holder.pk)]
     assert api.get(f"/employee/GetEmployee/{other.pk}").content == before[other.pk].content
+
+
+def test_an_archived_holder_is_named_with_the_other_faults(api: Any) -> None:
+    holder, gone = make.make_employee(api.key.site), make.make_employee(api.key.site, is_archived=True)
+    body = {"Name": "", "Employee": [{"Id": str(holder.pk)}, {"Id": str(gone.pk)}]}
+    answer = api.post("/employee/AddJobDescription", body)
+    assert [(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]] == [
+        ("Name", "RequiredField"),
+        ("Employee[1].Id", "InvalidReference"),
+    ]
