@@ -3,6 +3,7 @@
 from django.urls import register_converter
 
 from materials import examples, views
+from materials.actions import MOST
 from materials.paths import AnyText
 from materials.serializers import MaterialResult, MaterialSerializer
 from records.operations.outside import answer_below
@@ -28,6 +29,7 @@ urlpatterns = operation_urls(
         request=MaterialSerializer,
         response=WriteResult,
         each=MaterialResult,
+        most=MOST,
         parameters=(SITE,),
         examples=examples.POST_MATERIAL,
     ),

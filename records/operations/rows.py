@@ -54,6 +54,8 @@ class Operation:
     request: type[serializers.BaseSerializer[Any]] | None = None
     each: type[serializers.BaseSerializer[Any]] | None = None
     """What answers each entry where an array of requests is taken as well as one."""
+    most: int = 0
+    """How many entries such an array may have."""
     takes_id: bool = False
     many: bool = False
     route: str | None = None

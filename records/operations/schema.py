@@ -11,8 +11,10 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from rest_framework import serializers
 
 from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
+from records.operations.fields import MOST_IDS, MOST_ROWS
 from records.operations.lists import LARGEST_PAGE, USUAL_PAGE
 from records.operations.rows import Operation, Parameter
+from records.operations.values import INTEGER_LIMIT
 
 
 class WriteResult(serializers.Serializer[Any]):
@@ -41,11 +43,15 @@ class ErrorShape(serializers.Serializer[Any]):
     RequestId = serializers.CharField()
 
 
+def _whole(lowest: int, highest: int) -> dict[str, Any]:
+    """Return the schema of a whole number within its bounds."""
+    return {"type": "integer", "format": "int32", "minimum": lowest, "maximum": highest}
+
+
 LIST_PARAMETERS = (
-    OpenApiParameter("startIndex", OpenApiTypes.INT32, description="First row, from 0."),
-    OpenApiParameter("limit", OpenApiTypes.INT32, description=f"1 to {LARGEST_PAGE}, usually {USUAL_PAGE}."),
-    OpenApiParameter("sort", OpenApiTypes.STR, description="A field of the shape; usually SiteSequenceId."),
-    OpenApiParameter("order", OpenApiTypes.STR, enum=["asc", "desc"]),
+    OpenApiParameter("startIndex", _whole(0, INTEGER_LIMIT), description="First row, from 0.", default=0),
+    OpenApiParameter("limit", _whole(1, LARGEST_PAGE), description="Most rows of a page.", default=USUAL_PAGE),
+    OpenApiParameter("order", OpenApiTypes.STR, enum=["asc", "desc"], default="asc"),
     OpenApiParameter("isArchived", OpenApiTypes.BOOL, description="Archived ones instead of active ones."),
     OpenApiParameter("modifiedSince", OpenApiTypes.DATETIME, description="Changed at or after this moment."),
     OpenApiParameter("entityFolderId", OpenApiTypes.UUID, description="Filed in this folder."),
@@ -109,7 +115,7 @@ class OperationSchema(AutoSchema):
     def _one_or_many(self, one: Any, direction: Any, many: Any = None) -> dict[str, Any]:
         """Return the schema of an object, or of an array of them (of `many` where its entries are others)."""
         refs = [self.resolve_serializer(shape, direction).ref for shape in (one, many or one)]
-        return {"oneOf": [refs[0], {"type": "array", "items": refs[1]}]}
+        return {"oneOf": [refs[0], {"type": "array", "items": refs[1], "maxItems": self.row.most}]}
 
     def map_renderers(self, attribute: str) -> list[str]:
         """Return the media types of the endpoint."""
@@ -142,7 +148,7 @@ class OperationSchema(AutoSchema):
         row = self.row
         found: list[Any] = [_parameter(parameter, many=row.many) for parameter in row.parameters]
         if row.many:
-            found += LIST_PARAMETERS
+            found += [_sort(row), *LIST_PARAMETERS]
         header: Any = OpenApiParameter.HEADER
         if row.takes_id and row.route is None:
             found.append(
@@ -205,6 +211,13 @@ def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
     )
 
 
+def _sort(row: Operation) -> OpenApiParameter:
+    """Return the parameter that names the field to sort by: records go by their number, lists of names by name."""
+    names = list(row.response.plan().columns)
+    usual = next((name for name in names if name.casefold() == "sitesequenceid"), "Name")
+    return OpenApiParameter("sort", OpenApiTypes.STR, enum=names, default=usual, description="In any case.")
+
+
 def paths_of_rows(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
     """Keep the paths of operation rows, each without its trailing slash (a spectacular hook)."""
     return [
@@ -232,7 +245,12 @@ class ChildRowsShape(OpenApiSerializerFieldExtension):
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
         """Return the array's schema."""
         child = auto_schema.resolve_serializer(self.target.serializer_class, direction)
-        return build_array_type(child.ref)
+        return _bounded(build_array_type(child.ref), MOST_ROWS, direction)
+
+
+def _bounded(array: dict[str, Any], most: int, direction: Any) -> dict[str, Any]:
+    """Return an array's schema with how many entries a body may send; what is stored may have come otherwise."""
+    return {**array, "maxItems": most} if direction == "request" else array
 
 
 class IdShape(serializers.Serializer[Any]):
@@ -248,7 +266,19 @@ class IdListShape(OpenApiSerializerFieldExtension):
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
         """Return the array's schema."""
-        return build_array_type(auto_schema.resolve_serializer(IdShape, direction).ref)
+        array = build_array_type(auto_schema.resolve_serializer(IdShape, direction).ref)
+        return _bounded(array, MOST_IDS, direction)
+
+
+class TextListShape(OpenApiSerializerFieldExtension):
+    """Describes an array of short texts."""
+
+    target_class = "records.operations.fields.TextListField"
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
+        """Return the array's schema."""
+        text = {"type": "string", "maxLength": self.target.entry.max_length}
+        return _bounded(build_array_type(text), MOST_ROWS, direction)
 
 
 class EmailAddressShape(OpenApiSerializerFieldExtension):

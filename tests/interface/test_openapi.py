@@ -7,6 +7,7 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 from openapi_spec_validator import validate
 
+from tests import make
 from tests.conftest import Api
 from tests.interface.subjects import KEY_ROWS, named, path_of
 
@@ -40,6 +41,32 @@ def test_an_answer_always_has_all_its_fields(document: Any) -> None:
     assert set(shape["required"]) == set(shape["properties"])
     assert shape["properties"]["TitleId"]["nullable"]
     assert "nullable" not in shape["properties"]["FirstName"]
+
+
+@pytest.mark.parametrize("path", ["/employee/GetEmployeeList", "/category/GetCountryList"])
+def test_a_list_takes_what_the_document_offers_and_no_more(path: str, api: Any, document: Any) -> None:
+    parameters = document["paths"][path]["get"]["parameters"]
+    offered = {parameter["name"]: parameter["schema"] for parameter in parameters}
+    for name in offered["sort"]["enum"]:
+        assert api.get(path, {"sort": name, "limit": 1}).status_code == 200, name
+    usual = [row["Id"] for row in api.get(path).json()]
+    named = {name: offered[name]["default"] for name in ("sort", "order", "startIndex", "limit")}
+    assert [row["Id"] for row in api.get(path, named).json()] == usual
+    for name in ("startIndex", "limit"):
+        assert api.get(path, {name: offered[name]["minimum"] - 1}).status_code == 400
+        assert api.get(path, {name: offered[name]["maximum"]}).status_code == 200
+        assert api.get(path, {name: offered[name]["maximum"] + 1}).status_code == 400
+
+
+def test_arrays_of_a_body_say_how_long_they_may_be(api: Any, document: Any) -> None:
+    shapes = document["components"]["schemas"]
+    rows = shapes["EmployeeRequest"]["properties"]["EducationTraining"]["maxItems"]
+    ids = shapes["JobDescriptionRequest"]["properties"]["Employee"]["maxItems"]
+    body = make.employee_body(EducationTraining=[{}] * (rows + 1))
+    assert api.post("/employee/AddEmployee", body).json()["Fields"][0]["Code"] == "ValueTooLong"
+    body = {"Name": "Baker", "Employee": [{"Id": str(api.key.user.pk)}] * (ids + 1)}
+    assert api.post("/employee/AddJobDescription", body).json()["Fields"][0]["Code"] == "ValueTooLong"
+    assert "maxItems" not in shapes["Employee"]["properties"]["EducationTraining"]
 
 
 def test_the_document_and_its_page_need_no_credential(db: None) -> None:
