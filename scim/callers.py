@@ -1,22 +1,18 @@
 """Who calls: a directory with one of its tokens, on one of the two mounts (DECISIONS 2.4)."""
 
-import datetime
 import uuid
 from dataclasses import dataclass
 from typing import Literal
 
 from django.conf import settings
-from django.db.models import Prefetch, Q
 from django.http import HttpRequest
 
-from records.accounts import peppers
-from records.accounts.models import Dialect, Directory, ProvisioningToken
-from records.history.trail import Author, Channel, now
-from records.sites.models import Site
+from records.accounts.directories import token_of
+from records.accounts.models import Dialect, Directory
+from records.history.trail import Author, Channel
 from scim.errors import Refused
 
 Mount = Literal["scim", "prodscim"]
-LAST_USED_EVERY = datetime.timedelta(minutes=1)
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="provisioning"'}
 RFC_PROFILE = "profile=rfc7643"
 
@@ -73,41 +69,25 @@ def bearer_of(request: HttpRequest) -> str:
 
 
 def caller_of(request: HttpRequest, mount: Mount) -> Caller:
-    """Return who calls; raises Refused (401). Two queries, and one small write a minute at most."""
-    secret = bearer_of(request)
-    token = (
-        ProvisioningToken.objects.select_related("directory__service_account", "directory__home_site")
-        .prefetch_related(Prefetch("directory__sites", Site.objects.filter(is_archived=False)))
-        .filter(
-            Q(expires__isnull=True) | Q(expires__gt=now()),
-            digest__in=peppers.digests(secret),
-            revoked__isnull=True,
-            directory__is_archived=False,
-            directory__home_site__is_archived=False,
-        )
-        .first()
-    )
+    """Return who calls; raises Refused (401). One query, and one small write a minute at most."""
+    token = token_of(bearer_of(request))
     if token is None:
         raise Refused(401, "This token is unknown, expired or revoked.", headers=CHALLENGE)
     directory = token.directory
-    sites = [site.pk for site in directory.sites.all()]
-    if token.last_used is None or now() - token.last_used >= LAST_USED_EVERY:
-        ProvisioningToken.objects.filter(pk=token.pk).update(last_used=now())
-    dialect = Dialect(token.dialect)
-    account = directory.service_account
+    accepted = request.META.get("HTTP_ACCEPT", "").replace('"', "").lower()
     return Caller(
         directory=directory,
-        site_ids=tuple(sorted({directory.home_site_id, *sites})),
-        token_id=token.pk,
+        site_ids=tuple(sorted(site.pk for site in token.sites)),
+        token_id=token.id,
         token_name=token.name,
-        dialect=dialect,
+        dialect=token.dialect,
         mount=mount,
         author=Author(
-            account.pk,
-            account.printed_name,
+            token.account_id,
+            token.account_name,
             Channel.SCIM,
             f"{directory.name}: {token.name}",
             getattr(request, "request_id", ""),
         ),
-        reads_rfc=dialect == Dialect.RFC or RFC_PROFILE in request.META.get("HTTP_ACCEPT", "").replace('"', "").lower(),
+        reads_rfc=token.dialect == Dialect.RFC or RFC_PROFILE in accepted,
     )

@@ -1,18 +1,97 @@
-"""Cloud directories and their provisioning tokens: make, issue, revoke (DECISIONS 2.4)."""
+"""Cloud directories and their provisioning tokens: make, issue, revoke, and the one query that opens a request."""
 
 import datetime
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
+from django.db import connection
 
+from records.accounts import peppers
+from records.accounts.access import identifier
 from records.accounts.actions import create, editing
 from records.accounts.credentials import issue, revoke
+from records.accounts.keys import aware, matching
 from records.accounts.models import Dialect, Directory, ProvisioningToken, User
-from records.history.trail import Author, recording
+from records.history.trail import Author, now, recording
 from records.sites.models import Site
 
 LIVE_TOKENS = 5
+LAST_USED_EVERY = datetime.timedelta(minutes=1)
+
+_SEEN = """
+SELECT t.id, t.name, t.dialect, t.expires, t.last_used, a.id,
+       COALESCE(NULLIF(a.display_name, ''), NULLIF(TRIM(a.given_name || ' ' || a.family_name), ''), a.user_name),
+       d.id, d.name, d.home_site_id, d.service_account_id, d.may_administer, d.matches_by_code, d.sends_invitations,
+       s.id, s.name
+  FROM accounts_provisioningtoken t
+  JOIN accounts_directory d ON d.id = t.directory_id AND NOT d.is_archived
+  JOIN accounts_user a ON a.id = d.service_account_id
+  JOIN sites_site h ON h.id = d.home_site_id AND NOT h.is_archived
+  JOIN sites_site s ON NOT s.is_archived
+   AND (s.id = h.id OR s.id IN (SELECT x.site_id FROM accounts_directory_sites x WHERE x.directory_id = d.id))
+ WHERE t.digest {match} AND t.revoked IS NULL
+"""
+"""The token of a digest (`{match}`) with its directory and service account, once for each site that it sees."""
+_DIRECTORY = (
+    "id",
+    "name",
+    "home_site_id",
+    "service_account_id",
+    "may_administer",
+    "matches_by_code",
+    "sends_invitations",
+)
+M = TypeVar("M", Site, Directory)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenToken:
+    """A token that opens provisioning, with its directory, whose sites are at hand, and who its changes are by."""
+
+    id: uuid.UUID
+    name: str
+    dialect: Dialect
+    directory: Directory
+    sites: tuple[Site, ...]
+    account_id: uuid.UUID
+    account_name: str
+
+
+def token_of(secret: str) -> OpenToken | None:
+    """Return the live token with this secret, None when there is none.
+
+    One query, and one small write a minute at most.
+    """
+    digests = peppers.digests(secret)
+    with connection.cursor() as cursor:
+        cursor.execute(_SEEN.format(match=matching(digests)), digests)
+        rows = cursor.fetchall()
+    if not rows:
+        return None
+    key, name, dialect, expires, last_used, account, printed, *columns = rows[0]
+    moment = now()
+    if expires is not None and aware(expires) <= moment:
+        return None
+    token_id = identifier(key)
+    if last_used is None or moment - aware(last_used) >= LAST_USED_EVERY:
+        ProvisioningToken.objects.filter(pk=token_id).update(last_used=moment)
+    sites = {identifier(row[-2]): _row(Site, ("id", "name"), row[-2:]) for row in rows}
+    directory = _row(Directory, _DIRECTORY, columns[: len(_DIRECTORY)])
+    directory.home_site = sites[directory.home_site_id]
+    seen: Any = directory.sites.all()
+    seen._result_cache, seen._prefetch_done = list(sites.values()), True
+    vars(directory).setdefault("_prefetched_objects_cache", {})["sites"] = seen
+    return OpenToken(token_id, name, Dialect(dialect), directory, tuple(sites.values()), identifier(account), printed)
+
+
+def _row(model: type[M], names: Sequence[str], values: Sequence[Any]) -> M:
+    """Return a stored row of which some columns were read; the others are read when they are asked for."""
+    fields: list[Any] = [model._meta.get_field(name) for name in names]
+    read = [field.to_python(value) for field, value in zip(fields, values, strict=True)]
+    return model.from_db(connection.alias, names, read)
 
 
 def add_directory(
