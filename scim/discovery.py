@@ -3,12 +3,13 @@
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from scim2_models import ResourceType as ResourceTypeModel
 from scim2_models import Schema as SchemaModel
 from scim2_models import ServiceProviderConfig as ConfigModel
 
 from scim.callers import Caller
-from scim.requests import LARGEST_COUNT
+from scim.requests import DEFAULT_COUNT, LARGEST_COUNT
 from scim.schemas import (
     EXTENSIONS,
     MODELS,
@@ -143,11 +144,19 @@ def service_provider_config(caller: Caller) -> Document:
         "changePassword": {"supported": True},
         "sort": {"supported": True},
         "etag": {"supported": True},
+        "pagination": {
+            "cursor": False,
+            "index": True,
+            "defaultPaginationMethod": "index",
+            "defaultPageSize": DEFAULT_COUNT,
+            "maxPageSize": LARGEST_COUNT,
+        },
         "authenticationSchemes": [
             {
                 "type": "oauthbearertoken",
                 "name": "OAuth Bearer Token",
-                "description": "A token that is made on the directory's page in the back-office.",
+                "description": "A token that is made on the directory's page in the back-office; "
+                f"each may make {settings.SCIM_RATE_LIMIT} requests a minute.",
                 "specUri": "https://www.rfc-editor.org/info/rfc6750",
                 "primary": True,
             }
