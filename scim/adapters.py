@@ -16,12 +16,24 @@ from records.sites.text import normalise
 from scim.callers import Caller
 from scim.documents import STATE, TAKEN, Document, group_document_of, members_of, user_document_of
 from scim.errors import Refused
-from scim.filters import colon_after_schema
+from scim.filters import colon_after_schema, schema_before
 from scim.members import Membership, entries_of, split_operations, take_members
 from scim.projection import Projection
 from scim.requests import Query
-from scim.schemas import GROUP, MODELS, PATCH_OP, POLICY, SITE, USER, GroupResource, SiteExtension, UserResource, bound
-from scim.sources import sees_role, sees_user, visible_roles
+from scim.schemas import (
+    ENTERPRISE,
+    GROUP,
+    MODELS,
+    PATCH_OP,
+    POLICY,
+    SITE,
+    USER,
+    GroupResource,
+    SiteExtension,
+    UserResource,
+    bound,
+)
+from scim.sight import sees_role, sees_user, visible_roles
 from scim.wishes import person_wish
 
 MOST_OPERATIONS = 2_000
@@ -76,22 +88,38 @@ def tidied_operations(kind: str, operations: list[Any]) -> list[Any]:
 
 
 def _tidied_operation(kind: str, operation: dict[str, Any]) -> dict[str, Any]:
-    tidied: dict[str, Any] = {}
-    for name, value in operation.items():
-        key = name.lower()
-        if key == "path" and isinstance(value, str):
-            tidied["path"] = _tidied_path(kind, value.strip()) or None
-        elif key == "value" and isinstance(value, dict):
-            tidied["value"] = {_tidied_path(kind, inner): item for inner, item in value.items()}
-        else:
-            tidied[key] = value
+    tidied = {name.lower(): value for name, value in operation.items()}
+    path, value = tidied.get("path"), tidied.get("value")
+    if isinstance(path, str):
+        path = tidied["path"] = _tidied_path(kind, path.strip()) or None
+    if isinstance(value, dict):
+        # Keys below a path are names of its own parts; without one they are paths themselves.
+        tidied["value"] = {_tidied_path(kind, key, whole=not path): item for key, item in value.items()}
+    if "value" in tidied:
+        tidied["value"] = _without_managers_name(tidied["value"], tidied.get("path") or "")
     return tidied
 
 
-def _tidied_path(kind: str, path: str) -> str:
+def _without_managers_name(value: Any, name: str) -> Any:
+    """Return a value without the name of a manager in it, which is ours to tell and no part of what is set."""
+    if isinstance(value, list):
+        return [_without_managers_name(item, name) for item in value]
+    if not isinstance(value, dict):
+        return value
+    is_manager = name.lower().rpartition(":")[2] == "manager"
+    return {
+        key: _without_managers_name(item, key)
+        for key, item in value.items()
+        if not (is_manager and key.lower() == "displayname")
+    }
+
+
+def _tidied_path(kind: str, path: str, *, whole: bool = True) -> str:
     if len(path) > LONGEST_PATH:
         raise InvalidPathException(detail=f"A path is longer than {LONGEST_PATH} characters.")
     tidy = colon_after_schema(path)
+    if whole and kind == "User":
+        tidy = schema_before(tidy)
     lower = tidy.lower()
     for other, urn in _ROOT_SCHEMAS.items():
         if other != kind and (lower == urn or lower.startswith(f"{urn}:")):
@@ -169,6 +197,8 @@ class UserAdapter(SCIMUser):
         document = self.to_dict(Query(excluded_attributes=("groups",)))
         if self.obj is not None:
             document |= {STATE: self.obj.is_active, TAKEN: self.obj.directory_attributes.get(TAKEN, [])}
+        # Whoever names another manager does not change the name of this one, which is read-only.
+        document.get(ENTERPRISE, {}).get("manager", {}).pop("displayName", None)
         return document
 
     def from_dict(self, body: dict[str, Any]) -> None:

@@ -12,7 +12,8 @@ from records.accounts.models import ExternalId, Role, RoleMembership, User, User
 from scim.callers import Caller
 from scim.projection import Projection
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
-from scim.sources import profile_prefix, visible_memberships, visible_roles
+from scim.sight import visible_memberships, visible_roles
+from scim.sources import profile_prefix
 
 TAKEN = "taken"
 """Where an account keeps the names of what a PATCH removed although it always has a value."""

@@ -87,10 +87,15 @@ def _of_protocol(error: ProtocolError) -> HttpResponse:
     return _of_model(error.to_error())
 
 
+_OBJECT = re.compile(r"Input should be a valid dictionary or instance of [^:]*")
+"""What a model says of a value that is no object, with the name of its class."""
+
+
 def _of_shape(report: ShapeError) -> HttpResponse:
     """Answer the first fault of a report, with the attribute that it lies in under its wire name."""
     error = Error.from_validation_errors(report)[0]
     said, colon, path = (error.detail or "").removeprefix("Value error, ").rpartition(": ")
+    said = _OBJECT.sub("Input should be an object", said).replace("a valid list", "an array")
     error.detail = said + colon + re.sub("_([a-z])", lambda m: m[1].upper(), path)
     return _of_model(error)
 

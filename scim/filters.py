@@ -59,6 +59,11 @@ def colon_after_schema(path: str) -> str:
     return _DOT_AFTER_SCHEMA.sub(r"\1:", path)
 
 
+def schema_before(path: str) -> str:
+    """Return the path with its schema where it starts with a name that only an extension of User declares."""
+    return _BARE_NAME.sub(lambda m: f"{_BELOW_USER[m[1].lower()]}:{m[1]}" if not m.start() else m[0], path)
+
+
 def tidied(expression: str, *, of_users: bool = False) -> str:
     """Return the filter with bare operands quoted and dots after schema URNs made colons; strings stay as they are.
 

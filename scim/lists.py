@@ -3,11 +3,11 @@
 import uuid
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextField, Value
 from pydantic import ValidationError as ShapeError
 from scim2_models import Error, InvalidPathException, Path, SearchRequest
 
-from scim import attributes, filters, sources
+from scim import attributes, filters, sight, sources
 from scim.callers import Caller
 from scim.documents import Document, group_documents, list_response, user_documents
 from scim.projection import Projection
@@ -17,7 +17,7 @@ from scim.schemas import LIST_RESPONSE, MODELS, bound
 
 def rows_of(caller: Caller, kind: str) -> QuerySet[Any]:
     """Return the users or roles that the token sees."""
-    return sources.visible_users(caller) if kind == "User" else sources.visible_roles(caller)
+    return sight.visible_users(caller) if kind == "User" else sight.visible_roles(caller)
 
 
 def attributes_of(caller: Caller, kind: str) -> attributes.Attributes:
@@ -82,34 +82,68 @@ def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query)
 
 
 def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Document:
-    """Return the page: users first, then groups, where both are asked for."""
+    """Return the page; where both kinds are asked for, users come before groups, or sorted among each other."""
     if len(kinds) == 1:
         documents, total = page_of(caller, kinds[0], query)
         return list_response(documents, total, query.start_index)
-    keys: list[tuple[str, uuid.UUID]] = []
-    total, skip, errors = 0, query.start_index - 1, []
-    for kind in kinds:
-        rows = filtered(caller, kind, query, kinds)
-        try:
-            rows = ordered(caller, kind, rows, query)
-        except InvalidPathException as error:
-            # The other kind may have what is sorted by; of this one all are equal then.
-            errors.append(error)
-            rows = rows.order_by("pk")
-        count = rows.count()
-        start = max(0, skip - total)
-        room = query.count - len(keys)
-        if room > 0 and start < count:
-            keys += [(kind, key) for key in rows.values_list("pk", flat=True)[start : start + room]]
-        total += count
-    if len(errors) == len(kinds):
-        raise errors[0]
-    documents = [
-        document
+    rows = {kind: filtered(caller, kind, query, kinds) for kind in kinds}
+    counts = {kind: found.count() for kind, found in rows.items()}
+    start, total = query.start_index - 1, sum(counts.values())
+    choose = _sorted_among if query.sort_by else _one_after_the_other
+    keys = choose(caller, rows, counts, query, start)
+    by_id = {
+        document["id"]: document
         for kind in kinds
         for document in documents_at(caller, kind, [key for of, key in keys if of == kind], query)
-    ]
-    return list_response(documents, total, query.start_index)
+    }
+    listed = [by_id[str(key)] for _, key in keys if str(key) in by_id]
+    return list_response(listed, total, query.start_index)
+
+
+Keys = list[tuple[str, uuid.UUID]]
+
+
+def _one_after_the_other(
+    caller: Caller, rows: dict[str, QuerySet[Any]], counts: dict[str, int], query: Query, start: int
+) -> Keys:
+    """Return the keys of a page that goes through one kind after the other, each by id."""
+    keys: Keys = []
+    skip = start
+    for kind, count in counts.items():
+        room = query.count - len(keys)
+        if room > 0 and skip < count:
+            found = rows[kind].order_by("pk").values_list("pk", flat=True)[skip : skip + room]
+            keys += [(kind, key) for key in found]
+        skip = max(0, skip - count)
+    return keys
+
+
+def _sorted_among(
+    caller: Caller, rows: dict[str, QuerySet[Any]], counts: dict[str, int], query: Query, start: int
+) -> Keys:
+    """Return the keys of a page sorted over all kinds; a kind without the attribute has it unassigned everywhere.
+
+    What comes before the page is read as keys alone. Raises InvalidPathException for an attribute that none has.
+    """
+    end = min(start + query.count, sum(counts.values()))
+    merged: list[tuple[bool, Any, str, uuid.UUID]] = []
+    errors = []
+    for kind, found in rows.items():
+        try:
+            sorted_rows = ordered(caller, kind, found, query).values_list("_sorted", "pk")
+        except InvalidPathException as error:
+            errors.append(error)
+            sorted_rows = found.order_by("pk").values_list(Value(None, output_field=TextField()), "pk")
+        merged += [(value is None, value, kind, key) for value, key in sorted_rows[:end]]
+    if len(errors) == len(rows):
+        raise errors[0]
+    order = {kind: place for place, kind in enumerate(rows)}
+    merged.sort(key=lambda one: (order[one[2]], one[3]))
+    assigned = [one for one in merged if not one[0]]
+    missing = [one for one in merged if one[0]]
+    assigned.sort(key=lambda one: one[1], reverse=query.descending)
+    page = [*missing, *assigned] if query.descending else [*assigned, *missing]
+    return [(kind, key) for _, _, kind, key in page[start:end]]
 
 
 def whole_list(documents: list[Document]) -> Document:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scim2_models import (
@@ -53,12 +53,20 @@ def is_members(name: str) -> bool:
 def entries_of(value: Any) -> dict[uuid.UUID, str]:
     """Return the ids of a members value with their display names, each id once; raises InvalidValueException."""
     listed = value if isinstance(value, list) else [value]
-    return dict(_entry(item) for item in listed)
+    entries = (_entry(item) for item in listed)
+    return {_id(key): display for key, display in entries}
 
 
-def _entry(item: Any) -> tuple[uuid.UUID, str]:
+def named_in(value: Any) -> set[uuid.UUID]:
+    """Return the ids of members to remove; what is no id is nobody's, and nobody is no member."""
+    listed = value if isinstance(value, list) else [value]
+    return {uuid.UUID(key) for key, _ in map(_entry, listed) if _is_id(key)}
+
+
+def _entry(item: Any) -> tuple[str, str]:
+    """Return what a member's entry has for its id, and the display name; raises InvalidValueException."""
     if isinstance(item, str):
-        return _id(item), ""
+        return item, ""
     if not isinstance(item, dict):
         raise InvalidValueException(detail="A member is an object with a value.")
     given = {name.lower(): part for name, part in item.items()}
@@ -72,12 +80,12 @@ def _entry(item: Any) -> tuple[uuid.UUID, str]:
         raise InvalidValueException(detail="members.display must be text.")
     if display and len(display) > 255:
         raise InvalidValueException(detail="members.display is longer than 255 characters.")
-    return _id(value), display or ""
-
-
-def _id(value: Any) -> uuid.UUID:
     if not isinstance(value, str):
         raise InvalidValueException(detail="A member needs a value, which is an id.")
+    return value, display or ""
+
+
+def _id(value: str) -> uuid.UUID:
     try:
         return uuid.UUID(value)
     except ValueError:
@@ -102,9 +110,9 @@ class MemberOperation:
         """Return the ids that the operation can touch besides all others; None when only the members can tell."""
         if self.selection is not None:
             return _ids_of(self.selection)
-        if self.value is None or self.op == "replace":
-            return set() if self.value is None else set(entries_of(self.value))
-        return set(entries_of(self.value))
+        if self.value is None:
+            return set()
+        return named_in(self.value) if self.op == "remove" else set(entries_of(self.value))
 
 
 def _ids_of(node: FilterNode) -> set[uuid.UUID] | None:
@@ -167,7 +175,7 @@ def _on_path(op: str, path: str, value: Any) -> MemberOperation:
     if isinstance(node, ValuePath):
         checked: Any = ScimFilter[Member]  # type: ignore[type-var]
         _check_names(checked(str(node.val_filter)), node.val_filter)
-        return MemberOperation(op, value, node.val_filter, node.sub_attr)
+        return MemberOperation(op, value, _with_own_ids(node.val_filter), node.sub_attr)
     if not is_members(path):
         if op == "remove" or "." in path:
             raise MutabilityException(attribute=path, detail=f"'{path}' is immutable; add or remove whole members.")
@@ -175,6 +183,17 @@ def _on_path(op: str, path: str, value: Any) -> MemberOperation:
     if op == "add" and value is None:
         raise InvalidValueException(detail="An add needs a value.")
     return MemberOperation(op, value if value is not None or op == "remove" else [])
+
+
+def _with_own_ids(node: FilterNode) -> FilterNode:
+    """Return the filter with ids as we write them: a member is the same in any case, as in every other form."""
+    if isinstance(node, LogicalExpr):
+        return replace(node, terms=tuple(_with_own_ids(term) for term in node.terms))
+    if isinstance(node, Not):
+        return replace(node, expr=_with_own_ids(node.expr))
+    if isinstance(node, Comparison) and node.attr_path.attr.lower() == "value" and _is_id(node.value):
+        return replace(node, value=str(uuid.UUID(node.value)))
+    return node
 
 
 def _check_names(selection: Any, node: FilterNode) -> None:
@@ -227,7 +246,7 @@ class Membership:
             if operation.value is None:
                 self._empty()
             else:
-                for key in entries_of(operation.value):
+                for key in named_in(operation.value):
                     self.now.pop(key, None)
         else:
             if operation.op == "replace":

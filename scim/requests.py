@@ -36,9 +36,9 @@ def read_body(request: HttpRequest) -> dict[str, Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; raises ValueError where a name stands twice: one of the values would be lost."""
+    """Return an object; raises ValueError where a name stands twice, in any case: one of the values would be lost."""
     found = dict(pairs)
-    if len(found) != len(pairs):
+    if len({name.lower() for name in found}) != len(pairs):
         raise ValueError("a name stands twice in one object.")
     return found
 
@@ -126,7 +126,7 @@ def query_of(parameters: Mapping[str, Any]) -> Query:
     excluded = _names(values.get("excludedattributes"))
     if attributes and excluded:
         raise Refused(400, "Send attributes or excludedAttributes, not both.", "invalidValue")
-    order = str(values.get("sortorder", "ascending")).lower()
+    order = str(values.get("sortorder") or "ascending").lower()
     if order not in ("ascending", "descending"):
         raise Refused(400, "sortOrder is ascending or descending.", "invalidValue")
     return Query(

@@ -11,12 +11,22 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, T
 from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from scim2_models.path import CompareOperator
 
-from records.accounts.models import ExternalId, Role, RoleMembership, User, UserAttribute, UserEmail
-from records.accounts.role_provisioning import seen_members
+from records.accounts.models import ExternalId, RoleMembership, UserAttribute, UserEmail
 from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
-from scim.callers import Caller, Sight
-from scim.expressions import ALWAYS, NEVER, ByCodePoint, Condition, Folded, TextOfId, TextOfNumber, text
+from scim.callers import Sight
+from scim.expressions import (
+    ALWAYS,
+    NEVER,
+    ByCodePoint,
+    Condition,
+    Folded,
+    TextOfId,
+    TextOfNumber,
+    compare_text,
+    text,
+)
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
+from scim.sight import visible_memberships, visible_roles
 
 _SIMPLE = ("nickname", "title", "timezone", "profileurl")
 _LISTS = ("phonenumbers", "ims", "photos", "addresses", "entitlements", "roles", "x509certificates")
@@ -24,36 +34,6 @@ _ENTERPRISE = ("costcenter", "organization", "division", "department")
 SIGHTS = 64
 """For how many directories and mounts the sources are kept."""
 _NAME_PARTS = ("middlename", "honorificsuffix")
-
-
-def visible_users(caller: Caller | Sight) -> QuerySet[User]:
-    """Return the users that the token sees: employees of its directory's sites whom no directory removed."""
-    return User.objects.filter(
-        home_site_id__in=caller.site_ids, employee__isnull=False, removed__isnull=True, is_service_account=False
-    )
-
-
-def sees_user(caller: Caller, user: User) -> bool:
-    """Return whether an employee's account that is at hand is one of `visible_users`."""
-    return user.home_site_id in caller.site_ids and user.removed is None and not user.is_service_account
-
-
-def sees_role(caller: Caller, role: Role) -> bool:
-    """Return whether a role that is at hand is one of `visible_roles`."""
-    hidden = role.directory_id == caller.directory_id and role.hidden_from_directory
-    return role.site_id in caller.site_ids and not role.is_archived and not hidden
-
-
-def visible_roles(caller: Caller | Sight) -> QuerySet[Role]:
-    """Return the roles that the token sees: those of its directory's sites, but for the ones it deleted."""
-    return Role.objects.filter(site_id__in=caller.site_ids, is_archived=False).exclude(
-        directory_id=caller.directory_id, hidden_from_directory=True
-    )
-
-
-def visible_memberships(caller: Caller | Sight) -> QuerySet[RoleMembership]:
-    """Return the memberships whose member the token sees."""
-    return RoleMembership.objects.filter(seen_members(caller.directory_id, caller.site_ids))
 
 
 def as_id(value: str) -> uuid.UUID | None:
@@ -86,6 +66,11 @@ def _id_below(prefix: str, name: str) -> Text:
         return Q(**{name: key}) if key else NEVER
 
     return Text(Concat(text(prefix), TextOfId(F(name)), output_field=TextField()), equals=equals)
+
+
+def _named(key: str) -> Text:
+    """Return the source of a name that is found under its folded key, which has no blanks around it."""
+    return Text(F(key), prepare=keyed, equals=lambda value: compare_text(F(key), CompareOperator.eq, value.strip()))
 
 
 def _constant(value: str) -> Text:
@@ -242,7 +227,7 @@ def user_attributes(caller: Sight) -> Attributes:
             ),
             equals=lambda value: Q(pk__in=external.filter(value=value).values("user_id")),
         ),
-        "username": Text(F("user_name_key"), prepare=keyed),
+        "username": _named("user_name_key"),
         "name.givenname": folded(F("given_name")),
         "name.familyname": folded(F("family_name")),
         "name.honorificprefix": folded(F("honorific_prefix")),
@@ -369,7 +354,7 @@ def group_attributes(caller: Sight) -> Attributes:
             Case(When(own, then=F("external_id")), default=text(""), output_field=TextField()),
             equals=lambda value: own & Q(external_id=value),
         ),
-        "displayname": Text(F("name_key"), prepare=keyed),
+        "displayname": _named("name_key"),
         "schemas": Listed(((GROUP.lower(), ALWAYS), (SITE.lower(), ALWAYS))),
         "members": Rows(
             visible_memberships(caller).filter(role_id=OuterRef("pk")),

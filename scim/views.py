@@ -20,7 +20,7 @@ from records.operations.errors import Refusal
 from scim import discovery, limits, lists, log
 from scim.adapters import GroupAdapter, UserAdapter, tidied_schemas
 from scim.callers import Caller, Mount, caller_of
-from scim.documents import Document, list_response
+from scim.documents import Document, list_response, version_of
 from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
 from scim.projection import Projection
 from scim.requests import Query, query_of, query_of_request, read_body
@@ -177,7 +177,7 @@ class ResourceView(ProvisioningView):
         return [method for method in super()._allowed_methods() if method not in elsewhere]
 
     def _locked(self, request: ProvisioningRequest, text: str) -> Any:
-        """Return the adapter of a locked resource of a version that If-Match names; raises Refused (404, 412)."""
+        """Return the adapter of a locked resource whose version the request's tags allow; raises Refused (404, 412)."""
         key = self.key_of(text)
         adapter = self.scim_adapter(None, request=request)
         try:
@@ -186,9 +186,12 @@ class ResourceView(ProvisioningView):
             seen = False
         if not seen:
             raise not_found(self.kind, text)
+        version = version_of(adapter.obj.revision)
         wanted = request.META.get("HTTP_IF_MATCH", "")
-        if wanted and not matches(wanted, f'W/"{adapter.obj.revision}"'):
+        if wanted and not matches(wanted, version):
             raise Refused(412, "The resource has changed since this version.")
+        if matches(request.META.get("HTTP_IF_NONE_MATCH", ""), version):
+            raise Refused(412, "The resource is of a version that the request rules out.")
         return adapter
 
     def _written(self, trail: Trail, adapter: Any, query: Query, status: int) -> HttpResponse:

@@ -15,7 +15,7 @@ from records.sites.text import normalise
 from scim.callers import Caller
 from scim.documents import STATE, TAKEN, Document, display_of, formatted_name, profile_url
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
-from scim.sources import visible_users
+from scim.sight import visible_users
 
 MOST_ENTRIES = 100
 LONGEST_TEXT = 20_000

@@ -15,7 +15,7 @@ from records.accounts.models import DefaultRole, Directory, ExternalId, RoleMemb
 from records.accounts.roles_held import holds_default_role
 from records.history.snapshots import FieldChange, differences, snapshot
 from records.history.trail import Author, now, recording
-from records.sites.text import fold
+from records.sites.text import fold, refuse_breaks
 
 
 class NotAllowedError(Exception):
@@ -77,7 +77,7 @@ _UNCHECKED = ("password", "home_site", "directory")
 
 def add_account(key: uuid.UUID, wish: AccountWish, directory: Directory, *, author: Author) -> User:
     """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: a name in use)."""
-    _refuse_used_name(wish.user_name, None)
+    _check_name(wish.user_name, None)
     with recording() as trail:
         user = User(
             id=key,
@@ -118,8 +118,8 @@ def change_account(
     directory's to change.
     """
     refuse_foreign(user, directory)
-    if fold(wish.user_name) != user.user_name_key:
-        _refuse_used_name(wish.user_name, user.pk)
+    if wish.user_name != user.user_name:
+        _check_name(wish.user_name, user)
     ends = user.is_active and not wish.active
     with recording() as trail:
         before = snapshot(user)
@@ -204,9 +204,19 @@ def _save(user: User) -> None:
     user.save(force_update=True)
 
 
-def _refuse_used_name(user_name: str, own: uuid.UUID | None) -> None:
-    others = User.objects.filter(user_name_key=fold(user_name))
-    if (others.exclude(pk=own) if own else others).exists():
+def _check_name(user_name: str, user: User | None) -> None:
+    """Raise ValidationError for a new name that is no single line, or another account's; a name that stays may stay.
+
+    A tab is refused too: who signs in types the name.
+    """
+    try:
+        refuse_breaks(user_name.replace("\t", "\n"))
+    except ValidationError as fault:
+        raise ValidationError({"user_name": fault}) from fault
+    key = fold(user_name)
+    if user is not None and user.user_name_key == key:
+        return
+    if User.objects.filter(user_name_key=key).exists():
         raise ValidationError({"user_name": ValidationError("This user name is in use already.", code="Duplicate")})
 
 
@@ -227,7 +237,10 @@ def set_external_id(user: User, directory: Directory, value: str, stored: Extern
     elif value:
         row = stored or ExternalId(directory=directory, user=user)
         row.value = value
-        row.clean_fields(exclude=["directory", "user"])
+        try:
+            row.clean_fields(exclude=["directory", "user"])
+        except ValidationError as fault:
+            raise ValidationError({"external_id": fault.error_dict["value"]}) from fault
         row.save()
     return before
 

@@ -16,7 +16,7 @@ from records.accounts.roles_held import leads_to_default_role, wait_to_nest
 from records.history.inserts import insert_rows
 from records.history.snapshots import columns, differences
 from records.history.trail import Author, now, recording
-from records.sites.text import fold
+from records.sites.text import fold, refuse_breaks
 
 _AT_HAND = ("site", "directory")
 """What is set to rows at hand, and needs no look whether they are there."""
@@ -65,6 +65,7 @@ def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, 
     name = wish.name or ""
     with recording():
         found = None
+        _check_name(name)
         if fold(name):
             found = (
                 Role.objects.select_for_update(of=("self",), no_key=True)
@@ -93,6 +94,8 @@ def change_role(role: Role, wish: RoleWish, directory: Directory, *, author: Aut
     refuse_foreign(role, directory)
     with recording():
         renamed = wish.name is not None and wish.name != role.name
+        if renamed:
+            _check_name(wish.name or "")
         if renamed and fold(wish.name or ""):
             others = Role.objects.filter(site_id=role.site_id, name_key=fold(wish.name or ""), is_archived=False)
             if others.exclude(pk=role.pk).exists():
@@ -179,6 +182,16 @@ def _set_external_id(role: Role, directory: Directory, value: str) -> None:
         fault = ValidationError("Another role of the directory has this identifier.", code="Duplicate")
         raise ValidationError({"external_id": fault})
     role.external_id = value
+
+
+def _check_name(name: str) -> None:
+    """Raise ValidationError for a new name that is no single line, or white space alone; none at all is allowed."""
+    try:
+        refuse_breaks(name)
+    except ValidationError as fault:
+        raise ValidationError({"name": fault}) from fault
+    if name and not name.strip():
+        raise ValidationError({"name": ValidationError("This must not be blank.", code="blank")})
 
 
 def _used_name() -> ValidationError:

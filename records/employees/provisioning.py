@@ -208,4 +208,7 @@ def _nature(name: str) -> Any:
 
 def _folder(site_id: uuid.UUID, name: str, author: Author) -> EntityFolder:
     """Return the site's employee folder of that name, topmost first, making it on first use (DECISIONS 7.3)."""
-    return folder_named(site_id, Entity.EMPLOYEE, name, author=author)
+    try:
+        return folder_named(site_id, Entity.EMPLOYEE, name, author=author)
+    except ValidationError as fault:
+        raise ValidationError({"entity_folder": fault.messages}) from fault

@@ -38,6 +38,15 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+_BREAKS = re.compile("[\n\r\x7f-\x9f\u2028\u2029]")
+
+
+def refuse_breaks(text: str) -> None:
+    """Raise ValidationError for a name of more than one line, or with a control character that `normalise` allows."""
+    if _BREAKS.search(text):
+        raise ValidationError("A name is one line, without control characters.", code="InvalidValue")
+
+
 def fold(text: str) -> str:
     """Return the key under which text is the same without regard to case (NFC, casefolded, trimmed)."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip().casefold())

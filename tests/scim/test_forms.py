@@ -1,8 +1,10 @@
 """Forms in which clients say the same besides the collected cases: each is understood, or refused as a whole."""
 
+import itertools
+
 import pytest
 
-from records.accounts.models import Role, RoleMembership, User
+from records.accounts.models import Dialect, Role, RoleMembership, User
 from tests.scim import people
 from tests.scim.conftest import assert_error
 
@@ -32,7 +34,8 @@ def test_a_search_over_both_kinds_takes_what_only_one_declares_as_false(both):
     assert found('userName eq "mira" or members pr or displayName eq "team"') == [user["id"], group["id"]]
     assert found('emails[type eq "work"] or members[type eq "User"]') == [user["id"]]
     both_named = 'displayName eq "zed" or displayName eq "team"'
-    assert found(both_named, sortBy="userName", sortOrder="descending") == [user["id"], group["id"]]
+    assert found(both_named, sortBy="userName") == [user["id"], group["id"]]
+    assert found(both_named, sortBy="userName", sortOrder="descending") == [group["id"], user["id"]]
     assert_error(both.post("/.search", {"filter": 'nope eq "x" or userName pr'}), 400, "invalidFilter")
     assert_error(both.post("/.search", {"sortBy": "nope"}), 400, "invalidPath")
 
@@ -117,8 +120,6 @@ def test_a_given_name_that_is_taken_away_leaves_the_names_as_they_read(scim):
 
 @pytest.mark.parametrize("state", [True, False])
 def test_active_taken_away_changes_nobodys_access(scim_of, state):
-    from records.accounts.models import Dialect
-
     for dialect in (Dialect.DOCUMENTED, Dialect.RFC, Dialect.ENTRA):
         scim = scim_of(dialect)
         user = scim.add_user(f"mira {dialect} {state}", active=state)
@@ -175,3 +176,142 @@ def test_a_patch_that_would_hold_a_worker_is_refused(scim, operations, scim_type
     for path, before in ((f"/Users/{user['id']}", user), (f"/Groups/{group['id']}", group)):
         assert_error(scim.patch(path, *operations), 400, scim_type)
         assert scim.get(path).json() == before
+
+
+def text_manager(key):
+    return key
+
+
+def listed_manager(key):
+    return [{"$ref": f"../Users/{key}", "value": key}]
+
+
+def named_manager(key):
+    return {"value": key, "displayName": "Somebody"}
+
+
+@pytest.mark.parametrize("dialect", [Dialect.DOCUMENTED, Dialect.RFC, Dialect.ENTRA])
+def test_a_manager_gives_way_to_another_in_every_form(scim_of, dialect):
+    scim = scim_of(dialect)
+    heads = itertools.cycle([scim.add_user(name)["id"] for name in ("first", "second")])
+    user = scim.add_user("mira")
+    for form in (text_manager, listed_manager, named_manager):
+        for path in (MANAGER, "manager", None):
+            head = next(heads)
+            operation = {"path": path, "value": form(head)} if path else {"value": {MANAGER: form(head)}}
+            answer = scim.patch(f"/Users/{user['id']}", {"op": "Replace", **operation})
+            assert answer.status_code == 200, answer.content
+            assert answer.json()[people.ENTERPRISE]["manager"]["value"] == head
+    named = {"op": "add", "path": f"{MANAGER}.displayName", "value": "x"}
+    assert_error(scim.patch(f"/Users/{user['id']}", named), 400, "mutability")
+
+
+@pytest.mark.parametrize("name", ["position", "POSITION", "folder"])
+def test_a_patch_finds_what_only_an_extension_declares_without_its_schema(scim, name):
+    user = scim.add_user("mira")
+    for operation in ({"path": name, "value": "One"}, {"value": {name: "Two"}}):
+        changed = scim.patch(f"/Users/{user['id']}", {"op": "replace", **operation}).json()
+        assert changed[people.EMPLOYEE][name.lower()] in ("One", "Two")
+    assert changed[people.EMPLOYEE][name.lower()] == "Two"
+
+
+ODD_NAMES = ["a\nb", "a\r\nb", "a\x7fb", "a\x85b", "a\u2028b", "  "]
+
+
+@pytest.mark.parametrize(("kind", "attribute"), [("/Users", "userName"), ("/Groups", "displayName")])
+def test_a_name_is_one_line_that_says_something(both, kind, attribute):
+    before = both.post(kind, {attribute: "Mira"}).json()
+    known = f"{kind}/{before['id']}"
+    for name in ODD_NAMES:
+        assert_error(both.post(kind, {attribute: name}), 400, "invalidValue")
+        assert_error(both.put(known, {attribute: name}), 400, "invalidValue")
+        assert_error(both.apply(known, {"op": "replace", "path": attribute, "value": name}), 400, "invalidValue")
+    assert both.get(known).json() == before
+    assert both.post(kind, {attribute: "tab\there"}).status_code == {"userName": 400, "displayName": 201}[attribute]
+
+
+def test_a_name_of_old_stands_in_nobodys_way(scim):
+    user = scim.add_user("mira")
+    User.objects.filter(pk=user["id"]).update(user_name="mira\told", user_name_key="mira\told")
+    answer = scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": False})
+    assert (answer.status_code, answer.json()["active"]) == (200, False)
+
+
+@pytest.mark.parametrize("name", ["  Mira ", "\u00a0Mira", "Mira  "])
+def test_blanks_around_a_name_hide_it_from_no_filter(both, name):
+    user, group = both.add_user(name), both.add_group(name)
+    for asked in (name, "mira", " MIRA"):
+        assert both.ids("/Users", f'userName eq "{asked}"') == [user["id"]]
+        assert both.ids("/Groups", f'displayName eq "{asked}"') == [group["id"]]
+        assert user["id"] not in both.ids("/Users", f'userName ne "{asked}"')
+    assert both.ids("/Users", 'userName eq "  "') == []
+
+
+def test_a_member_leaves_under_its_id_in_any_case(scim):
+    keys = [scim.add_user(name)["id"] for name in ("mira", "ivan", "zoe")]
+    group = scim.add_group("Team", *keys)["id"]
+    first, second, third = (key.upper() for key in keys)
+    for path in (f'members[value eq "{first}"]', f'members[type eq "User" and not (value ne "{second}")]'):
+        assert scim.patch(f"/Groups/{group}", {"op": "remove", "path": path}).status_code == 200
+    assert scim.members(group) == {keys[2]}
+    gone = {"op": "remove", "path": "members", "value": [{"value": third}, {"value": "nobody"}, "", {"value": first}]}
+    assert scim.patch(f"/Groups/{group}", gone).status_code == 200
+    assert scim.members(group) == set()
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"externalId": "x" * 256}, "externalId:"),
+        ({people.EMPLOYEE: {"folder": "x" * 256}}, "folder:"),
+        ({"name": "Mira"}, "an object: name"),
+        ({"emails": "a@b.test"}, "an array: emails"),
+        ({"roles": ["admin"]}, "an object: roles[0]"),
+    ],
+)
+def test_a_fault_is_told_under_the_name_that_was_sent(both, fields, named):
+    answer = both.post("/Users", people.user_body("mira", **fields))
+    assert_error(answer, 400, "invalidValue")
+    assert named in answer.json()["detail"]
+
+
+def test_a_name_that_stands_twice_in_two_cases_is_refused(scim):
+    user = scim.add_user("mira")
+    for body in ('{"userName": "mira", "active": true, "Active": false}', '{"userName": "a", "USERNAME": "b"}'):
+        assert_error(scim.send("PUT", f"/Users/{user['id']}", body), 400, "invalidSyntax")
+    assert scim.user(user["id"]) == user
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+def test_a_version_that_is_ruled_out_is_not_written(scim, method):
+    user = scim.add_user("mira")
+    body = {"userName": "mira", "Operations": [{"op": "replace", "path": "title", "value": "x"}]}
+    for tag in ("*", user["meta"]["version"]):
+        assert_error(scim.send(method, f"/Users/{user['id']}", body, If_None_Match=tag), 412)
+    assert scim.user(user["id"]) == user
+    assert scim.send(method, f"/Users/{user['id']}", body, If_None_Match='W/"0"').status_code in (200, 204)
+
+
+def test_both_kinds_are_sorted_among_each_other_page_by_page(both):
+    for name in ("bea", "Dora", "fay"):
+        both.add_user(f"u{name}", displayName=name)
+    for name in ("Anna", "cleo", "Eva"):
+        both.add_group(name)
+
+    def listed(**query):
+        asked = {"filter": 'displayName sw "" and not (meta.resourceType eq "x")', "sortBy": "displayName", **query}
+        answer = both.post("/.search", {**asked, "attributes": "displayName"})
+        assert answer.status_code == 200, answer.content
+        return [one["displayName"] for one in answer.json()["Resources"]]
+
+    everyone = listed()
+    assert [name for name in everyone if name in ("Anna", "bea", "cleo", "Dora", "Eva", "fay")] == [
+        "Anna", "bea", "cleo", "Dora", "Eva", "fay",
+    ]  # fmt: skip
+    assert everyone == sorted(everyone, key=str.lower)
+    paged = [name for start in range(1, len(everyone) + 1, 2) for name in listed(startIndex=start, count=2)]
+    assert paged == everyone
+    assert listed(sortOrder="descending") == everyone[::-1]
+    assert listed(startIndex=len(everyone) + 1) == []
+    users_last = listed(sortBy="members.display")
+    assert set(users_last[-3:]) <= set(everyone)
