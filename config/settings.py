@@ -247,7 +247,9 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Larder",
-    "DESCRIPTION": "Quality and food-safety records.",
+    "DESCRIPTION": "Quality and food-safety records. Every call carries `Ocp-Apim-Subscription-Key`; paths are taken "
+    "with and without a trailing slash. A body may repeat the read-only fields of a record that was read: they are "
+    "ignored. Any other unknown field or query parameter is refused.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],

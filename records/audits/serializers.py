@@ -1,7 +1,7 @@
 """The wire shapes of audit programs and audit records; both are read only."""
 
 from records.audits.models import AuditProgram, AuditRecord, Finding
-from records.operations.fields import IdField
+from records.operations.fields import IdField, NumberField
 from records.operations.serializers import ChildRows, IdList, WireSerializer
 
 
@@ -50,6 +50,7 @@ class AuditRecordSerializer(WireSerializer):
     Auditee = IdList(source_name="auditees", read_only=True, required=None)
     Checklist = IdList(source_name="checklists", read_only=True, required=None)
     RatingId = IdField(source_name="rating_scale", read_only=True, allow_null=True)
+    Score = NumberField(read_only=True, max_digits=5, decimal_places=2, lowest=0, highest=100)
     Finding = ChildRows(FindingSerializer, source_name="findings", read_only=True, required=None)
 
     class Meta:

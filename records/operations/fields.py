@@ -188,7 +188,7 @@ class NumberField(WireField, serializers.DecimalField):
 
     show = staticmethod(values.show_number)
 
-    def __init__(self, *, lowest: Decimal | None = None, highest: Decimal | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, lowest: int | None = None, highest: int | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("allow_null", not kwargs.get("required", False))
         kwargs.setdefault("max_digits", 15)
         kwargs.setdefault("decimal_places", 4)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from rest_framework import serializers
 
@@ -18,6 +19,7 @@ from records.operations.errors import FieldFault
 from records.operations.names import snake, unknown
 from records.operations.plans import ReadPlan
 from records.operations.rows_in_json import Convert, JsonRows, converter, rows_of, shaper
+from records.sites.models import ChildRow
 from records.sites.text import NAME
 
 SYSTEM = {
@@ -250,20 +252,24 @@ def build_field(cls: type[WireSerializer], name: str) -> Any:  # noqa: C901 (one
     if source not in names and source.endswith("_id") and source[:-3] in names:
         source = source[:-3]
     column: Any = names[source]
+    if source == "id" and issubclass(model, ChildRow):
+        return wire.IdField(required=False, allow_null=False)
     if isinstance(column, models.ForeignKey):
         if read_only:
-            return wire.IdField(**common, allow_null=True)
-        return wire.ReferenceField(model=column.related_model, **common)
+            return wire.IdField(**common, allow_null=column.null)
+        nullable = column.null and name not in cls.option("required")
+        return wire.ReferenceField(model=column.related_model, **common, allow_null=nullable)
     if isinstance(column, models.ManyToManyField):
         return IdList(column.related_model, **common)
     if isinstance(column, models.UUIDField):
-        return wire.IdField(**common)
+        return wire.IdField(**common, allow_null=column.null)
     if isinstance(column, models.DateTimeField):
         return wire.DateTimeField(**common, allow_null=column.null)
     if isinstance(column, models.BooleanField):
         return wire.BooleanField(**common)
     if isinstance(column, models.DecimalField):
-        return wire.NumberField(max_digits=column.max_digits, decimal_places=column.decimal_places, **common)
+        digits = {"max_digits": column.max_digits, "decimal_places": column.decimal_places}
+        return wire.NumberField(**digits, **_bounds_of(column), **common)
     if isinstance(column, models.IntegerField):
         return wire.IntegerField(**common, allow_null=column.null)
     if isinstance(column, models.EmailField):
@@ -273,6 +279,13 @@ def build_field(cls: type[WireSerializer], name: str) -> Any:  # noqa: C901 (one
     if isinstance(column, models.JSONField):
         return wire.TextListField(**common)
     return wire.TextField(max_length=column.max_length or NAME, **common)
+
+
+def _bounds_of(column: models.Field[Any, Any]) -> dict[str, int]:
+    """Return the lowest and the highest number that a column's own validators admit, where they say so."""
+    kinds = {MinValueValidator: "lowest", MaxValueValidator: "highest"}
+    validators: list[Any] = column.validators
+    return {kinds[type(one)]: one.limit_value for one in validators if type(one) in kinds}
 
 
 @cache

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 from drf_spectacular.generators import SchemaGenerator
+from openapi_schema_validator import OAS30ReadValidator
 from openapi_spec_validator import validate
 
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import KEY_ROWS, named, path_of
+from tests.interface.subjects import ENDPOINT_ROWS, KEY_ROWS, named, path_of, stored
+
+READS = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +70,25 @@ def test_arrays_of_a_body_say_how_long_they_may_be(api: Any, document: Any) -> N
     body = {"Name": "Baker", "Employee": [{"Id": str(api.key.user.pk)}] * (ids + 1)}
     assert api.post("/employee/AddJobDescription", body).json()["Fields"][0]["Code"] == "ValueTooLong"
     assert "maxItems" not in shapes["Employee"]["properties"]["EducationTraining"]
+
+
+def test_a_body_has_no_other_fields_and_its_rows_can_carry_their_id(document: Any) -> None:
+    shapes = document["components"]["schemas"]
+    bodies = {name: shape for name, shape in shapes.items() if name.endswith("Request")}
+    assert all(shape["additionalProperties"] is False for shape in bodies.values())
+    for name in ("EducationTraining", "EmploymentHistory", "PartyContact"):
+        assert bodies[f"{name}Request"]["properties"]["Id"] == {"type": "string", "format": "uuid"}
+        assert shapes[name]["properties"]["Id"] == {"type": "string", "format": "uuid"}
+        assert set(shapes[name]["required"]) == set(shapes[name]["properties"])
+
+
+@pytest.mark.parametrize(("row", "viewset"), READS, ids=named(READS))
+def test_an_answer_is_as_the_document_says(row: Any, viewset: Any, api: Any, document: Any) -> None:
+    described = document["paths"][path_of(row, viewset, "{id}")]["get"]["responses"]["200"]
+    shape = {**described["content"]["application/json"]["schema"], "components": document["components"]}
+    answer = api.get(path_of(row, viewset, str(stored(row, api.key.site).pk)))
+    assert answer.status_code == 200, answer.content
+    assert [fault.message for fault in OAS30ReadValidator(shape).iter_errors(answer.json())] == []
 
 
 def test_the_document_and_its_page_need_no_credential(db: None) -> None:
