@@ -79,8 +79,9 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
         Text columns are searched, not probed, and hidden ones are neither.
         """
+        filters: Any = self.list_filter
         name = lookup.split("__")[0]
-        if name not in {field.name for field in self.opts.get_fields(include_hidden=True)}:
+        if lookup in {getattr(entry, "parameter_name", None) for entry in filters} or name not in {field.name for field in self.opts.get_fields(include_hidden=True)}:
             # The parameter of a filter of ours; one that is nobody's is refused later on.
             return True
         hidden = getattr(self, "hidden_fields", lambda request: ())(request) if request is not None else ()
@@ -89,7 +90,6 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             for field in self.opts.concrete_fields
             if field.is_relation or isinstance(field, models.DateTimeField | models.BooleanField)
         }
-        filters: Any = self.list_filter
         listed = {entry if isinstance(entry, str) else entry[0] for entry in filters if _names_a_field(entry)}
         return name not in hidden and lookup.count("__") < 3 and self._ends_here(lookup) and name in plain | listed
 

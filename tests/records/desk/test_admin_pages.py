@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 
 from records.accounts import access
 from records.accounts.models import DefaultRole, Role, User
+from records.backoffice.lists import ArchivedFilter
 from records.history.models import Change
 from records.reference.models import Product, Rating
 from records.sites.models import Entity, EntityFolder, Site
@@ -207,3 +209,20 @@ def test_the_list_of_users_tells_people_from_integrations_and_who_has_access(sit
     assert '<td class="field-kind">Service account</td>' in page
     assert page.count('<td class="field-may_sign_in">Yes</td>') == 2
     assert page.count('<span class="tag">Ended</span>') == 1
+
+
+def test_every_link_of_every_lists_filters_leads_somewhere(site: Site) -> None:
+    client = sign_in(root(), site)
+    tried = set()
+    for model, model_admin in admin.site._registry.items():
+        if {*model_admin.list_filter} <= {ArchivedFilter} and model is not Product:
+            continue
+        page: Any = client.get(list_address(model))
+        filters = page.context["cl"].filter_specs if "cl" in page.context else []
+        for shown in filters:
+            if model is Product or type(shown) is not ArchivedFilter:
+                tried.add(type(shown).__name__)
+                for choice in shown.choices(page.context["cl"]):
+                    where = list_address(model) + choice["query_string"]
+                    assert client.get(where).status_code == 200, where
+    assert {"ArchivedFilter", "OutcomeFilter", "DueFilter", "ActiveFilter"} <= tried
