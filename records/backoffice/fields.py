@@ -3,13 +3,14 @@
 import datetime
 import uuid
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from records.backoffice.moments import stored, wall_clock
+from records.backoffice.moments import plain_number, stored, wall_clock
 
 UNKNOWN_CHOICE = "Choose one of the entries that are offered."
 
@@ -41,6 +42,14 @@ class MomentInput(forms.TextInput):
     """The browser's own picker of date and time."""
 
     input_type = "datetime-local"
+
+
+class NumberField(forms.DecimalField):
+    """A decimal number, shown without the zeros that only fill its column."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the number as people write it."""
+        return plain_number(value) if isinstance(value, Decimal) and value.is_finite() else value
 
 
 class DayField(forms.Field):

@@ -15,11 +15,12 @@ from records.backoffice.fields import (
     ChooserMultiple,
     DayField,
     MomentField,
+    NumberField,
     ReferenceField,
     ReferencesField,
     TextField,
 )
-from records.backoffice.moments import moment_column
+from records.backoffice.moments import moment_column, number_column
 from records.reference.lists import LISTS
 from records.sites.text import FREE_TEXT
 
@@ -75,6 +76,8 @@ class RecordFields:
             return TextField(max_length=db_field.max_length or FREE_TEXT, widget=forms.Textarea({"rows": 4}), **given)
         if isinstance(db_field, models.CharField) and not db_field.choices:
             return TextField(max_length=db_field.max_length, widget=self._line_input(db_field.name, site_id), **given)
+        if isinstance(db_field, models.DecimalField):
+            return db_field.formfield(form_class=NumberField, **kwargs)
         if db_field.choices:
             return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
         return db_field.formfield(**kwargs)
@@ -97,6 +100,13 @@ class RecordFields:
         if column is None:
             return field
         return moment_column(field, str(column.verbose_name), day=field not in (*self.moments, *STAMPS))
+
+    def read_only_name_of(self, field: Any) -> Any:
+        """Return what a page that its reader cannot change shows for a field: decimal numbers as people write them."""
+        column = next((column for column in self.model._meta.concrete_fields if column.name == field), None)
+        if isinstance(column, models.DecimalField):
+            return number_column(field, str(column.verbose_name))
+        return self.display_name_of(field)
 
 
 STAMPS = ("created", "last_modified")

@@ -78,16 +78,10 @@ class RecordList(ChangeList):
         entity = getattr(self.model, "ENTITY", None)
         site = current_site(request)
         used = {name for name in self.params if name != ArchivedFilter.parameter_name}
-        if (
-            entity is None
-            or site is None
-            or not getattr(self.model_admin, "every_row_is_numbered", True)
-            or self.query
-            or used
-            or self.filter_params.keys() - {"archived"}
-        ):
+        if entity is None or site is None or self.query or used or self.filter_params.keys() - {"archived"}:
             return None
-        everything, archived = totals(site.pk, entity)
+        unnumbered: Any = getattr(self.model_admin, "count_unnumbered", lambda site_id: (0, 0))
+        everything, archived = map(sum, zip(totals(site.pk, entity), unnumbered(site.pk), strict=True))
         which = self.filter_params.get("archived", [""])[-1]
         return {"": everything - archived, "yes": archived, "all": everything}.get(which)
 

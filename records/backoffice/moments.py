@@ -1,7 +1,8 @@
-"""How stored date-times are shown and read: days stay days in every zone, moments are shown in the site's time."""
+"""How stored values are shown and read: days stay days in every zone, moments in the site's time, plain numbers."""
 
 import datetime
 from collections.abc import Callable
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -67,4 +68,22 @@ def moment_column(name: str, label: str, *, day: bool, order: str = "") -> Calla
     column.__name__ = name
     column.short_description = label  # type: ignore[attr-defined]
     column.admin_order_field = order or name  # type: ignore[attr-defined]
+    return column
+
+
+def plain_number(value: Decimal) -> str:
+    """Return the number without the zeros that only fill its column: `1`, not `1.0000`."""
+    return f"{value.normalize():f}"
+
+
+@cache
+def number_column(name: str, label: str) -> Callable[[Any], str]:
+    """Return a display column for a decimal number, the same each time."""
+
+    def column(record: Any) -> str:
+        value = getattr(record, name)
+        return NOTHING if value is None else plain_number(value)
+
+    column.__name__ = name
+    column.short_description = label  # type: ignore[attr-defined]
     return column

@@ -81,7 +81,8 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """
         filters: Any = self.list_filter
         name = lookup.split("__")[0]
-        if lookup in {getattr(entry, "parameter_name", None) for entry in filters} or name not in {field.name for field in self.opts.get_fields(include_hidden=True)}:
+        own = {getattr(entry, "parameter_name", None) for entry in filters}
+        if lookup in own or name not in {field.name for field in self.opts.get_fields(include_hidden=True)}:
             # The parameter of a filter of ours; one that is nobody's is refused later on.
             return True
         hidden = getattr(self, "hidden_fields", lambda request: ())(request) if request is not None else ()

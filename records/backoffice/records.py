@@ -19,7 +19,7 @@ the reason for a change, history, conflicts between editors, archiving, times, r
 - Date-time fields are days (the same in every zone); name those with a time of day in `moments`.
 - `suggestions = {"department": "Department"}` offers a list's names for a free text field.
 - `private_fields` with `private_permission` are neither shown to nor overwritten by those who lack it.
-- `every_row_is_numbered = False` for records that can lack a number (drafts): their list then shows no kept total.
+- Override `count_unnumbered` for records that can lack a number (drafts), which the kept totals leave out.
 - Buttons for transitions are `record_actions` (see records.backoffice.steps).
 - `choices_at(rows, site_id)` says which records other records of the site may point at (default: the site's own).
 - Lists are imported and exported by the model's resource (see records.backoffice.transfer.resources).
@@ -70,7 +70,6 @@ class RecordAdmin(TransferPages, RecordFields, StepPages, TrailPages, SitePermis
     list_per_page = 50
     paginator = UncountedPaginator
     show_full_result_count = False
-    every_row_is_numbered = True
     show_facets = admin.ShowFacets.NEVER
     save_on_top = False
     view_on_site = False
@@ -151,7 +150,7 @@ class RecordAdmin(TransferPages, RecordFields, StepPages, TrailPages, SitePermis
         for title, options in self.own_fieldsets(request, obj):
             names = _without(options["fields"], hidden)
             if not writable:
-                names = _map(names, self.display_name_of)
+                names = _map(names, self.read_only_name_of)
             if names:
                 shown.append((title, {**options, "fields": names}))
         if obj is not None:
@@ -184,11 +183,14 @@ class RecordAdmin(TransferPages, RecordFields, StepPages, TrailPages, SitePermis
 
     def get_list_select_related(self, request: HttpRequest) -> Any:
         """Return the foreign keys among the columns, nullable ones too, so that rows cost no query."""
-        named = super().get_list_select_related(request)
-        if named:
+        if named := super().get_list_select_related(request):
             return named
         foreign = {field.name for field in self.opts.concrete_fields if field.is_relation}
         return [name for name in self.list_display if name in foreign] or False
+
+    def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
+        """Return how many records of the site have no number, and how many of them are archived."""
+        return 0, 0
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the list that counts nothing."""

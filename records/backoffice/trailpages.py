@@ -1,6 +1,5 @@
 """A record's history pages: every change field by field, filtered, paged, and compared between any two moments."""
 
-import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -8,7 +7,7 @@ from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.db.models import TextField
 from django.db.models.functions import Cast
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
@@ -100,28 +99,37 @@ class TrailPages(SitePermissions):
         number = asked.get("p", "1")
         page = int(number) if number.isascii() and number.isdigit() and 0 < len(number) < 7 else 1
         found = list(rows[(page - 1) * PAGE : page * PAGE + 1]) if page else []
-        kept = "&".join(f"{name}={quote(asked[name])}" for name in ("field", "person") if asked.get(name))
+        kept = "&".join(f"{name}={quote(asked[name])}" for name in ("field", "person", "from", "to") if asked.get(name))
+        shown_here = {change.pk for change in found[:PAGE]}
+        ends = self._chosen(record, asked)
+        elsewhere = {change.pk: change for change in ends.values() if change.pk not in shown_here}
+        older = ends["from"].pk if "from" in ends else found[:PAGE][-1].pk if found else None
+        newer = ends["to"].pk if "to" in ends else found[0].pk if found else None
+
+        def entry(change: Change) -> dict[str, Any]:
+            return {
+                "change": change,
+                "at": shown(change.at),
+                "lines": lines_of(self.model, change.fields, hidden, self.is_day),
+                "is_from": change.pk == older,
+                "is_to": change.pk == newer,
+            }
+
         context = {
             **self.admin_site.each_context(request),
             "title": f"History: {record}",
             "opts": self.opts,
             "original": record,
             "back": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=(quote(record.pk),)),
-            "changes": [
-                {
-                    "change": change,
-                    "at": shown(change.at),
-                    "lines": lines_of(self.model, change.fields, hidden, self.is_day),
-                }
-                for change in found[:PAGE]
-            ],
+            "changes": [entry(change) for change in found[:PAGE]],
+            "chosen": [entry(change) for change in elsewhere.values()],
             "people": people,
             "field_choices": choices,
             "asked": {"field": asked.get("field", ""), "person": asked.get("person", "")},
             "page": page,
             "previous": f"?{kept}&p={page - 1}" if page > 1 else "",
             "next": f"?{kept}&p={page + 1}" if len(found) > PAGE else "",
-            "compared": self._compared(record, asked.get("from", ""), asked.get("to", ""), hidden),
+            "compared": self._compared(record, ends.values(), hidden),
             **(extra_context or {}),
         }
         return TemplateResponse(request, "backoffice/history.html", context)
@@ -133,10 +141,17 @@ class TrailPages(SitePermissions):
         names += [name for name in children_of(record) if name not in left_out]
         return [(name, field_label(self.model, name)) for name in names]
 
-    def _compared(self, record: Any, first: str, last: str, hidden: Sequence[str]) -> dict[str, Any] | None:
+    def _chosen(self, record: Any, asked: QueryDict) -> dict[str, Change]:
+        """Return the record's changes that the address names as `from` and `to`."""
+        keys = {name: as_uuid(asked.get(name, "")) for name in ("from", "to")}
+        if not any(keys.values()):
+            return {}
+        found = {change.pk: change for change in trail_of(record).filter(pk__in=[key for key in keys.values() if key])}
+        return {name: found[key] for name, key in keys.items() if key in found}
+
+    def _compared(self, record: Any, chosen: Iterable[Change], hidden: Sequence[str]) -> dict[str, Any] | None:
         """Return the difference of the record between the moments after two of its changes."""
-        keys: list[uuid.UUID] = [key for key in map(as_uuid, (first, last)) if key is not None]
-        ends = list(trail_of(record).filter(pk__in=keys).order_by("at", "number"))
+        ends = sorted({change.pk: change for change in chosen}.values(), key=lambda change: (change.at, change.number))
         if len(ends) != 2:
             return None
         older, newer = ends

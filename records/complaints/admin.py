@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import F
+from django.db.models import Count, F, Q
 from django.http import HttpRequest
 
 from records.accounts import access
@@ -33,7 +33,7 @@ class ComplaintAdmin(RecordAdmin):
     # Drafts, which have no number yet, come first.
     ordering = (F("site_sequence_id").desc(nulls_first=True), F("id").desc())
     list_display = (
-        "site_sequence_id",
+        "number",
         "date",
         "record_status",
         "customer",
@@ -41,9 +41,9 @@ class ComplaintAdmin(RecordAdmin):
         "nonconformance",
         "trace_number",
     )
-    list_display_links = ("site_sequence_id", "date")
+    list_display_links = ("number", "date")
     # By the name of a customer or product, 100,000 complaints would have to be joined and sorted for each page.
-    sortable_by = ("site_sequence_id", "date", "record_status", "nonconformance", "trace_number")
+    sortable_by = ("number", "date", "record_status", "nonconformance", "trace_number")
     list_filter = (ArchivedFilter, "record_status", ("date", DaysFilter))
     search_fields = ("trace_number_key", "consumer_last_name", "complaint_description")
     fieldsets = (
@@ -84,6 +84,17 @@ class ComplaintAdmin(RecordAdmin):
             },
         ),
     )
+
+    @admin.display(description="Number", ordering="site_sequence_id")
+    def number(self, complaint: Complaint) -> str:
+        """Return the complaint's number, which a draft does not have yet."""
+        return str(complaint.site_sequence_id or RecordStatus.DRAFT.label)
+
+    def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
+        """Return the number of the site's drafts, and of archived ones; read from the index of numbers."""
+        drafts = Complaint.objects.filter(site_id=site_id, site_sequence_id=None)
+        counts = drafts.aggregate(everything=Count("pk"), archived=Count("pk", filter=Q(is_archived=True)))
+        return counts["everything"], counts["archived"]
 
     def may_complete(self, request: HttpRequest, complaint: Complaint) -> bool:
         """Return whether the user may complete the complaint, and change it afterwards."""

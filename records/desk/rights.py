@@ -61,7 +61,7 @@ def rights(request: HttpRequest) -> HttpResponse:
         "title": f"Who may do what at {site}",
         "roles": roles,
         "lines": sorted(lines, key=lambda line: str(line["name"])),
-        "people": _people(roles),
+        "people": _people(roles, may_see_users=access.may(user_of(request), site, "accounts.view_user")),
         "most": PEOPLE,
     }
     return TemplateResponse(request, "backoffice/rights.html", context)
@@ -81,13 +81,15 @@ def _rank(role: Role) -> int:
     return ranks.index(role.default_role) if role.default_role in ranks else len(ranks)
 
 
-def _people(roles: list[Role]) -> list[dict[str, Any]]:
+def _people(roles: list[Role], *, may_see_users: bool) -> list[dict[str, Any]]:
     """Return the direct members of the roles by name, each with the names of the roles; the first ones of very many."""
     found: dict[Any, dict[str, Any]] = {}
     memberships = RoleMembership.objects.filter(role__in=roles).select_related("user", "member_role", "role")
     for entry in memberships.order_by("user__user_name", "id")[: PEOPLE * 2]:
         member: Any = entry.user or entry.member_role
         line = found.setdefault(member.pk, {"name": str(member), "is_role": entry.user is None, "roles": []})
+        if entry.user is None or may_see_users:
+            line["url"] = reverse(f"admin:accounts_{member._meta.model_name}_change", args=(member.pk,))
         line["active"] = getattr(member, "is_active", True)
         line["roles"].append(str(entry.role))
     return sorted(found.values(), key=lambda line: line["name"].casefold())[:PEOPLE]

@@ -265,7 +265,7 @@ class ProvisioningCallAdmin(SitePermissions):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the log; a log has no plural."""
-        empty = {"empty_list": "No directory has called yet."}
+        empty = {"empty_list": "No directory has called yet. Connect one on its page, under Directories."}
         return super().changelist_view(request, {**empty, **(extra_context or {})})
 
     def changeform_view(

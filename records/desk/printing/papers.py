@@ -10,7 +10,7 @@ from django.utils.text import capfirst
 from records.accounts.models import User
 from records.audits.models import AuditRecord
 from records.backoffice.acting import zone_of
-from records.backoffice.moments import NOTHING, shown
+from records.backoffice.moments import NOTHING, plain_number, shown
 from records.complaints.models import Complaint
 from records.desk.printing.paper import Paper, Part, Value
 from records.history.trail import now
@@ -109,7 +109,7 @@ def _value(record: Any, name: str, moments: Moments) -> Value:
     elif found is None:
         text = ""
     elif isinstance(column, models.DecimalField):
-        text = f"{found.normalize():f}"
+        text = plain_number(found)
     else:
         text = str(found)
     return Value(capfirst(str(column.verbose_name)), text)

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole, User
+from records.backoffice import trailpages
 from records.backoffice.moments import NOTHING
 from records.employees.models import Employee, JobDescription
 from records.history.models import Change
@@ -130,6 +131,27 @@ def test_a_fault_in_a_row_is_shown_at_its_cell(site: Site) -> None:
     assert response.status_code == 200
     assert "The finish date lies before the start date." in response.content.decode()
     assert len(changes_of(employee)) == 1
+
+
+def test_any_two_moments_are_compared_also_when_they_stand_on_different_pages(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trailpages, "PAGE", 2)
+    employee, client = make.make_employee(site), browser(site)
+    history = address(employee, "history")
+    assert 'type="radio"' not in client.get(history).content.decode(), "There is nothing to compare yet."
+    for position in ("Baker", "Miller", "Owner"):
+        save(client, employee, position=position, change_reason="Moved on")
+    first, *_, last = changes_of(employee)
+    page = client.get(f"{history}?from={last.pk}")
+    newer_kept = page.context["next"]
+    assert [one["is_from"] for one in page.context["changes"]] == [True, False]
+    page = client.get(history + newer_kept)
+    [chosen] = page.context["chosen"]
+    assert (chosen["change"].pk, chosen["is_from"]) == (last.pk, True)
+    assert "Chosen on another page" in page.content.decode()
+    page = client.get(f"{history}{newer_kept}&to={first.pk}")
+    assert page.context["compared"]["lines"] == [{"label": "Position", "old": "Line lead", "new": "Owner"}]
 
 
 def test_a_record_is_added_at_the_site_that_the_form_was_opened_for(site: Site, other_site: Site) -> None:

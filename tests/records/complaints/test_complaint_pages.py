@@ -1,5 +1,6 @@
 """The back-office pages of complaints: draft, submit, complete, reopen, and who may do it."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
-from records.complaints.admin import SUBMIT_TOO
+from records.complaints.admin import SUBMIT_TOO, ComplaintAdmin
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.history.models import Change
@@ -153,6 +154,31 @@ def test_drafts_stand_first_in_the_list(site: Site) -> None:
     complaint, draft = make_complaint(site), make_draft(site, trace_number="L9")
     rows = browser(site).get(list_address(Complaint)).context["cl"].result_list
     assert [row.pk for row in rows] == [draft.pk, complaint.pk]
+
+
+def test_the_lists_total_counts_drafts_too(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ComplaintAdmin, "list_per_page", 2)
+    for _ in range(3):
+        make_complaint(site)
+    make_draft(site)
+    gone, client = make_draft(site), browser(site)
+
+    def total(which: str = "") -> Any:
+        return client.get(list_address(Complaint) + which).context["cl"].total
+
+    assert total() == 5
+    step(client, gone, "archive", change_reason="Sent twice")
+    assert (total(), total("?archived=all"), total("?archived=yes")) == (4, 5, 1)
+    page = client.get(list_address(Complaint)).content.decode()
+    assert ">Draft</a>" in page
+
+
+def test_a_quantity_is_shown_without_the_zeros_of_its_column(site: Site) -> None:
+    complaint = make_complaint(site, quantity=Decimal(100))
+    assert form_of(browser(site).get(address(complaint)))["quantity"] == ["100"]
+    read_only = browser(site, DefaultRole.READER).get(address(complaint)).content.decode()
+    assert ">100<" in read_only
+    assert "100.0" not in read_only
 
 
 def test_archiving_what_complaints_use_says_by_whom(site: Site, other_site: Site) -> None:
