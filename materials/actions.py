@@ -311,11 +311,7 @@ def key_in(text: str) -> uuid.UUID | None:
 def locked(site_id: uuid.UUID, external_ids: Iterable[str], keys: Iterable[uuid.UUID]) -> Iterable[Material]:
     """Lock and return the site's materials with one of the external ids or Ids, in the order of their ids."""
     rows = Material.objects.select_for_update(of=("self",), no_key=True).filter(site_id=site_id)
-    wanted = rows.filter(pk__in=list(keys)) if keys else rows.none()
-    if external_ids:
-        condition = Q(external_id__in=list(external_ids))
-        wanted = rows.filter(condition | Q(pk__in=list(keys))) if keys else rows.filter(condition)
-    return wanted.order_by("pk")
+    return rows.filter(Q(external_id__in=list(external_ids)) | Q(pk__in=list(keys))).order_by("pk")
 
 
 def add_material(
@@ -390,8 +386,13 @@ def archive_material(
 
 
 def archive_materials(rows: Sequence[tuple[uuid.UUID, uuid.UUID]], *, author: Author, reason: str) -> int:
-    """Archive several materials, given by site and Id, all or none, with a Change each; returns how many they were."""
+    """Archive several materials, given by site and Id, all or none, with a Change each; returns how many they were.
+
+    Locks all of them first, in the order of their ids: each archiving locks the site's count as well.
+    """
     with recording():
+        chosen = Material.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=[key for _, key in rows])
+        list(chosen.order_by("pk").values_list("pk", flat=True))
         for site_id, material_id in sorted(rows):
             archive_material(
                 site_id, material_id, archived=True, author=author, operation="ArchiveMaterial", reason=reason

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from django.contrib.auth.models import Permission
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import IntegrityError, models, transaction
 
 from records.accounts import default_roles
 from records.accounts.clients import revoke_client
@@ -44,8 +44,20 @@ def editing(
             locked.last_modified = now()
         if hasattr(locked, "revision"):
             locked.revision += 1
-        locked.save(force_update=True)
+        with _told_when_taken(locked):
+            locked.save(force_update=True)
         trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=site_id)
+
+
+@contextmanager
+def _told_when_taken(record: models.Model) -> Iterator[None]:
+    """Let the block store a checked row; a name that another writer took meanwhile is told like one taken before."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError:
+        record.full_clean(exclude=["password"])
+        raise
 
 
 def create(record: M, *, author: Author, operation: str, reason: str = "", site_id: uuid.UUID | None = None) -> M:
@@ -54,7 +66,8 @@ def create(record: M, *, author: Author, operation: str, reason: str = "", site_
         if isinstance(record, User | Role):
             _fold_names(record)
         record.full_clean(exclude=["password"])
-        record.save(force_insert=True)
+        with _told_when_taken(record):
+            record.save(force_insert=True)
         changed = differences(record, {}, snapshot(record))
         trail.add(record, changed, author=author, operation=operation, reason=reason, site_id=site_id)
     return record

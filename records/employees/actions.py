@@ -154,7 +154,7 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
     superior: Employee | None = values.get("reporting_to")
     if superior is None or superior.pk == employee.reporting_to_id:
         return
-    Site.objects.select_for_update(no_key=True).filter(pk=site_id).first()
+    hold_reporting(site_id)
     fault = ""
     if superior.site_id != site_id and not (superior.user_id and access.holds_role_at(superior.user_id, site_id)):
         fault = UNKNOWN.format(name="employee")
@@ -166,6 +166,14 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
         fault = "This would close a circle: that employee reports to this one already."
     if fault:
         raise ValidationError({"reporting_to": ValidationError(fault, code="InvalidReference")})
+
+
+def hold_reporting(site_id: uuid.UUID) -> None:
+    """Lock the site's row, so that one transaction at a time changes who reports to whom there.
+
+    Whoever changes several employees takes it after their rows and before the site's numbers.
+    """
+    Site.objects.select_for_update(no_key=True).filter(pk=site_id).first()
 
 
 def reports_to(employee_id: uuid.UUID, superior_id: uuid.UUID) -> bool:

@@ -1,7 +1,10 @@
 """The import and export of employees and job descriptions."""
 
+from collections.abc import Sequence
+
 from records.backoffice.transfer.registry import transferable
 from records.backoffice.transfer.resources import RecordResource
+from records.backoffice.transfer.rows import Row
 from records.employees import actions
 from records.employees.models import Employee, JobDescription
 from records.employees.serializers import EmployeeSerializer, JobDescriptionSerializer
@@ -15,6 +18,12 @@ class EmployeeResource(RecordResource):
 
     model = Employee
     table = WireTable(EmployeeSerializer)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write the rows; where one names a superior, none comes between the first and the last of them."""
+        if any(row.values.get("reporting_to") for row in rows):
+            actions.hold_reporting(self.site_id)
+        super().write(rows)
 
     def add(self, values: Values) -> Employee:
         """Add an employee."""

@@ -18,6 +18,7 @@ from records.operations.errors import FieldFault
 from records.operations.fields import Reference
 from records.operations.lookups import by_key
 from records.operations.serializers import WireSerializer, source_of
+from records.reference.models import RatingResponse
 from records.sites.models import Site, SiteRecord
 from records.sites.references import ARCHIVED, UNKNOWN
 
@@ -45,8 +46,7 @@ def resolve_all(
     loaded: Loaded = {model: by_key(model, keys, partial(_rows, model)) for model, keys in wanted.items()}
     if site_id is not None:
         for model, known in loaded.items():
-            elsewhere = _elsewhere(model, known, site_id)
-            for key in elsewhere - _pointed_at(serializer, model, elsewhere, site_id):
+            for key in outside(serializer, model, known, site_id):
                 del known[key]
     faults: list[list[FieldFault]] = [[] for _ in rows]
     if wanted:
@@ -82,12 +82,26 @@ def _rows(model: type[models.Model]) -> models.QuerySet[Any]:
     return rows.filter(is_active=True) if model is User else rows.filter(is_archived=False) if model is Site else rows
 
 
+def outside(
+    serializer: type[WireSerializer],
+    model: type[models.Model],
+    known: Mapping[uuid.UUID, models.Model],
+    site_id: uuid.UUID,
+) -> set[uuid.UUID]:
+    """Return those of the loaded rows that the site's records may not name, less what one of them names already."""
+    elsewhere = _elsewhere(model, known, site_id)
+    return elsewhere - _pointed_at(serializer, model, elsewhere, site_id)
+
+
 def _elsewhere(
     model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
 ) -> set[uuid.UUID]:
     """Return those that are not valid at the site: other sites' records, and accounts that hold no role there."""
     if model is User:
         return known.keys() - set(access.accounts_at(site_id).filter(pk__in=known).values_list("pk", flat=True))
+    if model is RatingResponse:
+        here = RatingResponse.objects.filter(pk__in=known, rating__site_id=site_id)
+        return known.keys() - set(here.values_list("pk", flat=True))
     others = {key: row for key, row in known.items() if getattr(row, "site_id", None) not in (None, site_id)}
     return {key for key, row in others.items() if not _has_a_role(row, site_id)}
 

@@ -3,7 +3,8 @@
 A room builds `WireTable(itsSerializer)` and gives it to its resource (records.backoffice.transfer.resources).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -15,7 +16,7 @@ from django.db import models
 from records.operations import errors
 from records.operations import fields as wire
 from records.operations.names import unknown
-from records.operations.references import resolve_all
+from records.operations.references import outside, resolve_all
 from records.operations.serializers import ChildRows, IdList, WireSerializer, source_of
 from records.operations.values import read_boolean, show_date_time
 
@@ -185,6 +186,12 @@ class WireTable:
         return [
             [f"{fault.field}: {fault.message}" for fault in faults] for faults in resolve_all(values, self.serializer)
         ]
+
+    def outside(
+        self, model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
+    ) -> set[uuid.UUID]:
+        """Return those of the loaded records that no record of the site may name: as an id of nobody's is answered."""
+        return outside(self.serializer, model, known, site_id)
 
     def sentences(self, error: ValidationError) -> list[str]:
         """Return what a check or an action found wrong, under the columns' names."""

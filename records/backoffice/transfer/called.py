@@ -52,7 +52,7 @@ class Names:
         for some in steps(sorted(set(keys.values()))):
             loaded |= model._default_manager.in_bulk(some)
         for text, key in keys.items():
-            answers[text] = loaded.get(key) or f"{_unknown(model)} ({text})."
+            answers[text] = loaded.get(key) or unknown(model, text)
         return answers
 
     def _meant(self, model: type[models.Model], text: str) -> uuid.UUID | str:
@@ -62,7 +62,7 @@ class Names:
         if len(among) == 1:
             return among[0]
         if not among:
-            return f"{_unknown(model)} ({text[:100]})."
+            return unknown(model, text)
         plural = model._meta.verbose_name_plural
         return f"{len(among)} {plural} are called {text[:100]}. Write the code or the Id instead."
 
@@ -125,8 +125,9 @@ def steps(wanted: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield wanted[start : start + STEP]
 
 
-def _unknown(model: type[models.Model]) -> str:
-    return UNKNOWN.format(name=model._meta.verbose_name).rstrip(".")
+def unknown(model: type[models.Model], text: str) -> str:
+    """Return the sentence for a text that means nothing at the site."""
+    return f"{UNKNOWN.format(name=model._meta.verbose_name).rstrip('.')} ({text[:100]})."
 
 
 def _spelt(rows: models.QuerySet[Any], model: type[models.Model]) -> Iterable[tuple[uuid.UUID, tuple[str, ...], bool]]:

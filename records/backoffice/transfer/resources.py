@@ -23,15 +23,12 @@ The rules of an import:
 - A dry run does the very same and then takes it back, so its report is what the import would write.
 """
 
-import hashlib
-import json
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import tablib
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db import IntegrityError, models, transaction
 from import_export.instance_loaders import BaseInstanceLoader
 from import_export.resources import Resource
@@ -40,9 +37,9 @@ from import_export.results import Result, RowResult
 from records.accounts.models import KeptAnswer
 from records.backoffice.fields import as_uuid
 from records.backoffice.moments import stored
-from records.backoffice.transfer.called import Names, steps
+from records.backoffice.transfer.called import Names, steps, unknown
 from records.backoffice.transfer.files import FileFault, Sheet, as_text
-from records.backoffice.transfer.rows import Row, in_order, is_so_already, plain
+from records.backoffice.transfer.rows import Row, digest_of, in_order, is_blank, is_so_already
 from records.backoffice.wording import printed
 from records.history.trail import Author, Trail, recording
 from records.sites.writing import RecordNotFound, Values
@@ -279,7 +276,7 @@ class RecordResource(Resource):
         for column in pointing:
             for row in self.rows:
                 wanted.setdefault(column.target, set()).update(row.values.get(column.source) or ())
-        found = {model: self.names.resolve(model, texts) for model, texts in wanted.items()}
+        found = {model: self._called_here(model, texts) for model, texts in wanted.items()}
         for column in pointing:
             for row in self.rows:
                 if column.source not in row.values:
@@ -291,16 +288,28 @@ class RecordResource(Resource):
         for row, faults in zip(self.rows, self._resolve_rows(columns), strict=True):
             row.faults += faults
 
+    def _called_here(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
+        """Return what each text means at the site; what lies at another site is told as what does not exist."""
+        found = self.names.resolve(model, texts)
+        known = {one.pk: one for one in found.values() if not isinstance(one, str)}
+        outside = self.table.outside(model, known, self.site_id) if known else set()
+        return {
+            text: one if isinstance(one, str) or one.pk not in outside else unknown(model, text)
+            for text, one in found.items()
+        }
+
     def _resolve_rows(self, columns: Sequence[Any]) -> list[list[str]]:
         sources = [column.source for column in columns if column.kind == "rows"]
         held = [{source: row.values[source] for source in sources if row.values.get(source)} for row in self.rows]
         return list(self.table.resolve_rows(held))
 
     def _find_targets(self) -> None:
-        """Find the record that each row means, and refuse two rows that mean the same one."""
-        by_id = self._load("pk", [found for row in self.rows if (found := as_uuid(row.key))])
+        """Find and lock the record that each row means, and refuse two rows that mean the same one."""
         key = self.table.columns[self.key].source if self.key else ""
-        named_keys = [row.values[key] for row in self.rows if row.values.get(key)] if key else []
+        ids = {found for row in self.rows if (found := as_uuid(row.key))}
+        named_keys = {row.values[key] for row in self.rows if row.values.get(key)} if key else set()
+        self._lock(ids, key, named_keys)
+        by_id = self._load("pk", ids)
         by_key = self._load(key, named_keys) if key else {}
         taken: dict[Any, int] = {}
         for row in self.rows:
@@ -317,6 +326,16 @@ class RecordResource(Resource):
                 if meant in taken:
                     row.faults.append(f"Row {taken[meant]} is about the same {self.model._meta.verbose_name}.")
                 taken.setdefault(meant, row.number)
+
+    def _lock(self, ids: Iterable[uuid.UUID], key: str, named_keys: Iterable[str]) -> None:
+        """Lock what the file may change, in the order of ids, before whatever else a row locks: as a change does."""
+        rows: Any = self.model._default_manager.filter(site_id=self.site_id).order_by("pk")
+        meant = set(ids)
+        for some in steps(sorted(set(named_keys))):
+            meant |= set(rows.filter(**{f"{key}__in": some}).values_list("pk", flat=True))
+        for some in steps(sorted(meant)):
+            locked = rows.select_for_update(of=("self",), no_key=True).filter(pk__in=some)
+            list(locked.values_list("pk", flat=True))
 
     def _load(self, name: str, keys: Iterable[Any]) -> dict[Any, Any]:
         rows: Any = self.model._default_manager.filter(site_id=self.site_id)
@@ -354,7 +373,7 @@ class RecordResource(Resource):
             if column.required
             and not column.may_be_blank
             and (row.is_new or column.source in row.values)
-            and _is_blank(row.values.get(column.source))
+            and is_blank(row.values.get(column.source))
         ]
 
     def _note(self, trail: Trail, start: int, given: set[str]) -> None:
@@ -378,19 +397,4 @@ class RecordResource(Resource):
 
     def digest(self) -> str:
         """Return what the report amounts to, so that a confirmed import does exactly what was shown, or nothing."""
-        content = [
-            [
-                row.number,
-                row.outcome,
-                str(getattr(row.target, "pk", "")),
-                row.faults,
-                sorted((name, plain(value)) for name, value in row.values.items()),
-                [] if row.is_new else row.lines,
-            ]
-            for row in self.rows
-        ]
-        return hashlib.sha256(json.dumps(content, cls=DjangoJSONEncoder, ensure_ascii=True).encode()).hexdigest()
-
-
-def _is_blank(value: Any) -> bool:
-    return value is None or value == [] or (isinstance(value, str) and not value.strip())
+        return digest_of(self.rows)

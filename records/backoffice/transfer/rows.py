@@ -1,9 +1,12 @@
 """The rows of an import: what each says, which record it means, and whether the record says so already."""
 
+import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from import_export.results import RowResult
 
@@ -40,13 +43,34 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
     )
 
 
-def plain(value: Any) -> Any:
-    """Return a value with ids in the place of records, for a digest."""
+def digest_of(rows: Iterable[Row]) -> str:
+    """Return what the rows amount to: what each says, which record it means and what became of it."""
+    content = [
+        [
+            row.number,
+            row.outcome,
+            str(getattr(row.target, "pk", "")),
+            row.faults,
+            sorted((name, _plain(value)) for name, value in row.values.items()),
+            [] if row.is_new else row.lines,
+        ]
+        for row in rows
+    ]
+    return hashlib.sha256(json.dumps(content, cls=DjangoJSONEncoder, ensure_ascii=True).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with ids in the place of records."""
     if isinstance(value, models.Model):
         return str(value.pk)
     if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, list) else value
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list) else value
+
+
+def is_blank(value: Any) -> bool:
+    """Return whether a value says nothing."""
+    return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
 def is_so_already(record: Any, name: str, value: Any) -> bool:

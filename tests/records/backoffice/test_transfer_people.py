@@ -1,6 +1,7 @@
 """Import and export of people, jobs, audit programs and documents: round trips, private columns, references."""
 
 import datetime
+import uuid
 from typing import Any
 
 import pytest
@@ -103,6 +104,21 @@ def test_people_are_named_in_full_or_by_code_in_any_case(site: Site) -> None:
     make.make_employee(site, first_name="Ida", last_name="Moss")
     report = check(client, Employee, data[:1])
     assert faults(report) == {2: ["ReportingToId: 2 employees are called ida moss. Write the code or the Id instead."]}
+
+
+@pytest.mark.parametrize("position", ["Baker", ""])
+def test_the_id_of_another_sites_record_is_told_as_one_that_nobody_has(
+    site: Site, other_site: Site, position: str
+) -> None:
+    client = browser(site)
+    theirs, nobodys = str(make.make_employee(other_site).pk), str(uuid.uuid4())
+    row = {"FirstName": "Ada", "LastName": "B", "Position": position, "NatureOfEmploymentId": "Employee"}
+    told = [
+        str(faults(check(client, Employee, [{**row, "ReportingToId": key}]))).replace(key, "Id")
+        for key in (theirs, nobodys)
+    ]
+    assert "No such employee at this site (Id)." in told[0]
+    assert told[0] == told[1]
 
 
 def test_an_employee_is_not_made_to_report_in_a_circle(site: Site) -> None:

@@ -1,12 +1,18 @@
 """The pages of the trail, accounts, roles, lists and sites."""
 
+import functools
+import threading
+from contextlib import suppress
 from typing import Any
 
+import pytest
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 
 from records.accounts import access
+from records.accounts.actions import add_user
 from records.accounts.models import DefaultRole, Role, User
 from records.backoffice.lists import ArchivedFilter
 from records.history.models import Change
@@ -169,6 +175,24 @@ def test_an_account_is_added_and_its_access_ended_and_given_back(site: Site) -> 
     assert not User.objects.get(pk=user.pk).is_active
     client.post(reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
     assert User.objects.get(pk=user.pk).is_active
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_give_one_name_at_once_are_told_as_if_one_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both look before either has written, so that only the database's constraint can tell."""
+    site, both_have_looked, checked = make.make_site(), threading.Barrier(2), User.full_clean
+
+    def check_and_wait(self: User, *args: Any, **kwargs: Any) -> None:
+        checked(self, *args, **kwargs)
+        with suppress(threading.BrokenBarrierError):
+            both_have_looked.wait(1)
+
+    monkeypatch.setattr(User, "full_clean", check_and_wait)
+    add = functools.partial(add_user, author=make.SYSTEM)
+    answers = make.at_once(*(lambda name=name: add(User(user_name=name, home_site=site)) for name in ("Noor", "NOOR")))
+    refused = [one for one in answers if isinstance(one, ValidationError)]
+    assert len(refused) == 1, answers
+    assert "Another account has this user name." in str(refused[0])
 
 
 def test_a_role_is_made_with_permissions_and_members(site: Site, other_site: Site) -> None:

@@ -1,13 +1,19 @@
 """Writers who meet at the same rows wait for each other in one order: none is ended by the database as a deadlock."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from materials import actions as materials
+from records.backoffice.transfer import files
 from records.employees import actions as employees
+from records.employees.resources import EmployeeResource
 from tests import make
 from tests.conftest import Api
 from tests.make_complaints import complaint_body
+from tests.make_materials import make_material
+from tests.make_transfer import as_csv
 
 TURNS = 12
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,6 +51,62 @@ def test_what_a_new_record_points_at_can_be_edited_at_the_same_time() -> None:
 
     answers = make.at_once(complain, complain, complain, lambda: edit("A"), lambda: edit("B"), move, rename_author)
     assert answers == [{200}] * 7
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_and_single_changes_of_who_reports_to_whom_never_wait_in_a_circle() -> None:
+    site = make.make_site()
+    superiors = [make.make_employee(site) for _ in range(2)]
+    people = [make.make_employee(site) for _ in range(6)]
+
+    def bring_in(rows: list[dict[str, str]]) -> bool:
+        given: dict[str, Any] = {"site_id": site.pk, "author": make.SYSTEM, "may": lambda permission: True}
+        resource = EmployeeResource(**given, reason="Reorganised")
+        resource.import_sheet(files.read(as_csv(rows)), dry_run=False)
+        return resource.applied
+
+    def move_all() -> set[bool]:
+        return {
+            bring_in([{"Id": str(one.pk), "ReportingToId": str(superiors[turn % 2].pk)} for one in people])
+            for turn in range(4)
+        }
+
+    def hire_all() -> set[bool]:
+        new = {"FirstName": "Ada", "LastName": "B", "Position": "Baker", "NatureOfEmploymentId": "Employee"}
+        reporting = ["", "", str(superiors[0].pk)] * 2
+        return {bring_in([{**new, "ReportingToId": superior} for superior in reporting]) for _ in range(4)}
+
+    def move() -> set[bool]:
+        for turn in range(TURNS * 2):
+            values = {"reporting_to": superiors[turn % 2]}
+            employees.update_employee(site.pk, people[-turn % 6].pk, values, author=make.SYSTEM)
+        return {True}
+
+    def hire() -> set[bool]:
+        values = {"first_name": "Bo", "position": "Baker", "nature_of_employment": make.nature()}
+        for _ in range(TURNS * 2):
+            employees.add_employee(site.pk, {**values, "reporting_to": superiors[1]}, author=make.SYSTEM)
+        return {True}
+
+    assert make.at_once(move_all, hire_all, move, hire) == [{True}] * 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_archiving_many_materials_waits_in_no_circle_with_who_restores_one() -> None:
+    site = make.make_site()
+    chosen = [make_material(site) for _ in range(12)]
+
+    def archive() -> int:
+        rows = [(site.pk, material.pk) for material in chosen]
+        return sum(materials.archive_materials(rows, author=make.SYSTEM, reason="Delisted") for _ in range(4))
+
+    def restore() -> int:
+        wishes = [materials.Wish({"is_archived": False}, material.pk) for material in reversed(chosen * 2)]
+        for wish in wishes:
+            materials.upsert(site.pk, wish, author=make.SYSTEM, may=lambda permission: True)
+        return len(wishes)
+
+    assert make.at_once(archive, restore) == [48, 24]
 
 
 def test_row_locks_leave_room_for_foreign_keys() -> None:
