@@ -14,6 +14,7 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Flowable, Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
 from records.backoffice.moments import NOTHING
+from records.desk.printing.bothways import TextBothWays, in_shape, is_right_to_left
 from records.desk.printing.letters import BOLD, PLAIN, is_east_asian, is_set_faithfully, markup, use_fonts
 
 LONG = 300
@@ -120,7 +121,7 @@ def printed(paper: Paper) -> bytes:
     story: list[Flowable] = [_paragraph(paper.title, TITLE), _paragraph(paper.subtitle, SUBTITLE)]
     for part in paper.parts:
         story += [_paragraph(part.title, HEADING), *_values(part.values)]
-    if not all(is_set_faithfully(text) for text in paper.texts):
+    if not all(is_set_faithfully(in_shape(text)) for text in paper.texts):
         story.append(_paragraph(CAUTION, NOTE))
     if any(is_east_asian(text) for text in paper.texts):
         story.append(_paragraph(EAST_ASIAN, NOTE))
@@ -144,7 +145,7 @@ def printed(paper: Paper) -> bytes:
 def _values(values: Sequence[Value]) -> list[Flowable]:
     """Return the values in their order: short ones as lines of tables, long ones as text that runs over pages."""
     found: list[Flowable] = []
-    lines: list[list[Paragraph]] = []
+    lines: list[list[Flowable]] = []
 
     def close() -> None:
         if lines:
@@ -161,13 +162,15 @@ def _values(values: Sequence[Value]) -> list[Flowable]:
     return found
 
 
-def _paragraphs(text: str) -> list[Paragraph]:
+def _paragraphs(text: str) -> list[Flowable]:
     """Return a long text as paragraphs of at most fifty lines, since the library slows down over very long ones."""
     lines = re.sub(r"\n{3,}", "\n\n", text).split("\n")
     return [_paragraph("\n".join(lines[start : start + 50]) or " ", BODY) for start in range(0, len(lines), 50)]
 
 
-def _paragraph(text: str, style: ParagraphStyle) -> Paragraph:
+def _paragraph(text: str, style: ParagraphStyle) -> Flowable:
+    if is_right_to_left(text):
+        return TextBothWays(text, style)
     if is_east_asian(text):
         style = style.clone(f"{style.name} CJK", wordWrap="CJK")
     return Paragraph(markup(text), style)

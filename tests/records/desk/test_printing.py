@@ -11,8 +11,18 @@ from django.urls import reverse
 
 from records.accounts.models import DefaultRole
 from records.complaints.models import Complaint
-from records.desk.printing.letters import CHINESE, JAPANESE, KOREAN, is_set_faithfully, markup
-from records.desk.printing.paper import CAUTION, Paper, Part, Value, printed
+from records.desk.printing.bothways import in_shape, visual_lines
+from records.desk.printing.letters import (
+    CHINESE,
+    JAPANESE,
+    KOREAN,
+    PLAIN,
+    is_set_faithfully,
+    markup,
+    use_fonts,
+    width_of,
+)
+from records.desk.printing.paper import BODY, CAUTION, Paper, Part, Value, printed
 from records.desk.printing.papers import audit_paper, complaint_paper
 from records.sites.models import Site
 from tests import make, make_audits
@@ -109,10 +119,11 @@ def test_the_button_stands_on_the_pages_of_what_can_be_printed(site: Site) -> No
 
 
 def test_letters_of_every_script_are_printed_and_doubtful_ones_reported() -> None:
-    for text in ("plain", "Łódź é ñ ő", "Ωμέγα", "Жук", "食品", "パン", "한국", "→ ≥ ½"):
-        assert is_set_faithfully(text), text
-    for text in ("שלום", "مرحبا", "नमस्ते", "ไทย", "\U00013000"):
-        assert not is_set_faithfully(text), text
+    for text in ("plain", "Łódź é ñ ő", "Ωμέγα", "Жук", "食品", "パン", "한국", "→ ≥ ½", "שלום", "مرحبا", "الله"):
+        assert is_set_faithfully(in_shape(text)), text
+        assert printed(Paper(text, text, [Part(text, [Value(text, text)])], text)).startswith(b"%PDF-")
+    for text in ("שָׁלוֹם", "مَرحبا", "नमस्ते", "ไทย", "\U00013000"):
+        assert not is_set_faithfully(in_shape(text)), text
         assert printed(Paper("t", "s", [Part("p", [Value("l", text)])], "f")).startswith(b"%PDF-")
     assert CAUTION
 
@@ -125,7 +136,39 @@ def test_each_stretch_gets_a_font_that_has_its_letters_and_markup_is_escaped() -
     assert KOREAN in markup("한국")
 
 
-@pytest.mark.parametrize("text", ["word " * 4000, "x" * 20_000, "line\n" * 4000, "食" * 20_000, "</para><br/>" * 1000])
+def test_lines_of_hebrew_and_arabic_are_broken_as_they_are_spoken_and_set_as_they_are_read() -> None:
+    use_fonts()
+    # Unicode, Annex 9: words and brackets turn, numbers and Latin letters do not.
+    assert visual_lines("abc שלום 12", 500, BODY) == [("abc 12 םולש", False)]
+    assert visual_lines("שלום (abc) 12", 500, BODY) == [("12 (abc) םולש", True)]
+    assert visual_lines("abc (שלום) [x]", 500, BODY) == [("abc (םולש) [x]", False)]
+    assert visual_lines("סך: 5% (כולל)", 500, BODY) == [("(ללוכ) 5% :ךס", True)]
+    # The first line holds what is said first, and so the word at its right end.
+    long = " ".join(["ראשון"] + ["מילה"] * 30 + ["אחרון"])
+    lines = visual_lines(long, 200, BODY)
+    assert len(lines) > 2
+    assert lines[0][0].endswith("ןושאר")
+    assert lines[-1][0].startswith("ןורחא")
+    assert all(width_of(line, PLAIN, BODY.fontSize) <= 200 for line, _ in lines)
+    # Letters take their joined shapes, of which the last comes first from the left; none is lost.
+    [(word, _)] = visual_lines("سلام", 500, BODY)
+    assert word == "\ufee1\ufefc\ufeb3"
+    broken = visual_lines("ש" * 400, 200, BODY)
+    assert "".join(line for line, _ in broken) == "ש" * 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 4000,
+        "שלום עולם " * 2000,
+        "س" * 20_000,
+        "x" * 20_000,
+        "line\n" * 4000,
+        "食" * 20_000,
+        "</para><br/>" * 1000,
+    ],
+)
 def test_the_longest_text_runs_over_pages_and_is_not_cut(site: Site, text: str) -> None:
     complaint = make_complaint(site, complaint_description=text[:20_000])
     response = browser(site).get(print_address(complaint))
