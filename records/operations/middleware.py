@@ -66,9 +66,11 @@ class RequestMiddleware:
         headers = response.headers
         headers["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
         headers["X-Api-Version"] = VERSION
-        if request.method == "HEAD" and not response.streaming:
-            headers.setdefault("Content-Length", str(len(response.content)))
-            response.content = b""
+        if not response.streaming:
+            if response.status_code not in (204, 304):
+                headers.setdefault("Content-Length", str(len(response.content)))
+            if request.method == "HEAD":
+                response.content = b""
         self.note(request, response, round((time.perf_counter() - started) * 1000, 1))
         return response
 

@@ -58,13 +58,13 @@ LIST_PARAMETERS = (
     OpenApiParameter("search", OpenApiTypes.STR, description="Part of a name or code, or the number."),
     OpenApiParameter("cursor", OpenApiTypes.STR, description="Where the page starts; taken from the Link header."),
 )
-_KINDS = {
+_KINDS: dict[str, Any] = {
     "text": OpenApiTypes.STR,
     "choice": OpenApiTypes.STR,
     "id": OpenApiTypes.UUID,
     "date-time": OpenApiTypes.DATETIME,
     "boolean": OpenApiTypes.BOOL,
-    "integer": OpenApiTypes.INT32,
+    "integer": _whole(1, INTEGER_LIMIT),
 }
 _REFUSALS = {
     400: "The request is not valid; Fields names every fault.",

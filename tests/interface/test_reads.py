@@ -64,12 +64,15 @@ def test_a_read_costs_two_queries_at_most(row: Any, viewset: Any, api: Any) -> N
 @every_one_row
 def test_a_read_that_the_caller_has_already_is_304(row: Any, viewset: Any, api: Any) -> None:
     where = path_of(row, viewset, stored(row, api.key.site).pk)
-    tag = api.get(where)["ETag"]
+    read = api.get(where)
+    tag = read["ETag"]
     again = api.get(where, **{"If-None-Match": tag})
     assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag)
+    assert "Content-Length" not in again
     assert api.get(where, **{"If-None-Match": '"other"'}).status_code == 200
     head = api.send("HEAD", where)
     assert (head.status_code, head.content, head["ETag"]) == (200, b"", tag)
+    assert head["Content-Length"] == read["Content-Length"] == str(len(read.content))
 
 
 @every_record_list
