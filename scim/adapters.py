@@ -157,6 +157,11 @@ def _has_many(operation: Any) -> bool:
     return isinstance(operation, dict) and not operation.get("path") and isinstance(operation.get("value"), dict)
 
 
+def _tells(operation: Any, name: str) -> bool:
+    """Return whether an operation without a path has a value for the attribute."""
+    return _has_many(operation) and any(key.lower() == name for key in operation["value"])
+
+
 class UserAdapter(SCIMUser):
     """A User: an account and its employee."""
 
@@ -192,9 +197,9 @@ class UserAdapter(SCIMUser):
         self.external_id = self.person.external.value if self.person.external else ""
         return sees_user(self.caller, self.obj)
 
-    def _before(self) -> Document:
+    def _before(self, *, with_groups: bool = False) -> Document:
         """Return the document before the change, with what only the account tells; its groups are not its own."""
-        document = self.to_dict(Query(excluded_attributes=("groups",)))
+        document = self.to_dict(Query() if with_groups else Query(excluded_attributes=("groups",)))
         if self.obj is not None:
             document |= {STATE: self.obj.is_active, TAKEN: self.obj.directory_attributes.get(TAKEN, [])}
         # Whoever names another manager does not change the name of this one, which is read-only.
@@ -225,7 +230,8 @@ class UserAdapter(SCIMUser):
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that a PATCH leads to."""
         operations = _operations_of("User", body)
-        before = self._before()
+        # Who sends back the whole resource sends its groups too: they may stand there as they are.
+        before = self._before(with_groups=any(_tells(operation, "groups") for operation in operations))
         resource = _patched("User", before, operations, body.get("schemas"))
         self.wish = person_wish(self.caller, _dump(resource), before, whole=True)
 

@@ -15,6 +15,7 @@ from scim.errors import Refused
 LARGEST_BODY = 10 * 1024 * 1024
 DEFAULT_COUNT = 100
 LARGEST_COUNT = 200
+LONGEST_NUMBER = 100
 _JSON_TYPES = ("application/scim+json", "application/json")
 
 
@@ -23,7 +24,13 @@ def read_body(request: HttpRequest) -> dict[str, Any]:
     _check_media_type(request)
     text = _read_text(request)
     try:
-        body = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_object)
+        body = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=_whole,
+            object_pairs_hook=_object,
+        )
     except RecursionError as error:
         raise Refused(400, "The body is nested too deeply.", "invalidSyntax") from error
     except ValueError as error:
@@ -92,6 +99,12 @@ def _finite(text: str) -> float:
     return value
 
 
+def _whole(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(f"a number has more than {LONGEST_NUMBER} digits")
+    return int(text)
+
+
 def _strings(body: Any) -> Iterator[str]:
     """Yield every key and string of a JSON value, without recursion."""
     waiting = [body]
@@ -130,7 +143,7 @@ def query_of(parameters: Mapping[str, Any]) -> Query:
     if order not in ("ascending", "descending"):
         raise Refused(400, "sortOrder is ascending or descending.", "invalidValue")
     return Query(
-        filter=_text("filter", values.get("filter")),
+        filter=_filter(values.get("filter")),
         start_index=max(1, _number("startIndex", values.get("startindex"), 1)),
         count=min(LARGEST_COUNT, max(0, _number("count", values.get("count"), DEFAULT_COUNT))),
         sort_by=_text("sortBy", values.get("sortby")),
@@ -145,6 +158,14 @@ def query_of_request(request: HttpRequest) -> Query:
     return query_of({name: request.GET[name] for name in request.GET})
 
 
+def _filter(value: Any) -> str:
+    """Return the filter; one that is sent and says nothing is refused, for everybody is never what it asks for."""
+    text = _text("filter", value)
+    if value is not None and not text:
+        raise Refused(400, "The filter is empty.", "invalidFilter")
+    return text
+
+
 def _text(name: str, value: Any) -> str:
     if value is None:
         return ""
@@ -157,7 +178,7 @@ def _text(name: str, value: Any) -> str:
 def _number(name: str, value: Any, default: int) -> int:
     if value is None or value == "":
         return default
-    if isinstance(value, bool) or not re.fullmatch(r"\s*[+-]?\d{1,18}\s*", str(value)):
+    if isinstance(value, bool) or not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", str(value)):
         raise Refused(400, f"{name} must be a whole number.", "invalidValue")
     return int(value)
 

@@ -174,6 +174,8 @@ def refuse_foreign(role: Role, directory: Directory) -> None:
 
 
 def _set_external_id(role: Role, directory: Directory, value: str) -> None:
+    if value and not value.strip():
+        raise ValidationError({"external_id": ValidationError("This must not be blank.", code="blank")})
     if (
         value
         and value != role.external_id

@@ -315,3 +315,18 @@ def test_both_kinds_are_sorted_among_each_other_page_by_page(both):
     assert listed(startIndex=len(everyone) + 1) == []
     users_last = listed(sortBy="members.display")
     assert set(users_last[-3:]) <= set(everyone)
+
+
+@pytest.mark.parametrize("dialect", [Dialect.DOCUMENTED, Dialect.RFC])
+def test_the_whole_resource_may_be_sent_back_without_a_path(scim_of, dialect):
+    scim = scim_of(dialect)
+    head = scim.add_user("head")
+    user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": head["id"], "department": "Oven"}})
+    group = scim.add_group("Team", user["id"], externalId="g1")
+    for path in (f"/Users/{user['id']}", f"/Groups/{group['id']}"):
+        whole = scim.get(path).json()
+        for answer in (scim.patch(path, {"op": "replace", "value": whole}), scim.put(path, whole)):
+            assert (answer.status_code, answer.json()) == (200, whole), answer.content
+    whole = scim.user(user["id"])
+    others = {"op": "replace", "value": {**whole, "groups": []}}
+    assert_error(scim.patch(f"/Users/{user['id']}", others), 400, "mutability")

@@ -117,6 +117,7 @@ WRONG_GROUPS = [
     {"displayName": "x" * 256},
     {"externalId": []},
     {"externalId": "x" * 256},
+    {"externalId": "  "},
     {"members": "x"},
     {"members": 7},
     {"members": [7]},
@@ -249,6 +250,8 @@ FILTERS = [
     'meta.created gt "9999-12-31T23:59:59-12:00"',
     'meta.lastModified le "0001-01-01T00:00:00+12:00"',
     "%",
+    "",
+    "  ",
     "'; drop table accounts_user; --",
 ]
 
@@ -268,6 +271,7 @@ def test_a_filter_that_makes_no_sense_is_400_and_finds_nothing(both):
 QUERIES = [
     {"startIndex": "x"},
     {"startIndex": "1.5"},
+    {"startIndex": "١"},  # noqa: RUF001 (a digit, but none of JSON's)
     {"startIndex": "9" * 30},
     {"count": "x"},
     {"count": "1e3"},
