@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import F
 
+from records.accounts.access import reaches_beyond
 from records.accounts.models import User, UserAttribute, UserEmail
 from records.accounts.models.attributes import START
 from records.history.trail import now
@@ -43,10 +44,13 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFC", lower).replace("ς", "σ")  # noqa: RUF001 (the letter is meant)
 
 
-def follow_employee(user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFacts) -> None:
+def follow_employee(
+    user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFacts, *, author_id: uuid.UUID | None = None
+) -> None:
     """Repeat on the account what changed of its employee, in the employee's transaction; the trail has it there.
 
-    Moves the account's revision on in any case: directories read both as one. Locks the account's row.
+    Moves the account's revision on in any case: directories read both as one. Locks the account's row. The address, to
+    which links for a new password are mailed, stays where the author could gain by having them (`reaches_beyond`).
     """
     user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
     for name in ("given_name", "family_name"):
@@ -54,7 +58,7 @@ def follow_employee(user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFa
             setattr(user, name, getattr(after, name))
     if after.title != before.title:
         user.honorific_prefix = after.title
-    if after.email != before.email:
+    if after.email != before.email and not reaches_beyond(user, author_id):
         _set_primary_email(user, after.email)
         user.email = after.email
     _set_contacts(user, before, after)

@@ -64,7 +64,7 @@ def update_employee(
             check_reporting_to(employee, site_id, values)
             apply(employee, values)
         if employee.user_id is not None and employee.revision != revision:
-            follow_employee(employee.user_id, before, facts_of(employee))
+            follow_employee(employee.user_id, before, facts_of(employee), author_id=author.id)
     return employee
 
 
