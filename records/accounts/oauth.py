@@ -10,6 +10,7 @@ from authlib.integrations.django_oauth2 import AuthorizationServer, RevocationEn
 from authlib.oauth2.rfc6749 import grants
 from authlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestError, InvalidScopeError
 from authlib.oauth2.rfc6749.requests import OAuth2Payload, OAuth2Request
+from django.db import transaction
 from django.http import QueryDict
 
 from records.accounts import clients, peppers
@@ -21,6 +22,7 @@ KEPT = datetime.timedelta(days=1)
 """How long a token that has expired is kept."""
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
 LONGEST = 200
+UNKNOWN = "This client is unknown, expired or revoked."
 
 
 class Form(OAuth2Payload):
@@ -92,7 +94,7 @@ class Server(AuthorizationServer):
             raise InvalidClientError(description="Send the client id and the client secret.", status_code=401)
         client = clients.client_of(client_id, secret) if len(client_id) + len(secret) <= LONGEST else None
         if client is None:
-            raise WrongClientError(description="This client is unknown, expired or revoked.", status_code=401)
+            raise WrongClientError(description=UNKNOWN, status_code=401)
         request.auth_method = AUTH_METHODS[0] if basic else AUTH_METHODS[1]
         request.client = client
         return client
@@ -102,17 +104,24 @@ class Server(AuthorizationServer):
         return request
 
     def save_token(self, token: dict[str, Any], request: FormRequest) -> None:
-        """Keep the token's digest, note the client's use, and forget its tokens that expired a day ago."""
-        moment = now()
-        AccessToken.objects.filter(client=request.client, expires__lt=moment - KEPT).delete()
-        AccessToken.objects.create(
-            digest=peppers.digest(token["access_token"]),
-            client=request.client,
-            scopes=token["scope"],
-            issued=moment,
-            expires=moment + LIFETIME,
-        )
-        OAuthClient.objects.filter(pk=request.client.pk).update(last_used=moment)
+        """Keep the token's digest, note the client's use, and forget its tokens that expired a day ago.
+
+        Locks the client's row, so that no token is fetched with a secret that is being replaced just now.
+        """
+        moment, client = now(), request.client
+        with transaction.atomic():
+            locked = OAuthClient.objects.select_for_update(of=("self",), no_key=True)
+            if locked.filter(pk=client.pk, digest=client.digest, revoked__isnull=True).first() is None:
+                raise WrongClientError(description=UNKNOWN, status_code=401)
+            AccessToken.objects.filter(client=client, expires__lt=moment - KEPT).delete()
+            AccessToken.objects.create(
+                digest=peppers.digest(token["access_token"]),
+                client=client,
+                scopes=token["scope"],
+                issued=moment,
+                expires=moment + LIFETIME,
+            )
+            OAuthClient.objects.filter(pk=client.pk).update(last_used=moment)
 
     def generate_token(self, grant_type: str, client: OAuthClient, **options: Any) -> dict[str, Any]:
         """Return a fresh bearer token with the scopes asked for, or all that the client has."""

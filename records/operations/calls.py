@@ -2,7 +2,7 @@
 
 A request only appends to a list. The thread writes once a second at most and in one statement, so that a read stays at
 its two queries, and a database that is away or busy costs the callers nothing: the newest calls wait in memory, the
-rest is dropped. A process that is killed loses the last second.
+rest is dropped. A process that is killed loses the last second. Once an hour the thread drops old kept answers too.
 """
 
 import atexit
@@ -20,11 +20,14 @@ from django.db import OperationalError, connection
 
 from records.accounts.calls import NEWEST, CallKeeper
 from records.accounts.models import KeyCall
+from records.operations.idempotency import forget_old_answers
 
 logger = logging.getLogger("larder.calls")
 
 EVERY = 1.0
 RETRY_AFTER = 5.0
+SWEEP_EVERY = 3_600.0
+"""How often answers kept under an Idempotency-Key are dropped once they have had their day."""
 LAST_WRITE = 3.0
 """How long a process that ends waits for its last calls to be written."""
 MOST_KEYS = 1000
@@ -54,6 +57,7 @@ class CallBuffer:
         self._noted = threading.Event()
         self._ending = threading.Event()
         self._keeper = CallKeeper()
+        self._sweep_at = 0.0
         self._writer: threading.Thread | None = None
 
     def note(self, key_id: uuid.UUID, operation: str, status: int, duration_ms: float, request_id: str) -> None:
@@ -125,6 +129,9 @@ class CallBuffer:
                     cursor.execute("PRAGMA busy_timeout = 100")
                     cursor.execute("PRAGMA synchronous = NORMAL")
             self.flush()
+            if time.monotonic() >= self._sweep_at:
+                self._sweep_at = time.monotonic() + SWEEP_EVERY
+                forget_old_answers()
         finally:
             connection.close()
 

@@ -9,7 +9,7 @@ from authlib.oauth2.rfc8414 import AuthorizationServerMetadata
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from records.accounts import actions, clients, tokens
+from records.accounts import actions, clients, oauth, tokens
 from records.accounts.models import AccessToken, OAuthClient, SubscriptionKey
 from records.history.models import Change
 from records.history.trail import now
@@ -242,3 +242,21 @@ def test_no_text_in_any_parameter_breaks_an_endpoint(user: Any, name: str, text:
         kept = urlencode({key: value for key, value in fields.items() if key != name})
         answer = post_form(path, f"{kept}&{name}={text}", Authorization=basic(client.client_id, secret))
         assert answer.status_code in (200, 400, 401), answer.content
+
+
+def test_a_secret_that_is_replaced_while_a_token_is_being_fetched_fetches_none(
+    user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, secret = make_client(user)
+    proven = oauth.server.authenticate_client
+
+    def prove_then_rotate(*args: Any, **kwargs: Any) -> Any:
+        found = proven(*args, **kwargs)
+        if OAuthClient.objects.get().digest == found.digest:
+            clients.rotate_client(found.pk, author=make.SYSTEM)
+        return found
+
+    monkeypatch.setattr(oauth.server, "authenticate_client", prove_then_rotate)
+    answer = post_form("/oauth/token", GRANT, Authorization=basic(client.client_id, secret))
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    assert not AccessToken.objects.exists()

@@ -1,0 +1,29 @@
+"""Answers kept under an Idempotency-Key: dropped once they have had their day."""
+
+import datetime
+
+import pytest
+
+from records.accounts.models import KeptAnswer
+from records.history.trail import now
+from records.operations.calls import CallBuffer
+from records.operations.idempotency import LIFETIME
+from tests import make
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_thread_that_writes_calls_drops_old_answers_once_an_hour() -> None:
+    site = make.make_site()
+    given = {"user": make.make_user(site=site), "site": site, "operation": "AddItem"}
+    buffer = CallBuffer()
+
+    def keep_old(key: str) -> None:
+        KeptAnswer.objects.create(**given, key=key, created=now() - LIFETIME - datetime.timedelta(minutes=1))
+
+    KeptAnswer.objects.create(**given, key="young")
+    keep_old("old")
+    buffer._flush_apart()
+    assert set(KeptAnswer.objects.values_list("key", flat=True)) == {"young"}
+    keep_old("old again")
+    buffer._flush_apart()
+    assert set(KeptAnswer.objects.values_list("key", flat=True)) == {"young", "old again"}
