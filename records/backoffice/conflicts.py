@@ -26,8 +26,11 @@ class Conflict:
 
 
 def trail_of(record: models.Model) -> ChangeQuerySet:
-    """Return the record's changes, newest first; an employee and its account share an Id, not a history."""
-    return Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("-at", "-number")
+    """Return the record's changes, newest first; an employee and its account share an Id, not a history.
+
+    By their numbers, which follow each other as the writers did; clocks of several machines need not.
+    """
+    return Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("-number")
 
 
 def last_change(record: models.Model) -> str:

@@ -151,16 +151,11 @@ class TrailPages(SitePermissions):
 
     def _compared(self, record: Any, chosen: Iterable[Change], hidden: Sequence[str]) -> dict[str, Any] | None:
         """Return the difference of the record between the moments after two of its changes."""
-        ends = sorted({change.pk: change for change in chosen}.values(), key=lambda change: (change.at, change.number))
+        ends = sorted({change.pk: change for change in chosen}.values(), key=lambda change: change.number)
         if len(ends) != 2:
             return None
         older, newer = ends
-        between = trail_of(record).filter(at__gte=older.at, at__lte=newer.at).order_by("at", "number")
-        rows = [
-            change
-            for change in between
-            if (older.at, older.number) < (change.at, change.number) <= (newer.at, newer.number)
-        ]
+        rows = trail_of(record).filter(number__gt=older.number, number__lte=newer.number).order_by("number")
         return {
             "older": shown(older.at),
             "newer": shown(newer.at),

@@ -10,8 +10,10 @@ from django.urls import reverse
 from records.accounts.models import DefaultRole, User
 from records.backoffice import trailpages
 from records.backoffice.moments import NOTHING
+from records.employees.actions import update_employee
 from records.employees.models import Employee, JobDescription
 from records.history.models import Change
+from records.history.trail import now
 from records.sites.models import Site
 from tests import make
 from tests.make_backoffice import address, browser, form_of, list_address, sign_in
@@ -405,3 +407,17 @@ def test_a_list_is_narrowed_by_a_reference_in_its_address(site: Site) -> None:
     make.make_employee(site, reporting_to=chief, last_name="Under")
     page = browser(site).get(f"{list_address(Employee)}?reporting_to__id__exact={chief.pk}")
     assert [row.last_name for row in page.context["cl"].result_list] == ["Under"]
+
+
+def test_a_change_under_a_clock_that_is_behind_is_still_the_newest(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machines' clocks differ; an editor who saw the earlier change must not overwrite the later one."""
+    employee = make.make_employee(site)
+    client = browser(site)
+    data = form_of(client.get(address(employee)))
+    behind = now() - datetime.timedelta(minutes=5)
+    monkeypatch.setattr("records.history.trail.now", lambda: behind)
+    update_employee(site.pk, employee.pk, {"position": "Baker"}, author=make.SYSTEM)
+    monkeypatch.undo()
+    page = client.post(address(employee), {**data, "position": "Packer", "change_reason": "Moved"})
+    assert page.status_code == 200
+    assert Employee.objects.get(pk=employee.pk).position == "Baker"
