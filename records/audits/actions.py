@@ -122,7 +122,7 @@ def schedule_audit_record(
     """
     with recording():
         program = lock_program(site_id, program_id)
-        _refuse_archived(program)
+        refuse_archived(program)
         planned = values.get("date") or values.get("due_date")
         due = values.get("due_date") or planned
         if due is None:
@@ -147,7 +147,7 @@ def schedule_next_audit_records(
         raise ValidationError({"count": ValidationError(text, code="InvalidValue")})
     with recording():
         program = lock_program(site_id, program_id)
-        _refuse_archived(program)
+        refuse_archived(program)
         if program.next_due_date is None:
             text = "Say when the program is due next."
             raise ValidationError({"next_due_date": ValidationError(text, code="RequiredField")})
@@ -159,7 +159,8 @@ def schedule_next_audit_records(
         return [_add(program, {**given, "date": due, "due_date": due}, author=author, reason=reason) for due in free]
 
 
-def _refuse_archived(program: AuditProgram) -> None:
+def refuse_archived(program: AuditProgram) -> None:
+    """Raise ValidationError, code InvalidTransition, for an archived program."""
     if program.is_archived:
         raise ValidationError("The program is archived; restore it first.", code="InvalidTransition")
 

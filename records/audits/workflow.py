@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from django.core.exceptions import ValidationError
 
-from records.audits.actions import lock_program, update_audit_program
+from records.audits.actions import lock_program, refuse_archived, update_audit_program
 from records.audits.models import AuditRecord, RecordStatus
 from records.audits.people import check_lists
 from records.audits.schedule import next_due_date
@@ -290,14 +290,19 @@ def archive_audit_record(
     reason: str,
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Archive or restore an audit, with a reason; repeating it changes nothing. An archived one is due no more."""
+    """Archive or restore an audit, with a reason; repeating it changes nothing. An archived one is due no more.
+
+    An open audit is not restored while its program is archived, which has none.
+    """
     _need(reason, "Say why.")
     with recording():
-        known = AuditRecord.objects.filter(site_id=site_id, pk=record_id).values_list("audit_program_id", flat=True)
-        program_id = known.first()
-        if program_id is None:
+        known = AuditRecord.objects.filter(site_id=site_id, pk=record_id).first()
+        if known is None:
             raise RecordNotFound
-        lock_program(site_id, program_id)
+        program = lock_program(site_id, known.audit_program_id)
+        known.refresh_from_db(fields=["record_status", "is_archived"])
+        if not archived and known.is_archived and known.is_open:
+            refuse_archived(program)
         return archive_record(
             AuditRecord,
             site_id,

@@ -322,3 +322,15 @@ def test_what_a_program_lists_already_stays_valid(site):
     change([stays])
     with pytest.raises(ValidationError):
         change([leaver])
+
+
+def test_an_open_audit_does_not_come_back_to_a_program_that_is_archived(site):
+    record = make_audit(make_program(site))
+    given = {"author": make.SYSTEM, "reason": "Site closes"}
+    archive(record)
+    actions.archive_audit_program(site.pk, record.audit_program_id, archived=True, **given)
+    with pytest.raises(ValidationError, match="The program is archived") as caught:
+        archive(record, archived=False)
+    assert code_of(caught) == "InvalidTransition"
+    actions.archive_audit_program(site.pk, record.audit_program_id, archived=False, **given)
+    assert not archive(record, archived=False).is_archived
