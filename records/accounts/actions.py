@@ -13,7 +13,7 @@ from records.accounts import default_roles
 from records.accounts.clients import revoke_client
 from records.accounts.credentials import revoke
 from records.accounts.models import OAuthClient, Role, RoleMembership, SubscriptionKey, User
-from records.accounts.roles_held import wait_to_nest
+from records.accounts.roles_held import touch_users, wait_to_nest
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
@@ -186,6 +186,7 @@ def set_members(
         if before == after:
             return
         Role.objects.filter(pk=locked.pk).update(revision=models.F("revision") + 1, last_modified=now())
+        touch_users({member.pk for member in (*new, *remove) if isinstance(member, User)})
         changed: list[dict[str, Any]] = [{"field": "members", "old": before, "new": after}]
         trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=locked.site_id)
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from django.core.exceptions import ValidationError
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
 from records.accounts.models.users import printed_name
 from records.accounts.provisioning import NotAllowedError
-from records.accounts.roles_held import leads_to_default_role, wait_to_nest
+from records.accounts.roles_held import chunks, leads_to_default_role, touch_members, touch_users, wait_to_nest
 from records.history.inserts import insert_rows
 from records.history.snapshots import columns, differences
 from records.history.trail import Author, now, recording
@@ -20,9 +20,6 @@ from records.sites.text import fold, refuse_breaks
 
 _AT_HAND = ("site", "directory")
 """What is set to rows at hand, and needs no look whether they are there."""
-
-CHUNK = 5_000
-"""How many ids one statement names; databases limit their parameters."""
 
 
 @dataclass(slots=True)
@@ -108,8 +105,7 @@ def change_role(role: Role, wish: RoleWish, directory: Directory, *, author: Aut
             if wish.external_id is not None:
                 _set_external_id(role, directory, wish.external_id)
         if renamed:
-            held = RoleMembership.objects.filter(role_id=role.pk, user__isnull=False)
-            _touch_users(held.values_list("user_id", flat=True))
+            touch_members(role)
         if wish.members:
             change_members(role, wish.members, directory, author=author)
     return role
@@ -231,7 +227,7 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
         if not new and not gone:
             return False
         went = _names(gone)
-        for part in _chunks(gone):
+        for part in chunks(gone):
             RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role).delete()
         moment = now()
         insert_rows(
@@ -249,7 +245,7 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
         )
         role.revision, role.last_modified = role.revision + 1, moment
         role.save(update_fields=["revision", "last_modified"])
-        _touch_users([*users, *gone])
+        touch_users([*users, *gone])
         names = users | roles
         entry = {
             "field": "members",
@@ -268,7 +264,7 @@ def _stored(role: Role, wish: MembersWish, seen: Q) -> dict[uuid.UUID, str]:
         return {user or member: display for user, member, display in everybody}
     stored: dict[uuid.UUID, str] = {}
     for keys, condition in ((wish.put, seen), (wish.drop, Q())):
-        for part in _chunks(keys):
+        for part in chunks(keys):
             found = rows.filter(Q(user_id__in=part) | Q(member_role_id__in=part), condition)
             for user, member, display in found.values_list("user_id", "member_role_id", "display"):
                 stored[user or member] = display
@@ -285,7 +281,7 @@ def _redisplay(role: Role, wish: MembersWish, stored: Mapping[uuid.UUID, str]) -
         return
     keys = {key for part in changed.values() for key in part}
     rows: list[RoleMembership] = []
-    for part in _chunks(keys):
+    for part in chunks(keys):
         rows += RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role)
     for row in rows:
         row.display = wish.put[row.user_id or row.member_role_id]  # type: ignore[index]
@@ -301,13 +297,13 @@ def _named(
     """
     users: dict[uuid.UUID, str] = {}
     roles: dict[uuid.UUID, str] = {}
-    for part in _chunks(keys):
+    for part in chunks(keys):
         found = User.objects.filter(
             pk__in=part, home_site_id__in=sites, employee__isnull=False, removed__isnull=True, is_service_account=False
         )
         users |= _printed(found)
     rest = [key for key in keys if key not in users]
-    for part in _chunks(rest):
+    for part in chunks(rest):
         found_roles = Role.objects.filter(pk__in=part, site_id=role.site_id, is_archived=False).exclude(
             directory=directory, hidden_from_directory=True
         )
@@ -343,7 +339,7 @@ def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
 
 def _names(keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
     names: dict[uuid.UUID, str] = defaultdict(str)
-    for part in _chunks(keys):
+    for part in chunks(keys):
         names.update(_printed(User.objects.filter(pk__in=part)))
         names.update(Role.objects.filter(pk__in=[key for key in part if key not in names]).values_list("pk", "name"))
     return names
@@ -353,18 +349,3 @@ def _printed(users: QuerySet[User]) -> dict[uuid.UUID, str]:
     """Return the printed names of users by id, without making an object of each."""
     rows = users.values_list("pk", "display_name", "given_name", "family_name", "user_name")
     return {key: printed_name(*names) for key, *names in rows}
-
-
-def _touch_users(keys: Iterable[uuid.UUID]) -> None:
-    """Move on the revision of users whose groups changed; locks them in the order of their ids, against circles."""
-    for part in _chunks(sorted(keys)):
-        if len(part) > 1:
-            rows = User.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=part).order_by("pk")
-            part = list(rows.values_list("pk", flat=True))
-        User.objects.filter(pk__in=part).update(revision=F("revision") + 1)
-
-
-def _chunks(keys: Iterable[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
-    listed = list(keys)
-    for start in range(0, len(listed), CHUNK):
-        yield listed[start : start + CHUNK]

@@ -1,10 +1,15 @@
-"""Which default roles an account holds, which roles lead to one through nesting, and who may nest them next."""
+"""Which default roles an account holds, which roles lead to one through nesting, who may nest them, whom it touches."""
 
 import uuid
+from collections.abc import Iterable, Iterator
 
 from django.db import connection
+from django.db.models import F
 
-from records.accounts.models import DefaultRole, Role, RoleMembership
+from records.accounts.models import DefaultRole, Role, RoleMembership, User
+
+CHUNK = 5_000
+"""How many ids one statement names; databases limit their parameters."""
 
 
 def holds_default_role(user_id: uuid.UUID, default: DefaultRole) -> bool:
@@ -33,3 +38,25 @@ def wait_to_nest(site_id: uuid.UUID) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (int.from_bytes(site_id.bytes[:8], "big", signed=True),))
+
+
+def touch_users(keys: Iterable[uuid.UUID]) -> None:
+    """Move on the revision of users whose groups changed; locks them in the order of their ids, against circles."""
+    for part in chunks(sorted(keys)):
+        if len(part) > 1:
+            rows = User.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=part).order_by("pk")
+            part = list(rows.values_list("pk", flat=True))
+        User.objects.filter(pk__in=part).update(revision=F("revision") + 1)
+
+
+def touch_members(role: Role) -> None:
+    """Move on the revision of the role's users, who see its name; call inside the writing transaction."""
+    held = RoleMembership.objects.filter(role_id=role.pk, user__isnull=False)
+    touch_users(held.values_list("user_id", flat=True))
+
+
+def chunks(keys: Iterable[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
+    """Yield the ids in lists that one statement can name."""
+    listed = list(keys)
+    for start in range(0, len(listed), CHUNK):
+        yield listed[start : start + CHUNK]

@@ -19,6 +19,7 @@ from records.accounts import access
 from records.accounts.actions import add_role, editing, set_members
 from records.accounts.default_roles import permissions_of, register
 from records.accounts.models import DefaultRole, Role, RoleMembership, User
+from records.accounts.roles_held import touch_members
 from records.backoffice.acting import author_of, user_of
 from records.backoffice.choosing import choose_url
 from records.backoffice.faults import show_faults
@@ -27,6 +28,7 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UncountedPaginator
 from records.desk.admin.editing import PlainAdmin, unchanged_since_seen
 from records.desk.admin.matrix import PermissionMatrix
+from records.history.trail import recording
 from records.sites.writing import Values
 
 for _action in ("view", "add", "change"):
@@ -123,8 +125,16 @@ class RoleAdmin(PlainAdmin):
         ):
             if "name" in values:
                 locked.name = values["name"]
+                touch_members(locked)
             if "permissions" in values:
                 locked.permissions.set(values["permissions"])
+        return locked
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore the role; for its members a group has gone or come."""
+        with recording():
+            locked = super().archive(request, record, archived=archived, reason=reason)
+            touch_members(locked)
         return locked
 
     def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> Any:

@@ -250,3 +250,24 @@ def test_every_link_of_every_lists_filters_leads_somewhere(site: Site) -> None:
                     where = list_address(model) + choice["query_string"]
                     assert client.get(where).status_code == 200, where
     assert {"ArchivedFilter", "OutcomeFilter", "DueFilter", "ActiveFilter"} <= tried
+
+
+def test_whoever_joins_leaves_or_sees_a_role_renamed_or_archived_has_changed_for_directories(site: Site) -> None:
+    client, person = browser(site, DefaultRole.SITE_ADMINISTRATOR), make.make_user(site=site)
+    role = make.make_role(site, ["items.view_item"], name="Clerk")
+    members = reverse("admin:accounts_role_members", args=(role.pk,))
+
+    def revision() -> int:
+        return User.objects.get(pk=person.pk).revision
+
+    seen = [revision()]
+    client.post(members, {"users": [str(person.pk)], "change_reason": "Joined"})
+    seen.append(revision())
+    save(client, role, name="Head clerk", change_reason="Promoted")
+    seen.append(revision())
+    for step in ("archive", "restore"):
+        client.post(reverse("admin:accounts_role_step", args=(role.pk, step)), {"change_reason": "Tidied"})
+        seen.append(revision())
+    client.post(members, {"remove": [str(role.memberships.get().pk)], "change_reason": "Left"})
+    seen.append(revision())
+    assert seen == [seen[0] + step for step in range(6)]
