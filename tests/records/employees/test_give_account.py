@@ -11,8 +11,8 @@ from django_tasks_db.models import DBTaskResult
 
 from records.accounts import access
 from records.accounts.models import DefaultRole, User
-from records.backoffice.tasks import invite
-from records.employees.actions import give_account
+from records.backoffice.tasks import DELAYS, invite
+from records.employees.actions import give_account, update_employee
 from records.employees.models import Employee
 from records.history.models import Change
 from records.sites.models import Site
@@ -124,3 +124,42 @@ def test_no_step_reaches_the_account_of_a_superuser_or_of_somebody_with_roles_el
         ended = reverse("admin:accounts_user_step", args=(user.pk, "end-access"))
         assert client.post(ended, {"change_reason": "x"}).status_code == 403
         assert User.objects.get(pk=user.pk).is_active
+
+
+def test_a_managers_change_of_an_address_reaches_no_account_that_may_do_more(site: Site, other_site: Site) -> None:
+    """Whoever gets the links for a new password has the account."""
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER)
+    elsewhere, administrator, reader = (make.make_employee(site, email_address="old@example.com") for _ in range(3))
+    given: dict[str, Any] = {"author": make.SYSTEM, "reason": "Signs"}
+    make.give_role(give_account(site.pk, elsewhere.pk, "elsewhere", **given), other_site, DefaultRole.READER)
+    give_account(site.pk, administrator.pk, "administrator", role=DefaultRole.SITE_ADMINISTRATOR, **given)
+    give_account(site.pk, reader.pk, "reader", role=DefaultRole.READER, **given)
+    for employee in (elsewhere, administrator, reader):
+        values = {"email_address": "new@example.com"}
+        changed = update_employee(site.pk, employee.pk, values, author=make.author_of(manager))
+        assert changed.email_address == "new@example.com"
+    reached = dict(User.objects.filter(employee__isnull=False).values_list("user_name", "email"))
+    assert reached == {"elsewhere": "old@example.com", "administrator": "old@example.com", "reader": "new@example.com"}
+    keeper = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
+    values = {"email_address": "newest@example.com"}
+    update_employee(site.pk, administrator.pk, values, author=make.author_of(keeper))
+    assert User.objects.get(user_name="administrator").email == "newest@example.com"
+
+
+def test_an_invitation_is_mailed_later_while_the_mail_server_is_down(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = make.make_user(site=site, email="mira@example.com")
+
+    def down(*args: Any, **kwargs: Any) -> None:
+        raise OSError("The server is down.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", down)
+        assert not invite.call(str(user.pk))
+        again = DBTaskResult.objects.get()
+        assert again.run_after is not None
+        with pytest.raises(OSError, match="down"):
+            invite.call(str(user.pk), len(DELAYS))
+    assert invite.call(*again.args_kwargs["args"])
+    assert [message.to for message in mail.outbox] == [["mira@example.com"]]
