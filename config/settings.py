@@ -249,7 +249,8 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Larder",
     "DESCRIPTION": "Quality and food-safety records. Every call carries `Ocp-Apim-Subscription-Key`; paths are taken "
     "with and without a trailing slash. A body may repeat the read-only fields of a record that was read: they are "
-    "ignored. Any other unknown field or query parameter is refused.",
+    "ignored. Any other unknown field or query parameter is refused. Every answer carries `X-Request-Id` and "
+    "`X-Api-Version`, and those to a valid key `X-RateLimit-Limit`, `-Remaining` and `-Reset`.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],

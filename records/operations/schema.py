@@ -66,6 +66,22 @@ _KINDS: dict[str, Any] = {
     "boolean": OpenApiTypes.BOOL,
     "integer": _whole(1, INTEGER_LIMIT),
 }
+
+
+def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
+    """Return a header of the answers with these statuses."""
+    return OpenApiParameter(name, kind, OpenApiParameter.HEADER, response=statuses, description=description)
+
+
+PAGE_HEADERS = (
+    _header("X-Total-Count", OpenApiTypes.INT32, [200], "How many there are on all pages."),
+    _header("Link", OpenApiTypes.STR, [200], 'The next page, with `rel="next"`, while there is one.'),
+)
+RECORD_HEADERS = (_header("ETag", OpenApiTypes.STR, [200], "The record's revision, for If-Match and If-None-Match."),)
+REFUSAL_HEADERS = (
+    _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The credential that is asked for."),
+    _header("Retry-After", OpenApiTypes.INT32, [429, 503], "Seconds after which another try makes sense."),
+)
 _REFUSALS = {
     400: "The request is not valid; Fields names every fault.",
     401: "The credential is missing or opens nothing.",
@@ -160,7 +176,7 @@ class OperationSchema(AutoSchema):
         if (row.takes_id or row.each is not None) and row.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
             found.append(OpenApiParameter("If-Match", str, header, description=text))
-        return found
+        return [*found, *(PAGE_HEADERS if row.many else RECORD_HEADERS), *REFUSAL_HEADERS]
 
     def get_examples(self) -> list[OpenApiExample]:
         """Return what the row's examples put into the path and the query."""

@@ -61,6 +61,21 @@ def test_a_list_takes_what_the_document_offers_and_no_more(path: str, api: Any, 
         assert api.get(path, {name: offered[name]["maximum"] + 1}).status_code == 400
 
 
+def test_answers_carry_the_headers_that_the_document_names(api: Any, document: Any) -> None:
+    made = api.post("/item/AddItem", {"Name": "Scale"})
+    api.post("/item/AddItem", {"Name": "Probe"})
+    for path, answer in (
+        ("/item/GetItemList", api.get("/item/GetItemList", {"limit": 1})),
+        ("/item/GetItem/{id}", api.get(f"/item/GetItem/{made.json()['Id']}")),
+        ("/item/GetItemList", Api().get("/item/GetItemList")),
+    ):
+        headers = document["paths"][path]["get"]["responses"][str(answer.status_code)]["headers"]
+        assert headers.keys() <= set(answer.headers)
+        assert all(header["schema"] for header in headers.values())
+    assert "ETag" in document["paths"]["/item/AddItem"]["post"]["responses"]["200"]["headers"]
+    assert "ETag" in made.headers
+
+
 def test_arrays_of_a_body_say_how_long_they_may_be(api: Any, document: Any) -> None:
     shapes = document["components"]["schemas"]
     rows = shapes["EmployeeRequest"]["properties"]["EducationTraining"]["maxItems"]

@@ -84,5 +84,6 @@ def test_a_generated_client_adds_and_lists(document: Any, tmp_path: Path, live_s
         rows = listed.sync(client=client, site_id=str(site.pk))
         assert [(row.external_id, row.name) for row in rows] == [("G-1", "Generated"), ("G-2", "Generated")]
         assert str(rows[0].id) == str(one.id)
+        client.get_httpx_client().close()
     finally:
         sys.path.remove(str(tmp_path))
