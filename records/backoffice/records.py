@@ -19,15 +19,15 @@ the reason for a change, history, conflicts between editors, archiving, times, r
 - Date-time fields are days (the same in every zone); name those with a time of day in `moments`.
 - `suggestions = {"department": "Department"}` offers a list's names for a free text field.
 - `private_fields` with `private_permission` are neither shown to nor overwritten by those who lack it.
-- Override `count_unnumbered` for records that can lack a number (drafts), which the kept totals leave out.
 - Buttons for transitions are `record_actions` (see records.backoffice.steps).
 - `choices_at(rows, site_id)` says which records other records of the site may point at (default: the site's own).
 - Lists are imported and exported by the model's resource (see records.backoffice.transfer.resources).
-- Override `add_record` and `update_record` where an action has another shape.
+- Override `add_record` and `update_record` where an action has another shape, `count_unnumbered` where drafts exist.
 """
 
 import uuid
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -245,7 +245,7 @@ class RecordAdmin(TransferPages, RecordFields, StepPages, TrailPages, SitePermis
         show_times_of(site_at(request, site_id))
         fieldsets = self.get_fieldsets(request, record)
         form_class = self.get_form(request, record, change=record is not None, fields=_names(fieldsets))
-        instance = record if record is not None else self._new_instance(site_id)
+        instance = copy(record) if record is not None else self._new_instance(site_id)  # Takes what is typed.
         if request.method != "POST":
             initial = self.get_changeform_initial_data(request) if record is None else {}
             tokens = {"larder_seen": conflicts.last_change(record) if record else "", "larder_site": site_id or ""}
@@ -294,7 +294,7 @@ class RecordAdmin(TransferPages, RecordFields, StepPages, TrailPages, SitePermis
             except StaleError:
                 # Somebody was faster between our look and our lock: look again, and show what happened.
                 fresh = self.found(request, str(record.pk))
-                return self._write(request, fresh, fresh, form_class, fieldsets, extra_context)
+                return self._write(request, fresh, copy(fresh), form_class, fieldsets, extra_context)
             except RecordNotFound:
                 raise Http404 from None
             else:
