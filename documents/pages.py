@@ -85,7 +85,8 @@ class SigningForm(forms.Form):
     )
 
     def __init__(self, duty: Duty, *args: Any) -> None:
-        super().__init__(*args, label_suffix="")
+        super().__init__(*args)
+        self.label_suffix = ""
         field: Any = self.fields["decision"]
         field.choices = [("sign", SAID[duty]), (REJECT, "It has to be changed: reject it")]
 
