@@ -6,16 +6,16 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from documents import versions
+from documents import notices, versions
 from documents.content import Incoming
 from documents.models import FIRST_VERSION, WAITING, Document
 from documents.storage import storing
 from records.accounts import access
 from records.accounts.models import User
-from records.history.trail import Author
+from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.references import UNKNOWN
-from records.sites.writing import Precondition, RecordNotFound, Values, adding, apply, changing
+from records.sites.writing import Precondition, RecordNotFound, Values, adding, apply, archive_record, changing
 
 USERS = ("user_to_review", "user_to_approve", "user_to_notify")
 SIGNERS = ("user_to_review", "user_to_approve")
@@ -116,6 +116,28 @@ def change_details(
                 raise ValidationError(faults)
         apply(document, values)
         check_approvers(site_id, list(_ordered(document, "user_to_approve")))
+    return document
+
+
+def archive_document(
+    site_id: uuid.UUID, document_id: uuid.UUID, *, archived: bool, author: Author, reason: str
+) -> Document:
+    """Archive or restore a document, with a reason; a version that waits asks its signers by mail once it is back.
+
+    Raises RecordNotFound.
+    """
+    with recording():
+        document = archive_record(
+            Document,
+            site_id,
+            document_id,
+            archived=archived,
+            author=author,
+            operation="ArchiveDocument" if archived else "RestoreDocument",
+            reason=reason,
+        )
+        if not archived:
+            notices.owe_again(document)
     return document
 
 

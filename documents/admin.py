@@ -126,6 +126,12 @@ class DocumentAdmin(RecordAdmin):
         except StorageUnavailable:
             raise storage_fault() from None
 
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore a document."""
+        return actions.archive_document(
+            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
+        )
+
     def get_urls(self) -> Any:
         """Return the admin's addresses with those of a document's versions before them."""
         view = self.admin_site.admin_view

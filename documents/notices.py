@@ -3,9 +3,10 @@
 import uuid
 from collections.abc import Iterable
 
-from documents.models import DocumentVersion, Duty, Notice, Signer, Status
-from documents.tasks import send_notices
+from documents.models import Document, DocumentVersion, Duty, Notice, Signer, Status
+from documents.tasks import NOT_OWED, send_notices
 from records.accounts.models import User
+from records.history.trail import now
 
 KINDS = {
     Status.AWAITING_REVIEW: Notice.Kind.REVIEW,
@@ -36,4 +37,12 @@ def owe(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID])
     Notice.objects.filter(version=version, kind=kind, user_id__in=keys).delete()
     made = Notice.objects.bulk_create([Notice(version=version, user_id=user, kind=kind) for user in reachable])
     if made:
+        send_notices.enqueue()
+
+
+def owe_again(document: Document) -> None:
+    """Let the mails of a restored document that were dropped as no longer owed be judged, and sent, anew."""
+    moment = now()
+    dropped = Notice.objects.filter(version__document=document, last_error=NOT_OWED)
+    if dropped.update(sent=None, due=moment, created=moment, attempts=0, last_error=""):
         send_notices.enqueue()

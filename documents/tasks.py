@@ -20,6 +20,7 @@ LEASE = datetime.timedelta(minutes=5)
 DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180))
 BATCH = 200
 GIVEN_UP = datetime.timedelta(days=7)
+NOT_OWED = "No longer owed; not sent."
 INBOX = "/admin/documents/inbox/"
 
 
@@ -50,7 +51,7 @@ def _take(key: uuid.UUID) -> bool:
 
 def _send(notice: Notice) -> bool:
     if not still_owed(notice):
-        Notice.objects.filter(pk=notice.pk).update(sent=now(), last_error="No longer owed; not sent.")
+        Notice.objects.filter(pk=notice.pk).update(sent=now(), last_error=NOT_OWED)
         return False
     try:
         message_of(notice).send()

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import transaction
 from django_tasks_db.models import DBTaskResult
 
-from documents import approvals, tasks
+from documents import actions, approvals, tasks
 from documents.models import Notice, Signer
 from records.accounts.actions import set_members
 from records.accounts.models import Role
@@ -167,3 +167,19 @@ def test_an_account_without_address_is_owed_nothing(site: Site) -> None:
     silent = make.make_user(site=site, role=make.DefaultRole.STANDARD)
     docs.make_document(site, user_to_review=[silent])
     assert not Notice.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_dropped_while_a_document_was_archived_is_mailed_when_it_is_back(site: Site) -> None:
+    signer, left = docs.make_signer(site), docs.make_signer(site)
+    document = docs.make_document(site, user_to_review=[signer, left])
+    given: dict[str, Any] = {"author": make.SYSTEM, "reason": "Filed twice"}
+    actions.archive_document(site.pk, document.pk, archived=True, **given)
+    work()
+    assert to() == []
+    set_members(Role.objects.get(site=site, default_role="standard"), remove=[left], author=make.SYSTEM)
+    actions.archive_document(site.pk, document.pk, archived=False, **given)
+    work()
+    actions.archive_document(site.pk, document.pk, archived=False, **given)
+    work()
+    assert to() == [signer.email]
