@@ -30,10 +30,11 @@ def issue_client(
 ) -> tuple[OAuthClient, str]:
     """Make a client and return it with its secret, which is shown once and kept only as a digest.
 
-    Raises ValidationError when the user has five live clients already. Locks the user's row.
+    Raises ValidationError when the user has five live clients already, or no access any more. Locks the user's row.
     """
     with recording():
-        User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+        if not User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk).is_active:
+            raise ValidationError("The account has no access any more.", code="Forbidden")
         if len(live_clients(user)) >= LIVE_CLIENTS:
             fault = f"There are {LIVE_CLIENTS} live clients; revoke one first."
             raise ValidationError(fault, code="InvalidTransition")

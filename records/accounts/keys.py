@@ -131,10 +131,12 @@ def issue_key(
 ) -> tuple[SubscriptionKey, str]:
     """Make a key and return it with its secret, which is shown once and kept only as a digest.
 
-    Raises ValidationError when the user has two live keys for the site, or holds no role there. Locks the user's row.
+    Raises ValidationError when the user has two live keys for the site, holds no role there, or has no access any more.
+    Locks the user's row.
     """
     with recording():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        if not User.objects.select_for_update(no_key=True).get(pk=user.pk).is_active:
+            raise ValidationError("The account has no access any more.", code="Forbidden")
         if len(live_keys(user, site)) >= LIVE_KEYS:
             raise ValidationError("There are two live keys for this site; revoke one first.", code="InvalidTransition")
         if not user.is_superuser and site.pk not in access.roles_held(user.pk):

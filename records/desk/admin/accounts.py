@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
@@ -39,6 +40,8 @@ def _end(model_admin: Any, request: HttpRequest, user: User, reason: str, data: 
 def _give_back(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
     author = author_of(request)
     with editing(user, author=author, operation="GiveAccess", reason=reason, site_id=user.home_site_id) as locked:
+        if Employee.objects.filter(user=locked, is_archived=True).exists():
+            raise ValidationError("The employee is archived; restore it first.", code="InvalidTransition")
         locked.is_active = True
 
 
