@@ -14,7 +14,7 @@ from django.utils.http import urlencode
 from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.acting import user_of
-from records.backoffice.fields import as_uuid
+from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.lists import search
 from records.reference.lists import entries_at, starting_with
 from records.reference.models import RatingResponse, ReferenceEntry
@@ -105,12 +105,11 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
     permissions = [f"{owner._meta.app_label}.{action}_{owner._meta.model_name}" for action in ("add", "change", "view")]
     if not any(access.may(user, site_id, permission) for permission in permissions):
         raise PermissionDenied
-    page = request.GET.get("page", "1")
-    start = PAGE * (int(page) - 1 if page.isascii() and page.isdigit() and 0 < len(page) < 5 else 0)
+    start = PAGE * ((as_number(request.GET.get("page", "1"), 4) or 1) - 1)
     text = request.GET.get("q", "")[:200].replace("\x00", "")
     own = getattr(_admin_of(admin_site, owner), "field_choices", None)
     offered = own(request, field, site_id) if own is not None else choices_at(admin_site, field, site_id)
-    part = slice(max(start, 0), max(start, 0) + PAGE + 1)
+    part = slice(start, start + PAGE + 1)
     rows = list(narrow(admin_site, offered, text)[part]) or (list(containing(offered, text)[part]) if text else [])
     found = [{"id": str(row.pk), "text": describe(row)} for row in rows]
     return JsonResponse({"results": found[:PAGE], "more": len(found) > PAGE})

@@ -9,6 +9,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from django.http import QueryDict
 
+from records.backoffice.fields import as_number
 from records.backoffice.forms import RecordFormSet
 from records.history.models import Change, ChangeQuerySet
 
@@ -161,8 +162,7 @@ def _edited(stored: RecordFormSet, row: Mapping[str, Any], old: Mapping[str, Any
 def _sent_rows(data: QueryDict, prefix: str) -> dict[str, dict[str, Any]]:
     """Return the sent rows by their id; new ones, which have none, by their place."""
     rows: dict[str, dict[str, Any]] = {}
-    total = data.get(f"{prefix}-TOTAL_FORMS", "")
-    for idx in range(min(int(total) if total.isdigit() else 0, 2000)):
+    for idx in range(min(as_number(data.get(f"{prefix}-TOTAL_FORMS", "")) or 0, 2000)):
         start = f"{prefix}-{idx}-"
         row = {key[len(start) :]: data[key] for key in data if key.startswith(start)}
         if row:

@@ -153,6 +153,12 @@ def as_uuid(value: Any) -> uuid.UUID | None:
         return None
 
 
+def as_number(text: Any, digits: int = 9) -> int | None:
+    """Return the whole number that the text's plain digits write, or None where it is anything else, or has more."""
+    text = str(text)
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
+
+
 class ReferenceField(forms.Field):
     """One record or list entry of the record's site; what the record points at already stays valid."""
 

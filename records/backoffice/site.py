@@ -31,6 +31,8 @@ GROUPS = {
 FOLDED = ("Lists", "Administration")
 OF_ALL_SITES = ("admin:search", "admin:documents_inbox", "profile")
 """Pages that show what is at every site of the user: whoever switches the site there stays."""
+UNUSED = ("autocomplete", "view_on_site")
+"""Pages of Django's that nothing of ours leads to: references are looked up by `choose`."""
 _AN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
 
 
@@ -58,7 +60,7 @@ class BackofficeSite(AdminSite):
             path("choose/", self.admin_view(lambda request: choose(request, self)), name="choose"),
             path("site/", self.admin_view(require_POST(self.switch_site)), name="switch-site"),
             *additions.pages_of(self),
-            *super().get_urls(),
+            *(page for page in super().get_urls() if getattr(page, "name", "") not in UNUSED),
         ]
 
     def _build_app_dict(self, request: HttpRequest, label: Any = None) -> dict[str, Any]:

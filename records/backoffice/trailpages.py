@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from records.backoffice.acting import show_times_of, site_at
 from records.backoffice.conflicts import Conflict, trail_of
-from records.backoffice.fields import as_uuid
+from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.moments import shown
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.wording import field_label, printed
@@ -96,8 +96,8 @@ class TrailPages(SitePermissions):
         choices = self._field_choices(record, hidden)
         if asked.get("field", "") in dict(choices):
             rows = rows.annotate(text=Cast("fields", TextField())).filter(text__contains=f'"field": "{asked["field"]}')
-        number = asked.get("p", "1")
-        page = int(number) if number.isascii() and number.isdigit() and 0 < len(number) < 7 else 1
+        number = as_number(asked.get("p", "1"), 6)
+        page = 1 if number is None else number
         found = list(rows[(page - 1) * PAGE : page * PAGE + 1]) if page else []
         kept = "&".join(f"{name}={quote(asked[name])}" for name in ("field", "person", "from", "to") if asked.get(name))
         shown_here = {change.pk for change in found[:PAGE]}

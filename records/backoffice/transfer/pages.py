@@ -17,6 +17,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from records.accounts import access
 from records.backoffice.acting import author_of, current_site, show_times_of, user_of
+from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.transfer import files, sheets
@@ -108,8 +109,8 @@ class TransferPages(SitePermissions):
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
         """Ask for a file, report what it would do, and do that once it is confirmed."""
-        length = request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdigit() or int(length) > LONGEST_REQUEST:
+        length = as_number(request.META.get("CONTENT_LENGTH") or "0")
+        if length is None or length > LONGEST_REQUEST:
             return HttpResponse(
                 f"The file is larger than {files.MOST_BYTES // 1024**2} MiB. Split it into several files.",
                 status=413,

@@ -17,7 +17,7 @@ from records.accounts import directories
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
 from records.backoffice.acting import author_of, show_times_of, site_at, user_of
-from records.backoffice.fields import as_uuid
+from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.lists import RecordList, UncountedPaginator
 from records.backoffice.moments import NOTHING, moment_column, shown
 from records.backoffice.permissions import SitePermissions
@@ -272,9 +272,10 @@ class ProvisioningCallAdmin(SitePermissions):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show one call with its body's shape."""
-        if request.method not in ("GET", "HEAD") or not (object_id or "").isdigit():
+        if request.method not in ("GET", "HEAD") or object_id is None:
             raise PermissionDenied
-        call = self.get_queryset(request).filter(pk=object_id).select_related("directory").first()
+        key = as_number(object_id, 18)
+        call = self.get_queryset(request).filter(pk=key).select_related("directory").first() if key else None
         if call is None:
             raise Http404("There is no such call.")
         show_times_of(site_at(request, self.site_id_of(call)))

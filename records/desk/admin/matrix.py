@@ -7,6 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import Permission
 
+from records.backoffice.fields import as_number
+
 COLUMNS = ("view", "add", "change", "archive")
 
 
@@ -18,7 +20,7 @@ class PermissionMatrix(forms.SelectMultiple):
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         """Return the table's context."""
         context = super().get_context(name, None, attrs)
-        chosen = {int(key) for key in value or () if str(key).isdigit()}
+        chosen = {number for key in value or () if (number := as_number(key)) is not None}
         context["columns"] = [column.capitalize() for column in COLUMNS]
         choices: Any = self.choices
         context["rows"] = self.rows(choices.queryset, chosen)

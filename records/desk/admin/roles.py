@@ -23,7 +23,7 @@ from records.accounts.roles_held import touch_members
 from records.backoffice.acting import author_of, user_of
 from records.backoffice.choosing import choose_url
 from records.backoffice.faults import show_faults
-from records.backoffice.fields import ChooserMultiple, ReferencesField, as_uuid
+from records.backoffice.fields import ChooserMultiple, ReferencesField, as_number, as_uuid
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UncountedPaginator
 from records.desk.admin.editing import PlainAdmin, unchanged_since_seen
@@ -171,8 +171,8 @@ class RoleAdmin(PlainAdmin):
                 else:
                     self.message_user(request, f"The members of {role} were changed.")
                     return redirect(request.path)
-        asked = request.GET.get("p", "1")
-        number = int(asked) if asked.isascii() and asked.isdigit() and 0 < len(asked) < 6 else 1
+        asked = as_number(request.GET.get("p", "1"), 5)
+        number = 1 if asked is None else asked
         rows = role.memberships.select_related("user", "member_role", "directory").order_by("created", "id")
         pages: Any = UncountedPaginator(rows, MEMBERS_A_PAGE)
         if number < 1:

@@ -428,3 +428,15 @@ def test_a_change_under_a_clock_that_is_behind_is_still_the_newest(site: Site, m
     page = client.post(address(employee), {**data, "position": "Packer", "change_reason": "Moved"})
     assert page.status_code == 200
     assert Employee.objects.get(pk=employee.pk).position == "Baker"
+
+
+@pytest.mark.parametrize("number", ["\u00b2", "9" * 5000, "-1", "x", ""])
+def test_a_malformed_number_of_rows_takes_no_row_with_it(site: Site, number: str) -> None:
+    rows = [{"company": "Millers", "position_held": "Packer"}]
+    employee = make.make_employee(site, employment_history=rows)
+    client = browser(site)
+    answer = save(
+        client, employee, **{"employment_history-TOTAL_FORMS": number, "position": "Baker"}, change_reason="x"
+    )
+    assert answer.status_code in (200, 302)
+    assert employee.employment_history.get().company == "Millers"

@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 
 from records.accounts import access
 from records.accounts.actions import add_user
+from records.accounts.clients import issue_client
+from records.accounts.keys import issue_key
 from records.accounts.models import DefaultRole, Role, User
 from records.backoffice.lists import ArchivedFilter
+from records.employees.actions import archive_employee, give_account
+from records.employees.models import Employee
 from records.history.models import Change
 from records.reference.models import Product, Rating
 from records.sites.models import Entity, EntityFolder, Site
@@ -271,3 +276,30 @@ def test_whoever_joins_leaves_or_sees_a_role_renamed_or_archived_has_changed_for
     client.post(members, {"remove": [str(role.memberships.get().pk)], "change_reason": "Left"})
     seen.append(revision())
     assert seen == [seen[0] + step for step in range(6)]
+
+
+def test_malformed_numbers_and_ids_in_addresses_and_forms_are_no_faults_of_ours(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    for number in ("\u00b2", "9" * 5000, "x"):
+        call = reverse("admin:scim_provisioningcall_change", args=(number,))
+        assert client.get(call).status_code == 404
+        add = reverse("admin:accounts_role_add")
+        page = client.post(add, {**form_of(client.get(add)), "name": "Clerk", "permissions": [number]})
+        assert page.status_code == 200
+        assert client.get(add.replace("add", "1"), {"p": number}).status_code in (302, 404)
+    employees = ContentType.objects.get_for_model(Employee).pk
+    assert client.get(f"/admin/r/{employees}/x/").status_code == 404
+
+
+def test_an_archived_employees_account_gets_neither_access_nor_keys(site: Site) -> None:
+    employee = make.make_employee(site)
+    user = give_account(site.pk, employee.pk, "left", role=DefaultRole.READER, author=make.SYSTEM, reason="Signs")
+    archive_employee(site.pk, employee.pk, archived=True, author=make.SYSTEM, reason="Left")
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    page = client.post(reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
+    assert "The employee is archived; restore it first." in page.content.decode()
+    assert not User.objects.get(pk=user.pk).is_active
+    with pytest.raises(ValidationError, match="no access"):
+        issue_key(user, site, "ERP", author=make.SYSTEM)
+    with pytest.raises(ValidationError, match="no access"):
+        issue_client(user, "ERP", author=make.SYSTEM)
