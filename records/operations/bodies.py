@@ -127,7 +127,7 @@ def decode(body: Bytes | msgspec.Raw) -> Any:
     try:
         value = _decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, ValueError, ArithmeticError) as error:
-        raise malformed(error) from error
+        raise malformed(error, body) from error
     refuse_repeated_names(memoryview(body), value)
     return value
 
@@ -142,7 +142,7 @@ def decode_shallow(body: bytes | bytearray) -> dict[str, msgspec.Raw]:
     except msgspec.ValidationError as error:
         raise Refusal(400, "MalformedJson", "The body must be a JSON object.") from error
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise malformed(error) from error
+        raise malformed(error, body) from error
 
 
 def refuse_repeated_names(body: Bytes, value: Any, *, passing: Bytes = b"") -> None:
@@ -193,9 +193,11 @@ def _repeated_name(body: Bytes) -> str:
     return f"The name {found[0][:100]!r}" if found else "A name"
 
 
-def malformed(error: Exception) -> Refusal:
-    """Return the 400 for what is no JSON."""
+def malformed(error: Exception, body: Bytes | msgspec.Raw) -> Refusal:
+    """Return the 400 for what is no JSON; some tools write a byte order mark that nobody sees."""
     text = str(error)
+    if bytes(memoryview(body)[:3]) == b"\xef\xbb\xbf":
+        text = "it begins with a byte order mark; send UTF-8 without one"
     if isinstance(error, RecursionError | ArithmeticError):
         text = "nested too deeply" if isinstance(error, RecursionError) else "a number is out of range"
     return Refusal(400, "MalformedJson", f"The body is not valid JSON: {text[:200]}.")

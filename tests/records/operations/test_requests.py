@@ -212,3 +212,10 @@ def test_numbers_are_shown_without_loss_and_without_needless_zeros() -> None:
 
     for sent, shown in (("12.5000", "12.5"), ("0.0000", "0"), ("99999999999.9999", "99999999999.9999"), ("100", "100")):
         assert orjson.dumps(values.show_number(Decimal(sent))).decode() == shown
+
+
+def test_a_byte_order_mark_is_named_since_nobody_sees_it(api: Any) -> None:
+    for path in ("/item/AddItem", "/document/AddDocument"):
+        answer = api.send("POST", path, b'\xef\xbb\xbf{"Name": "Scale"}')
+        assert (answer.status_code, answer.json()["Error"]) == (400, "MalformedJson")
+        assert "byte order mark" in answer.json()["Message"]
