@@ -16,7 +16,7 @@ from records.sites.text import normalise
 from scim.callers import Caller
 from scim.documents import STATE, TAKEN, Document, group_document_of, members_of, user_document_of
 from scim.errors import Refused
-from scim.filters import colon_after_schema, schema_before
+from scim.filters import schema_before, tidied
 from scim.members import Membership, entries_of, split_operations, take_members
 from scim.projection import Projection
 from scim.requests import Query
@@ -76,28 +76,28 @@ def tidied_operations(kind: str, operations: list[Any]) -> list[Any]:
         if not isinstance(operation, dict):
             found.append(operation)
             continue
-        tidied = _tidied_operation(kind, operation)
-        value = tidied.get("value")
-        if isinstance(value, dict) and not tidied.get("path") and (selecting := [key for key in value if "[" in key]):
+        tidy = _tidied_operation(kind, operation)
+        value = tidy.get("value")
+        if isinstance(value, dict) and not tidy.get("path") and (selecting := [key for key in value if "[" in key]):
             plain = {key: item for key, item in value.items() if key not in selecting}
-            found += [{**tidied, "value": plain}] if plain else []
-            found += [{**tidied, "path": key, "value": value[key]} for key in selecting]
+            found += [{**tidy, "value": plain}] if plain else []
+            found += [{**tidy, "path": key, "value": value[key]} for key in selecting]
         else:
-            found.append(tidied)
+            found.append(tidy)
     return found
 
 
 def _tidied_operation(kind: str, operation: dict[str, Any]) -> dict[str, Any]:
-    tidied = {name.lower(): value for name, value in operation.items()}
-    path, value = tidied.get("path"), tidied.get("value")
+    tidy = {name.lower(): value for name, value in operation.items()}
+    path, value = tidy.get("path"), tidy.get("value")
     if isinstance(path, str):
-        path = tidied["path"] = _tidied_path(kind, path.strip()) or None
+        path = tidy["path"] = _tidied_path(kind, path.strip()) or None
     if isinstance(value, dict):
         # Keys below a path are names of its own parts; without one they are paths themselves.
-        tidied["value"] = {_tidied_path(kind, key, whole=not path): item for key, item in value.items()}
-    if "value" in tidied:
-        tidied["value"] = _without_managers_name(tidied["value"], tidied.get("path") or "")
-    return tidied
+        tidy["value"] = {_tidied_path(kind, key, whole=not path): item for key, item in value.items()}
+    if "value" in tidy:
+        tidy["value"] = _without_managers_name(tidy["value"], tidy.get("path") or "")
+    return tidy
 
 
 def _without_managers_name(value: Any, name: str) -> Any:
@@ -117,7 +117,7 @@ def _without_managers_name(value: Any, name: str) -> Any:
 def _tidied_path(kind: str, path: str, *, whole: bool = True) -> str:
     if len(path) > LONGEST_PATH:
         raise InvalidPathException(detail=f"A path is longer than {LONGEST_PATH} characters.")
-    tidy = colon_after_schema(path)
+    tidy = tidied(path)
     if whole and kind == "User":
         tidy = schema_before(tidy)
     lower = tidy.lower()

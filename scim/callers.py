@@ -65,6 +65,8 @@ def bearer_of(request: HttpRequest) -> str:
     scheme, _, secret = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         raise Refused(401, "Send the token as 'Authorization: Bearer <token>'.", headers=CHALLENGE)
+    if secret.strip().lower().startswith("bearer "):
+        raise Refused(401, "'Bearer' stands twice: enter the secret alone.", headers=CHALLENGE)
     return secret.strip()
 
 

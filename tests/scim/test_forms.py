@@ -330,3 +330,20 @@ def test_the_whole_resource_may_be_sent_back_without_a_path(scim_of, dialect):
     whole = scim.user(user["id"])
     others = {"op": "replace", "value": {**whole, "groups": []}}
     assert_error(scim.patch(f"/Users/{user['id']}", others), 400, "mutability")
+
+
+def test_a_path_takes_a_bare_operand_as_a_filter_does(scim):
+    user = scim.add_user("mira")
+    group = scim.add_group("Team", user["id"])["id"]
+    path = "emails [ type eq work ].value"
+    changed = scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "new@corp.local"}).json()
+    assert changed["emails"] == [{"value": "new@corp.local", "type": "work", "primary": True}]
+    removal = {"op": "remove", "path": f"members[value eq {user['id']}]"}
+    assert scim.patch(f"/Groups/{group}", removal).status_code == 200
+    assert scim.members(group) == set()
+
+
+def test_a_secret_pasted_with_bearer_before_it_is_told_so(both):
+    answer = both.get("/Users", Authorization=f"Bearer Bearer {both.secret}")
+    assert_error(answer, 401)
+    assert "twice" in answer.json()["detail"]
