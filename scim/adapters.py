@@ -16,7 +16,7 @@ from records.sites.text import normalise
 from scim.callers import Caller
 from scim.documents import STATE, TAKEN, Document, group_document_of, members_of, user_document_of
 from scim.errors import Refused
-from scim.filters import schema_before, tidied
+from scim.filters import schema_before, tidied_path
 from scim.members import Membership, entries_of, split_operations, take_members
 from scim.projection import Projection
 from scim.requests import Query
@@ -117,7 +117,7 @@ def _without_managers_name(value: Any, name: str) -> Any:
 def _tidied_path(kind: str, path: str, *, whole: bool = True) -> str:
     if len(path) > LONGEST_PATH:
         raise InvalidPathException(detail=f"A path is longer than {LONGEST_PATH} characters.")
-    tidy = tidied(path)
+    tidy = tidied_path(path)
     if whole and kind == "User":
         tidy = schema_before(tidy)
     lower = tidy.lower()

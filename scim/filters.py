@@ -52,6 +52,18 @@ _BARE_OPERAND = re.compile(
     rf'({_STRING})|(?<=[\s])(eq|ne|co|sw|ew|gt|ge|lt|le)(\s+)(?!["\s]|(?:true|false|null)(?=[\s)\]]|$))([^\s()\[\]"]+)',
     re.IGNORECASE,
 )
+_BARE_WORD = re.compile(
+    rf'({_STRING})|(?<=\s)(eq\s+)(?!(?:true|false|null|-?[\d.]+)(?=[\s)\]]|$))([^\s()\[\]"]+)', re.IGNORECASE
+)
+"""A word in a path: no number, and after no other operator, so that no path selects more than it says."""
+
+
+def tidied_path(path: str) -> str:
+    """Return the path of a PATCH with bare words quoted and dots after schema URNs made colons."""
+    quoted = _BARE_WORD.sub(lambda m: m[1] or f'{m[2]}"{m[3]}"', path)
+    return "".join(
+        part if i % 2 else colon_after_schema(part) for i, part in enumerate(re.split(f"({_STRING})", quoted))
+    )
 
 
 def colon_after_schema(path: str) -> str:

@@ -189,6 +189,8 @@ MEMBER_OPERATIONS = [
     ({"op": "remove", "path": 'members[value eq "x'}, "invalidPath"),
     ({"op": "remove", "path": 'members[nope eq "x"]'}, "invalidFilter"),
     ({"op": "remove", "path": "members[value gt 7]"}, "invalidFilter"),
+    ({"op": "remove", "path": "members[value eq 7]"}, "invalidFilter"),
+    ({"op": "remove", "path": "members[value ne x]"}, "invalidPath"),
     ({"op": "replace", "path": 'members[display eq "nobody"]', "value": {}}, "noTarget"),
     ({"op": "remove", "path": "members", "value": [{}]}, "invalidValue"),
     ({"op": "remove", "path": "members", "value": [{"display": "x"}]}, "invalidValue"),
