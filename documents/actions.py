@@ -15,7 +15,16 @@ from records.accounts.models import User
 from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.references import UNKNOWN
-from records.sites.writing import Precondition, RecordNotFound, Values, adding, apply, archive_record, changing
+from records.sites.writing import (
+    Precondition,
+    RecordNotFound,
+    Values,
+    adding,
+    apply,
+    archive_record,
+    changing,
+    set_list,
+)
 
 USERS = ("user_to_review", "user_to_approve", "user_to_notify")
 SIGNERS = ("user_to_review", "user_to_approve")
@@ -76,6 +85,9 @@ def update_document(
     ):
         check_users(site_id, values, users_of(document))
         apply(document, values)
+        for name in USERS:
+            if name in values:
+                set_list(document, name, values[name], in_order=True)
         reviewers, approvers = list(_ordered(document, "user_to_review")), list(_ordered(document, "user_to_approve"))
         check_approvers(site_id, approvers)
         status = versions.first_status(reviewers, approvers)

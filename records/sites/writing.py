@@ -242,17 +242,17 @@ def apply(record: SiteRecord, values: Values) -> None:
             set_list(record, name, value)
 
 
-def set_list(record: models.Model, name: str, targets: Sequence[models.Model]) -> None:
+def set_list(record: models.Model, name: str, targets: Sequence[models.Model], *, in_order: bool = False) -> None:
     """Make targets the record's whole many-to-many list, kept in the order in which they were given (DECISIONS 1.5).
 
-    A list of the same members stays as it is.
+    A list of the same members stays as it is, unless it is to be `in_order`: a form lists them in an order of its own.
     """
     manager = getattr(record, name)
     source, target = manager.source_field_name, manager.target_field_name
     rows = manager.through._base_manager.filter(**{source: record})
     wanted = list(dict.fromkeys(row.pk for row in targets))
-    stored = set(rows.values_list(f"{target}_id", flat=True))
-    if stored == set(wanted):
+    stored = list(rows.order_by("pk").values_list(f"{target}_id", flat=True))
+    if stored == wanted or (set(stored) == set(wanted) and not in_order):
         return
     if stored:
         rows.delete()

@@ -76,6 +76,16 @@ def test_a_document_read_edited_and_put_back_keeps_what_it_does_not_name(api: An
     assert docs.statuses(uuid.UUID(key)) == ["Superseded", "Superseded", "Awaiting Approval"]
 
 
+def test_people_are_listed_in_the_order_in_which_they_were_sent_last(api: Any, site: Site) -> None:
+    people = [{"Id": str(docs.make_signer(site).pk)} for _ in range(3)]
+    body = docs.document_body(b"one", UserToReview=people, UserToNotify=people)
+    key = api.post("/document/AddDocument", body).json()["Id"]
+    for order in (people[::-1], [people[1], people[0], people[2]]):
+        api.put(f"/document/UpdateDocument/{key}", docs.document_body(b"two", UserToReview=order))
+        shape = api.get(f"/document/GetDocument/{key}").json()
+        assert (shape["UserToReview"], shape["UserToNotify"]) == (order, people)
+
+
 def test_changing_only_the_approvers_leaves_old_and_new_list_in_the_history(api: Any, site: Site) -> None:
     first, second = docs.make_signer(site), docs.make_signer(site)
     body = docs.document_body(UserToApprove=[{"Id": str(first.pk)}])
