@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Sequence
 
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.db.models import F
 
 from records.accounts import access
@@ -12,9 +13,11 @@ from records.accounts.employee_facts import EmployeeFacts, follow_employee
 from records.accounts.models import DefaultRole, Role, User
 from records.employees.models import Employee, JobDescription
 from records.history.trail import Author, now, recording
-from records.sites.models import Site
 from records.sites.references import UNKNOWN
 from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+
+REPORTING = 1
+"""The number of the lock that changes of superiors take in turn; with two keys, as no other advisory lock here has."""
 
 
 def add_employee(
@@ -148,13 +151,13 @@ def archive_employee(
 def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -> None:
     """Raise ValidationError unless the new superior is valid at the site and no circle arises (DECISIONS 1.11, 2.6).
 
-    Valid are the site's own employees and any whose account holds a role at the site. Locks the site's row when a
-    superior is set, so that two simultaneous changes cannot close a circle together.
+    Valid are the site's own employees and any whose account holds a role at the site. Waits for whoever else sets a
+    superior just now.
     """
     superior: Employee | None = values.get("reporting_to")
     if superior is None or superior.pk == employee.reporting_to_id:
         return
-    hold_reporting(site_id)
+    hold_reporting()
     fault = ""
     if superior.site_id != site_id and not (superior.user_id and access.holds_role_at(superior.user_id, site_id)):
         fault = UNKNOWN.format(name="employee")
@@ -168,12 +171,15 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
         raise ValidationError({"reporting_to": ValidationError(fault, code="InvalidReference")})
 
 
-def hold_reporting(site_id: uuid.UUID) -> None:
-    """Lock the site's row, so that one transaction at a time changes who reports to whom there.
+def hold_reporting() -> None:
+    """Let one transaction at a time change who reports to whom, so that no two close a circle together.
 
-    Whoever changes several employees takes it after their rows and before the site's numbers.
+    At whatever site, since superiors may be of another one. Whoever changes several employees takes it after their rows
+    and before the site's numbers. SQLite has one writer at a time anyway.
     """
-    Site.objects.select_for_update(no_key=True).filter(pk=site_id).first()
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", (REPORTING,))
 
 
 def reports_to(employee_id: uuid.UUID, superior_id: uuid.UUID) -> bool:

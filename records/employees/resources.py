@@ -22,7 +22,7 @@ class EmployeeResource(RecordResource):
     def write(self, rows: Sequence[Row]) -> None:
         """Write the rows; where one names a superior, none comes between the first and the last of them."""
         if any(row.values.get("reporting_to") for row in rows):
-            actions.hold_reporting(self.site_id)
+            actions.hold_reporting()
         super().write(rows)
 
     def add(self, values: Values) -> Employee:

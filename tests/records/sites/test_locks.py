@@ -4,10 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 
 from materials import actions as materials
+from records.accounts.models import DefaultRole
 from records.backoffice.transfer import files
 from records.employees import actions as employees
+from records.employees.models import Employee
 from records.employees.resources import EmployeeResource
 from tests import make
 from tests.conftest import Api
@@ -89,6 +92,31 @@ def test_an_import_and_single_changes_of_who_reports_to_whom_never_wait_in_a_cir
         return {True}
 
     assert make.at_once(move_all, hire_all, move, hire) == [{True}] * 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_become_each_others_superior_at_two_sites_at_once_close_no_circle() -> None:
+    sites = [make.make_site(), make.make_site()]
+    people = [make.make_employee(site) for site in sites]
+    for number, (employee, elsewhere) in enumerate(zip(people, reversed(sites), strict=True)):
+        user = employees.give_account(
+            employee.site_id, employee.pk, f"guest {number}", author=make.SYSTEM, reason="Works at both"
+        )
+        make.give_role(user, elsewhere, DefaultRole.READER)
+    people = list(Employee.objects.order_by("site__name"))
+
+    def put_below(employee: Employee, superior: Employee) -> bool:
+        values = {"reporting_to": superior}
+        try:
+            employees.update_employee(employee.site_id, employee.pk, values, author=make.SYSTEM)
+        except ValidationError:
+            return False
+        return True
+
+    for _ in range(5):
+        assert sorted(make.at_once(lambda: put_below(*people), lambda: put_below(*people[::-1]))) == [False, True]
+        for employee in people:
+            employees.update_employee(employee.site_id, employee.pk, {"reporting_to": None}, author=make.SYSTEM)
 
 
 @pytest.mark.django_db(transaction=True)
