@@ -35,6 +35,7 @@ class Document(SiteRecord):
     """
 
     ENTITY = Entity.DOCUMENT
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name", "description", "file_name")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("versions", "signers", "signatures")
 
     name = LineField(blank=False)

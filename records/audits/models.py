@@ -49,6 +49,7 @@ class AuditProgram(SiteRecord):
     """
 
     ENTITY = Entity.AUDIT_PROGRAM
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name", "department")
 
     name = LineField(blank=False)
     type = LineField(blank=False, choices=ProgramType.choices, max_length=30)
@@ -104,6 +105,7 @@ class AuditRecord(SiteRecord):
     """
 
     ENTITY = Entity.AUDIT_RECORD
+    SEARCHED: ClassVar[tuple[str, ...]] = ("notes", "rating", "result")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("findings",)
 
     audit_program = models.ForeignKey(AuditProgram, models.PROTECT, related_name="records", db_index=False)

@@ -1,5 +1,6 @@
 """The list of a kind of record: the current site's, counted never, read by index, and always with a next step."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -10,6 +11,7 @@ from django.db import models
 from django.http import HttpRequest
 
 from records.backoffice.acting import current_site
+from records.sites.grams import holding
 from records.sites.sequences import totals
 
 
@@ -49,10 +51,10 @@ class RecordList(ChangeList):
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
         """Return the current site's records under the filters."""
-        rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         page: Any = self.model_admin
-        narrowed: models.QuerySet[Any] = page.at_site(rows, current_site(request))
-        return narrowed
+        self.root_queryset = page.at_site(self.root_queryset, current_site(request))
+        rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        return rows
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the page without counting the rows."""
@@ -109,19 +111,18 @@ class ArchivedFilter(admin.SimpleListFilter):
         return queryset.filter(is_archived=self.value() == "yes")
 
 
-def search(rows: models.QuerySet[Any], names: Any, text: str) -> models.QuerySet[Any]:
+def search(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> models.QuerySet[Any]:
     """Narrow rows to those that hold every word of the text, in any case, in one of the named columns or as number."""
-    for word in text.split()[:8]:
-        if "\x00" in word:
-            return rows.none()
-        match = models.Q()
-        for name in names:
-            match |= models.Q(**{f"{name}__within": word})
-        digits = word.lstrip("#")
-        if digits.isascii() and digits.isdigit() and len(digits) < 16 and _numbered(rows.model):
-            match |= models.Q(site_sequence_id=int(digits))
-        rows = rows.filter(match)
-    return rows
+    words = text.split()[:8]
+    if "\x00" in text:
+        return rows.none()
+    numbered = _numbered(rows.model)
+    return holding(rows, names, [(word, _number(word) if numbered else None) for word in words])
+
+
+def _number(word: str) -> int | None:
+    digits = word.lstrip("#")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
 
 
 def _numbered(model: type[models.Model]) -> bool:

@@ -37,6 +37,7 @@ class Complaint(SiteRecord):
     """
 
     ENTITY = Entity.COMPLAINT
+    SEARCHED: ClassVar[tuple[str, ...]] = ("trace_number_key", "consumer_last_name", "complaint_description")
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "trace_number_key")
 
     record_status = models.CharField(

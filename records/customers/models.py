@@ -30,6 +30,7 @@ class Customer(SiteRecord):
     """A business that the site sells to."""
 
     ENTITY = Entity.CUSTOMER
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("party_contacts",)
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "name_key", "code_key")
 

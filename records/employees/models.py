@@ -15,6 +15,7 @@ class Employee(SiteRecord):
     """A person who works here, employed or through an agency; holds an account of the same Id or none."""
 
     ENTITY = Entity.EMPLOYEE
+    SEARCHED: ClassVar[tuple[str, ...]] = ("last_name", "first_name", "code", "position")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("education_training", "employment_history")
 
     user = models.OneToOneField(
@@ -126,6 +127,7 @@ class JobDescription(SiteRecord):
     """What a job consists of, whom it reports to, and the employees who hold it."""
 
     ENTITY = Entity.JOB_DESCRIPTION
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name", "code", "department")
 
     name = LineField(blank=False)
     code = LineField()

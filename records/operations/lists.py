@@ -21,6 +21,7 @@ from records.operations.errors import Refusal
 from records.operations.names import nearest
 from records.operations.plans import ReadPlan, Shape
 from records.operations.rows import Parameter
+from records.sites.grams import holding
 from records.sites.sequences import totals
 from records.sites.text import normalise
 
@@ -244,7 +245,7 @@ def _filtered(
         asked = asked.filter(_condition(parameter, "entity_folder_id", query["entityFolderId"]))
         filtered = True
     if searched := " ".join(query.get("search", ())).strip():
-        asked = asked.filter(_search(plan.model, rules, searched))
+        asked = _search(asked, rules, searched)
         filtered = True
     return (asked.distinct() if many else asked), filtered
 
@@ -255,14 +256,9 @@ def _crosses_rows(model: type[models.Model], lookup: str) -> bool:
     return bool(field is not None and (field.many_to_many or field.one_to_many))
 
 
-def _search(model: type[models.Model], rules: ListRules, text: str) -> Q:
-    condition = Q()
-    for name in rules.search:
-        condition |= Q(**{f"{name}__within": text})
-    number = values.read_integer(text, 0, values.INTEGER_LIMIT)
-    if number is not None and hasattr(model, "site_sequence_id"):
-        condition |= Q(site_sequence_id=number)
-    return condition
+def _search(asked: models.QuerySet[Any], rules: ListRules, text: str) -> models.QuerySet[Any]:
+    number = values.read_integer(text, 0, values.INTEGER_LIMIT) if hasattr(asked.model, "site_sequence_id") else None
+    return holding(asked, rules.search, [(text, number)])
 
 
 def _condition(parameter: Parameter, lookup: str, given: Sequence[str]) -> Q:

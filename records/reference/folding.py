@@ -17,6 +17,8 @@ class FoldedField(models.CharField):  # type: ignore[type-arg]
     Folding can make a text longer (ß becomes ss), hence the length. Rows changed by `update()` must set it themselves.
     """
 
+    is_folded = True
+
     def __init__(self, source: str = "", **kwargs: Any) -> None:
         self.source = source
         kwargs.setdefault("max_length", 3 * NAME)

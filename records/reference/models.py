@@ -141,7 +141,9 @@ class EducationResult(SystemEntry):
 
 
 class Product(SiteEntry):
-    """What the site makes and sells, and what a complaint is about."""
+    """What the site makes and sells, and what a complaint is about; the one list that grows long."""
+
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key")
 
 
 class Brand(SiteEntry):

@@ -6,7 +6,8 @@ from django.db import models
 from django.db.backends.signals import connection_created
 from django.db.models import CharField, TextField
 
-from records.sites.text import fold
+from records.sites.grams import HasGrams
+from records.sites.text import fold, normal
 
 
 class _Folded(models.Lookup[Any]):
@@ -36,7 +37,7 @@ class _Folded(models.Lookup[Any]):
         return f"{left} = UPPER(%s)"
 
     def _value(self) -> str:
-        return str(self.rhs)
+        return normal(self.rhs)
 
 
 class WholeText(_Folded):
@@ -62,7 +63,7 @@ class WholeTextIn(models.Lookup[Any]):
     def as_sql(self, compiler: Any, connection: Any) -> Any:
         """Compare under UPPER, which an index on the expression serves."""
         left, left_params = self.process_lhs(compiler, connection)
-        return f"UPPER({left}) IN ({self._marks('UPPER(%s)')})", [*left_params, *self.rhs]
+        return f"UPPER({left}) IN ({self._marks('UPPER(%s)')})", [*left_params, *map(normal, self.rhs)]
 
     def _marks(self, mark: str) -> str:
         return ", ".join([mark] * len(self.rhs))
@@ -85,7 +86,7 @@ class TextWithin(_Folded):
         return f"{left} LIKE UPPER(%s)"
 
     def _value(self) -> str:
-        return _pattern(str(self.rhs))
+        return _pattern(normal(self.rhs))
 
 
 def _pattern(text: str) -> str:
@@ -100,6 +101,7 @@ def register() -> None:
         field.register_lookup(WholeText)
         field.register_lookup(WholeTextIn)
         field.register_lookup(TextWithin)
+        field.register_lookup(HasGrams)
     connection_created.connect(_add_function, dispatch_uid="fold on sqlite")
 
 

@@ -47,6 +47,11 @@ def refuse_breaks(text: str) -> None:
         raise ValidationError("A name is one line, without control characters.", code="InvalidValue")
 
 
+def normal(text: str) -> str:
+    """Return the text in the form (NFC) that all stored text has, so that it can be looked for."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def fold(text: str) -> str:
     """Return the key under which text is the same without regard to case (NFC, casefolded, trimmed)."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip().casefold())

@@ -87,18 +87,16 @@ def test_a_sort_by_what_is_no_field_is_refused(filled: Any) -> None:
 
 
 def test_a_page_costs_a_fixed_number_of_queries(materials: Any) -> None:
-    counts = set()
-    for total in (3, 30):
-        for _ in range(total - 0):
+    # On PostgreSQL a search asks first which few rows come into question.
+    first = 1 if connection.vendor == "postgresql" else 0
+    for _ in range(2):
+        for _ in range(15):
             make_material(materials.site)
         materials.get(materials.at())
-        for query in ({}, {"limit": 2}, {"search": "Mat"}):
-            with CaptureQueriesContext(
-                connection,
-            ) as queries:
+        for query, expected in (({}, 3), ({"limit": 2}, 3), ({"search": "Mat"}, 3 + first)):
+            with CaptureQueriesContext(connection) as queries:
                 materials.get(materials.at(**query))
-            counts.add(len(queries))
-    assert counts == {3}
+            assert len(queries) == expected
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ class User(AbstractBaseUser):
     back (null) and is never used again.
     """
 
+    SEARCHED: ClassVar[tuple[str, ...]] = ("user_name", "given_name", "family_name", "display_name", "email")
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user_name = LineField("user name", blank=False)
     user_name_key = models.CharField(max_length=765, unique=True, null=True, editable=False)  # noqa: DJ001

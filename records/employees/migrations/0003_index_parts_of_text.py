@@ -1,0 +1,14 @@
+"""Indexes, on PostgreSQL, for the search for part of a text."""
+
+from django.db import migrations
+
+from records.sites.grams import IndexGrams
+
+
+class Migration(migrations.Migration):
+    dependencies = [("employees", "0002_jobdescription_document"), ("sites", "0002_grams")]
+
+    operations = [
+        IndexGrams("employee", ("last_name", "first_name", "code", "position")),
+        IndexGrams("jobdescription", ("name", "code", "department")),
+    ]
