@@ -16,11 +16,11 @@ from django.db.migrations.operations.base import Operation
 from records.sites.text import fold, normal
 
 RUN = 3
-FEW = 1_000
+FEW = 400
 """Up to how many rows are taken from the index; what more rows hold is soon found among the newest."""
 
 FUNCTION = """
-CREATE FUNCTION larder_grams(text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS $$
+CREATE FUNCTION larder_grams(text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 500 AS $$
 -- Every run of three letters, each run a number of three code points with 21 bits. Read in pieces of 64 letters, since
 -- reaching the n-th letter of a text costs n.
 DECLARE
@@ -141,38 +141,44 @@ def holding(
     """Narrow rows to those that hold every wanted text, in any case, in one of the named columns.
 
     A text may stand for a number too: then the row that bears it is meant as well. On PostgreSQL one query asks the
-    indexes first which few rows come into question. Where over a thousand do, a page of the newest is found soon
-    without; texts of one or two letters and columns that are not `SEARCHED` are looked for in the rows.
+    indexes first which few rows come into question. Where more do, a page of the newest is found soon without; texts
+    of one or two letters and columns that are not `SEARCHED` are looked for in the rows.
     """
-    long = [(text, number) for text, number in wanted if len(text) >= RUN]
-    if long and connection.vendor == "postgresql" and all(_is_searched(rows.model, name) for name in names):
-        found = rows.order_by()
-        for text, number in long:
-            found = found.filter(pk__in=_by_index(rows, names, text, number))
-        keys = list(found.values_list("pk", flat=True)[: FEW + 1])
-        if len(keys) <= FEW:
-            rows = rows.filter(pk__in=keys)
+    asked = rows
     for text, number in wanted:
-        match = reduce(or_, (models.Q(**{f"{name}__within": text}) for name in names), models.Q())
-        rows = rows.filter(match | _bears(number) if number is not None else match)
+        asked = asked.filter(reduce(or_, _ways(names, "within", text, number)))
+    long = [one for one in wanted if len(one[0]) >= RUN]
+    if not long or connection.vendor != "postgresql" or not all(_is_searched(rows.model, name) for name in names):
+        return asked
+    keys = {row["pk"] for row in _by_index(asked, names, *max(long, key=lambda one: len(one[0])))[: FEW + 1]}
+    if len(keys) <= FEW:
+        return asked.filter(pk__in=keys)
+    # PostgreSQL takes a part of a text for rare, and would rather read and sort the whole table than go through it
+    # from the newest. Of a CASE it knows nothing, and takes it to hold for every other row.
+    for text, number in wanted:
+        match = reduce(or_, _ways(names, "within", text, number))
+        rows = rows.filter(
+            models.Case(models.When(match, then=True), default=False, output_field=models.BooleanField())
+        )
     return rows
 
 
 def _by_index(rows: models.QuerySet[Any], names: Sequence[str], text: str, number: int | None) -> models.QuerySet[Any]:
-    """Return the keys of the rows that hold the text, in one part for each column.
+    """Return the keys of those rows that hold the text, perhaps twice, as `{"pk": …}`: a part for each column.
 
     Of conditions joined by OR, each row that an index found would be compared with all of them again; and to tell the
-    runs of a long text takes longer than to look through it.
+    runs of a long text takes longer than to look through it. Nor are the runs of a second text asked for: PostgreSQL
+    takes indexes for two of them together, or none, by what it guesses; one and a comparison it reads at one speed.
     """
-    conditions = [models.Q(**{f"{name}__grams": text, f"{name}__within": text}) for name in names]
-    if number is not None:
-        conditions.append(_bears(number))
-    first, *others = (rows.order_by().filter(condition).values("pk") for condition in conditions)
+    found = rows.order_by()
+    first, *others = (found.filter(way).values("pk") for way in _ways(names, "grams", text, number))
     return first.union(*others, all=True) if others else first
 
 
-def _bears(number: int) -> models.Q:
-    return models.Q(site_sequence_id=number)
+def _ways(names: Sequence[str], lookup: str, text: str, number: int | None) -> list[models.Q]:
+    """Return the conditions of which a row has to meet one."""
+    ways = [models.Q(**{f"{name}__{lookup}": text}) for name in names]
+    return ways if number is None else [*ways, models.Q(site_sequence_id=number)]
 
 
 def _is_searched(model: Any, name: str) -> bool:
