@@ -1,5 +1,6 @@
 """Access that ends: at once, through every door, for every credential (DECISIONS 7.9)."""
 
+import datetime
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from records.accounts.models import DefaultRole, Directory, Role, RoleMembership
 from records.employees import actions as employee_actions
 from records.employees.models import Employee
 from records.history.models import Change, Channel
+from records.history.trail import now
+from records.sites.models import Site
 from tests import make
 from tests.make_oauth import make_token as make_access_token
 from tests.scim import people
@@ -123,7 +126,7 @@ def test_archiving_in_the_back_office_ends_access_and_a_directory_cannot_undo_it
     assert renamed.json()["active"] is False
 
 
-@pytest.mark.parametrize("way", ["revoked", "expired", "archived directory"])
+@pytest.mark.parametrize("way", ["revoked", "expired", "archived directory", "archived home site"])
 def test_a_token_ends_at_once(scim_of, directory: Directory, way):
     scim = scim_of()
     assert scim.get("/Users").status_code == 200
@@ -132,9 +135,30 @@ def test_a_token_ends_at_once(scim_of, directory: Directory, way):
         directories.revoke_token(token.pk, author=make.SYSTEM)
     elif way == "expired":
         type(token).objects.update(expires="2001-01-01T00:00:00Z")
-    else:
+    elif way == "archived directory":
         Directory.objects.update(is_archived=True)
+    else:
+        Site.objects.filter(pk=directory.home_site_id).update(is_archived=True)
     assert_error(scim.get("/Users"), 401)
+
+
+def test_a_token_notes_its_use_and_sees_no_archived_site(scim, directory: Directory, other_site, settings):
+    settings.CREDENTIAL_PEPPERS = ["newer", *settings.CREDENTIAL_PEPPERS]
+    directory.tokens.update(expires=now() + datetime.timedelta(hours=1))
+    directory.sites.add(other_site)
+    sites = f"/Schemas/{people.SITE}"
+
+    def offered():
+        return set(scim.get(sites).json()["attributes"][0]["canonicalValues"])
+
+    assert offered() == {str(directory.home_site_id), str(other_site.pk)}
+    first = directory.tokens.get().last_used
+    assert first is not None
+    assert now() - first < datetime.timedelta(minutes=1)
+    assert scim.add_group("Team")[people.SITE]["displayName"] == directory.home_site.name
+    assert directory.tokens.get().last_used == first
+    Site.objects.filter(pk=other_site.pk).update(is_archived=True)
+    assert offered() == {str(directory.home_site_id)}
 
 
 def test_a_provisioning_token_opens_nothing_else(scim, site):
