@@ -9,8 +9,11 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.db import models
 from django.http import HttpRequest
+from django.utils.functional import cached_property
+from django.utils.text import capfirst
 
 from records.backoffice.acting import current_site
+from records.backoffice.fields import as_uuid
 from records.sites.grams import holding
 from records.sites.sequences import totals
 
@@ -52,7 +55,8 @@ class RecordList(ChangeList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
         """Return the current site's records under the filters."""
         page: Any = self.model_admin
-        self.root_queryset = page.at_site(self.root_queryset, current_site(request))
+        self.site = current_site(request)
+        self.root_queryset = page.at_site(self.root_queryset, self.site)
         rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         return rows
 
@@ -73,6 +77,33 @@ class RecordList(ChangeList):
         self.multi_page = self.page_num > 1 or self.has_next
         self.paginator = paginator
 
+    @cached_property
+    def narrowed_to(self) -> list[str]:
+        """Return what the address narrows the list to beside the filters shown, such as `Product: Rye loaf`.
+
+        A query for each kind of record among them; only names of the current site's records and of shared lists.
+        """
+        shown = {name for spec in self.filter_specs for name in spec.expected_parameters()}
+        columns = {column.name: column for column in self.lookup_opts.concrete_fields}
+        found = []
+        for parameter, given in self.filter_params.items():
+            column: Any = columns.get(parameter.split("__")[0])
+            if column is None or parameter in shown or parameter.endswith("__isnull"):
+                continue
+            values = [value for text in given for value in str(text).split(",")]
+            names = self._names_of(column.related_model, values) if column.is_relation else values
+            if column.is_relation or column.choices:
+                found.append(f"{capfirst(column.verbose_name)}: {' or '.join(names) or 'nothing of this site'}")
+        return found
+
+    def _names_of(self, model: Any, values: list[str]) -> list[str]:
+        rows: Any = model._default_manager.filter(pk__in=[key for key in map(as_uuid, values) if key])
+        if any(field.name == "site" for field in model._meta.concrete_fields):
+            rows = rows.filter(site=self.site)
+        elif model._meta.app_label != "reference":
+            return []
+        return [str(row) for row in rows.order_by("pk")[:10]]
+
     def _kept_total(self, request: HttpRequest) -> int | None:
         """Return the number of rows where it is known without counting: all on this page, or an unfiltered list."""
         if self.page_num == 1 and not self.has_next:
@@ -91,7 +122,7 @@ class RecordList(ChangeList):
 class ArchivedFilter(admin.SimpleListFilter):
     """Shows active records unless archived ones are asked for."""
 
-    title = "status"
+    title = "active or archived"
     parameter_name = "archived"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.text import capfirst
 
 from records.accounts import access
 from records.accounts.default_roles import ORDER
@@ -50,7 +51,7 @@ def rights(request: HttpRequest) -> HttpResponse:
             kinds[permission.content_type.model_class()].append(permission)
     lines = [
         {
-            "name": str(model._meta.verbose_name_plural).capitalize(),
+            "name": capfirst(str(model._meta.verbose_name_plural)),
             "cells": [_abilities(model, [one for one in found if one.pk in held[role.pk]]) for role in roles],
         }
         for model, found in kinds.items()

@@ -12,6 +12,7 @@ from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
+from django.utils.text import capfirst
 
 from records.accounts import access
 from records.backoffice.acting import current_site, show_times_of, site_at, user_of
@@ -51,7 +52,7 @@ class ModelFilter(admin.SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the kinds that have pages."""
         labels = ((model._meta.label, str(model._meta.verbose_name_plural)) for model in admin.site._registry)
-        return sorted(((label, name.capitalize()) for label, name in labels), key=lambda pair: pair[1])
+        return sorted(((label, capfirst(name)) for label, name in labels), key=lambda pair: pair[1])
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
         """Narrow the list."""
@@ -101,7 +102,7 @@ class ChangeAdmin(SitePermissions):
     def kind(self, change: Change) -> str:
         """Return the kind of record in words."""
         try:
-            return str(apps.get_model(change.model)._meta.verbose_name).capitalize()
+            return capfirst(str(apps.get_model(change.model)._meta.verbose_name))
         except LookupError:
             return change.model
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.models import Permission
+from django.utils.text import capfirst
 
 from records.backoffice.fields import as_number
 
@@ -43,7 +44,7 @@ class PermissionMatrix(forms.SelectMultiple):
             rest = dict(found)
             cells = [_cell(rest.pop(f"{column}_{content_type.model}", None), chosen) for column in COLUMNS]
             others = [_cell(permission, chosen) for permission in sorted(rest.values(), key=lambda p: p.codename)]
-            name = str(model._meta.verbose_name_plural).capitalize()
+            name = capfirst(str(model._meta.verbose_name_plural))
             rows.append({"name": name, "app": content_type.app_label, "cells": cells, "others": others})
         return sorted(rows, key=lambda row: (row["app"] == "reference", row["app"], row["name"]))
 

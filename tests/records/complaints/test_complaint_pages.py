@@ -16,6 +16,7 @@ from records.customers.models import Customer
 from records.history.models import Change
 from records.reference.models import Product
 from records.sites.models import Site
+from tests import make
 from tests.make_backoffice import address, browser, form_of, list_address
 from tests.make_complaints import make_complaint, make_completed, make_draft, make_entry, required_of
 from tests.make_customers import make_customer
@@ -171,6 +172,25 @@ def test_the_lists_total_counts_drafts_too(site: Site, monkeypatch: pytest.Monke
     assert (total(), total("?archived=all"), total("?archived=yes")) == (4, 5, 1)
     page = client.get(list_address(Complaint)).content.decode()
     assert ">Draft</a>" in page
+
+
+def test_a_list_says_what_a_link_narrowed_it_to_and_names_nothing_of_other_sites(site: Site, other_site: Site) -> None:
+    rye, foreign = make_entry(Product, site, "Rye loaf"), make_entry(Product, other_site, "Secret loaf")
+    author = make.make_user(site=site, display_name="Secret Author")
+    make_complaint(site)
+    client = browser(site)
+
+    def narrowed(query: str) -> list[str]:
+        page = client.get(f"{list_address(Complaint)}?{query}")
+        assert page.status_code == 200
+        assert "Secret" not in page.content.decode()
+        return list(page.context["cl"].narrowed_to)
+
+    both = f"product__id__exact={rye.pk}&record_status__in=Awaiting+Review,Completed&date__since=2024-01-01"
+    assert narrowed(both) == ["Product: Rye loaf", "Status: Awaiting Review or Completed"]
+    assert narrowed("record_status__exact=Draft&archived=all&q=x") == []
+    assert narrowed(f"product__id__exact={foreign.pk}") == ["Product: nothing of this site"]
+    assert narrowed(f"created_by__id__exact={author.pk}") == ["Created by: nothing of this site"]
 
 
 def test_a_quantity_is_shown_without_the_zeros_of_its_column(site: Site) -> None:
