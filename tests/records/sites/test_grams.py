@@ -121,9 +121,9 @@ def fill(site: Any) -> None:
     """Store 4,000 customers without the detour over the product."""
     given = {"name": "'Customer ' || md5(n::text)", "name_key": "'customer ' || md5(n::text)"}
     kept = {"id", "site_id", "site_sequence_id", "is_archived", "revision", "created", "last_modified"}
-    columns = {}
+    columns: dict[str, str] = {}
     for field in Customer._meta.concrete_fields:
-        if field.column not in kept and not field.null:
+        if field.column and field.column not in kept and not field.null:
             columns[field.column] = given.get(field.column, "''")
     sql = FILL.format(columns=", ".join(columns), values=", ".join(columns.values()))
     with connection.cursor() as cursor:
