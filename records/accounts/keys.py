@@ -152,6 +152,10 @@ def revoke_key(key_id: uuid.UUID, *, author: Author, reason: str = "") -> Subscr
 
 
 def rotate_key(key_id: uuid.UUID, *, author: Author) -> tuple[SubscriptionKey, str]:
-    """Issue a successor of the same name for the key's user and site; the old one lives until it is revoked."""
+    """Issue a successor of the same name for the key's user and site; the old one lives until it is revoked.
+
+    A key that expires is followed by one that lives as long as it was given.
+    """
     key = SubscriptionKey.objects.select_related("user", "site").get(pk=key_id)
-    return issue_key(key.user, key.site, key.name, author=author)
+    expires = now() + (key.expires - key.created) if key.expires else None
+    return issue_key(key.user, key.site, key.name, author=author, expires=expires)

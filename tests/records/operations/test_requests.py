@@ -139,6 +139,17 @@ def test_two_live_keys_are_allowed_for_rotation(api: Any) -> None:
     assert Api(**{"Ocp-Apim-Subscription-Key": secret}).get("/employee/GetEmployeeList").status_code == 200
 
 
+def test_the_successor_of_a_key_that_expires_lives_as_long(api: Any) -> None:
+    key = SubscriptionKey.objects.get()
+    SubscriptionKey.objects.update(
+        created=now() - datetime.timedelta(days=80), expires=now() + datetime.timedelta(days=10)
+    )
+    successor, _ = keys.rotate_key(key.pk, author=make.SYSTEM)
+    assert successor.expires is not None
+    left = successor.expires - now()
+    assert abs(left - datetime.timedelta(days=90)) < datetime.timedelta(minutes=1)
+
+
 def test_an_older_pepper_still_verifies(api: Any, settings: Any) -> None:
     settings.CREDENTIAL_PEPPERS = ["newer", *settings.CREDENTIAL_PEPPERS]
     assert api.get("/employee/GetEmployeeList").status_code == 200
