@@ -141,7 +141,7 @@ def holding(
     """Narrow rows to those that hold every wanted text, in any case, in one of the named columns.
 
     A text may stand for a number too: then the row that bears it is meant as well. On PostgreSQL one query asks the
-    indexes first which few rows come into question. Where more do, a page of the newest is found soon without; texts
+    indexes first which few rows those are. Where there are more, a page of the newest is found soon without; texts
     of one or two letters and columns that are not `SEARCHED` are looked for in the rows.
     """
     asked = rows
@@ -152,7 +152,7 @@ def holding(
         return asked
     keys = {row["pk"] for row in _by_index(asked, names, *max(long, key=lambda one: len(one[0])))[: FEW + 1]}
     if len(keys) <= FEW:
-        return asked.filter(pk__in=keys)
+        return rows.filter(pk__in=keys)
     # PostgreSQL takes a part of a text for rare, and would rather read and sort the whole table than go through it
     # from the newest. Of a CASE it knows nothing, and takes it to hold for every other row.
     for text, number in wanted:
