@@ -13,14 +13,12 @@ from records.accounts import peppers
 from records.accounts.access import identifier
 from records.accounts.actions import create, editing
 from records.accounts.credentials import issue, revoke
-from records.accounts.keys import aware, matching
+from records.accounts.keys import aware, matching, note_use
 from records.accounts.models import Dialect, Directory, ProvisioningToken, User
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
 
 LIVE_TOKENS = 5
-LAST_USED_EVERY = datetime.timedelta(minutes=1)
-
 _SEEN = """
 SELECT t.id, t.name, t.dialect, t.expires, t.last_used, a.id,
        COALESCE(NULLIF(a.display_name, ''), NULLIF(TRIM(a.given_name || ' ' || a.family_name), ''), a.user_name),
@@ -76,8 +74,7 @@ def token_of(secret: str) -> OpenToken | None:
     if expires is not None and aware(expires) <= moment:
         return None
     token_id = identifier(key)
-    if last_used is None or moment - aware(last_used) >= LAST_USED_EVERY:
-        ProvisioningToken.objects.filter(pk=token_id).update(last_used=moment)
+    note_use(ProvisioningToken, token_id, last_used, moment)
     sites = {identifier(row[-2]): _row(Site, ("id", "name"), row[-2:]) for row in rows}
     directory = _row(Directory, _DIRECTORY, columns[: len(_DIRECTORY)])
     directory.home_site = sites[directory.home_site_id]

@@ -10,7 +10,7 @@ from django.db import connection
 
 from records.accounts import access, peppers
 from records.accounts.credentials import issue, revoke
-from records.accounts.models import SubscriptionKey, User
+from records.accounts.models import ProvisioningToken, SubscriptionKey, User
 from records.history.trail import Author, Channel, now, recording
 from records.sites.models import Site
 
@@ -91,7 +91,7 @@ def caller_of(secret: str) -> Caller | None:
     moment = now()
     if not opens or (expires is not None and aware(expires) <= moment):
         raise KeyEnded(access.identifier(key_id))
-    note_use(access.identifier(key_id), last_used, moment)
+    note_use(SubscriptionKey, access.identifier(key_id), last_used, moment)
     if is_superuser:
         permissions = access.EVERYTHING
     elif roles:
@@ -108,10 +108,15 @@ def matching(digests: Sequence[str]) -> str:
     return "= %s" if len(digests) == 1 else f"IN ({', '.join(['%s'] * len(digests))})"
 
 
-def note_use(key_id: uuid.UUID, last_used: datetime.datetime | str | None, moment: datetime.datetime) -> None:
-    """Write down that the key was used, at most once a minute."""
+def note_use(
+    kind: type[SubscriptionKey] | type[ProvisioningToken],
+    credential_id: uuid.UUID,
+    last_used: datetime.datetime | str | None,
+    moment: datetime.datetime,
+) -> None:
+    """Write down that a credential was used, at most once a minute."""
     if last_used is None or moment - aware(last_used) >= LAST_USED_EVERY:
-        SubscriptionKey.objects.filter(pk=key_id).update(last_used=moment)
+        kind._default_manager.filter(pk=credential_id).update(last_used=moment)
 
 
 def aware(value: datetime.datetime | str) -> datetime.datetime:

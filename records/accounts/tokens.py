@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from records.accounts import access, keys, peppers
+from records.accounts.models import SubscriptionKey
 from records.history.trail import now
 from records.sites.models import Site
 
@@ -72,7 +73,7 @@ def opened_by(key: str, token: str) -> Opened:
         return Opened(False, None, identifier(key_id))
     if token_id is None or token_user != user_id or keys.aware(expires) <= moment:
         return Opened(True, None, identifier(key_id))
-    keys.note_use(identifier(key_id), last_used, moment)
+    keys.note_use(SubscriptionKey, identifier(key_id), last_used, moment)
     roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
     for entry in held.split(",") if held else ():
         role_site, role, revision = entry.split(":")
