@@ -34,7 +34,7 @@ from documents.models import Document  # noqa: E402
 from materials.models import Material  # noqa: E402
 from records.accounts.models import DefaultRole, User  # noqa: E402
 from records.audits.models import AuditProgram, AuditRecord  # noqa: E402
-from records.backoffice.choosing import choose_url  # noqa: E402
+from records.backoffice.autocomplete import choose_url  # noqa: E402
 from records.complaints.models import Complaint, RecordStatus  # noqa: E402
 from records.customers.models import Customer  # noqa: E402
 from records.employees.models import Employee, JobDescription  # noqa: E402
@@ -44,7 +44,7 @@ from records.items.models import Item  # noqa: E402
 from records.reference.models import MaterialCategory, Nonconformance, Product  # noqa: E402
 from records.sites.models import Entity, EntityFolder, Site, SiteSequence  # noqa: E402
 from tests import make  # noqa: E402
-from tests.make_backoffice import address, list_address, sign_in  # noqa: E402
+from tests.make.backoffice import address, list_address, sign_in  # noqa: E402
 
 ROWS = int(os.environ.get("BENCH_ROWS", "100000"))
 ONLY = os.environ.get("BENCH_ONLY", "")
@@ -85,7 +85,7 @@ def fill() -> Site:
     EntityFolder.objects.bulk_create(folders)
     folder_of = {entity: [folder for folder in folders if folder.entity == entity] for entity in Entity}
     products = store(Product, ROWS, lambda n: {**given, "name": f"Loaf {words(n)}", "code": f"P{n:06d}", "idx": n})
-    faults = store(Nonconformance, 200, lambda n: {**given, "name": f"Fault {words(n)}", "code": f"N{n}"})
+    faults = store(Nonconformance, 200, lambda n: {**given, "name": f"WireError {words(n)}", "code": f"N{n}"})
     categories = store(MaterialCategory, 50, lambda n: {**given, "name": f"Category {words(n)}", "code": f"C{n}"})
     customers = store(
         Customer,

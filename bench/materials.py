@@ -26,7 +26,7 @@ from django.test.utils import CaptureQueriesContext  # noqa: E402
 from bench import harness  # noqa: E402
 from materials.models import Material  # noqa: E402
 from tests import make  # noqa: E402
-from tests.make_materials import MaterialApi, make_api  # noqa: E402
+from tests.make.materials import MaterialApi, make_api  # noqa: E402
 
 SIZES = [int(size) for size in os.environ.get("BENCH_MATERIALS", "100000,1000000").split(",")]
 FILL = """

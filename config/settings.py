@@ -90,7 +90,7 @@ _LATER_ROOMS = (
     "documents",
     "materials",
     "scim",
-    "records.desk",
+    "records.dashboard",
 )
 
 INSTALLED_APPS = [

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from records.operations import document, health, oauth, outside
+from records.operations import error_handlers, health, oauth, openapi_views
 
 urlpatterns = [
     path("employee/", include("records.employees.urls")),
@@ -22,14 +22,14 @@ urlpatterns = [
     path(".well-known/oauth-authorization-server", oauth.metadata, name="oauth-metadata"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("openapi.yaml", document.YamlView.as_view(), name="openapi-yaml"),
-    path("openapi.json", document.JsonView.as_view(), name="openapi-json"),
-    path("docs/", document.DocsView.as_view(url_name="openapi-yaml"), name="docs"),
+    path("openapi.yaml", openapi_views.YamlView.as_view(), name="openapi-yaml"),
+    path("openapi.json", openapi_views.JsonView.as_view(), name="openapi-json"),
+    path("docs/", openapi_views.DocsView.as_view(url_name="openapi-yaml"), name="docs"),
     path("admin/", admin.site.urls),
-    path("", include("records.desk.urls")),
+    path("", include("records.dashboard.urls")),
 ]
 
-handler400 = outside.bad_request
-handler403 = outside.permission_denied
-handler404 = outside.not_found
-handler500 = outside.server_error
+handler400 = error_handlers.bad_request
+handler403 = error_handlers.permission_denied
+handler404 = error_handlers.not_found
+handler500 = error_handlers.server_error

@@ -58,8 +58,8 @@ def _answer(path: str, status: int, reason: str, code: str, message: str, reques
     # The server loads this module before Django is set up.
     from django.http import HttpRequest
 
+    from records.operations.error_handlers import refuse
     from records.operations.middleware import VERSION
-    from records.operations.outside import refuse
 
     request = HttpRequest()
     request.path = request.path_info = path

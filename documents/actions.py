@@ -17,7 +17,7 @@ from records.sites.models import Site
 from records.sites.references import UNKNOWN
 from records.sites.writing import (
     Precondition,
-    RecordNotFound,
+    RecordNotFoundError,
     Values,
     adding,
     apply,
@@ -35,7 +35,7 @@ def add_document(
 ) -> Document:
     """Add a document with its first version, numbered `version` (default 1).
 
-    Raises ValidationError or StorageUnavailable, and then stores nothing.
+    Raises ValidationError or StorageUnavailableError, and then stores nothing.
     """
     given = {**values}
     number = given.pop("version", None) or FIRST_VERSION
@@ -63,12 +63,12 @@ def update_document(
 ) -> Document:
     """Store a file as the document's next version: last + 1 under the document's lock; the earlier ones stay.
 
-    Signers and notified users that are not among values stay as they are. Raises RecordNotFound, ValidationError,
-    StorageUnavailable, or what the precondition raises.
+    Signers and notified users that are not among values stay as they are. Raises RecordNotFoundError, ValidationError,
+    StorageUnavailableError, or what the precondition raises.
     """
     known = Document.objects.filter(site_id=site_id, pk=document_id).first()
     if known is None:
-        raise RecordNotFound
+        raise RecordNotFoundError
     if precondition is not None:
         precondition(known)
     with (
@@ -110,7 +110,7 @@ def change_details(
     """Change a document's details without a new version (back-office only).
 
     Reviewers and approvers are those of the next version; while a version waits they are replaced one by one with
-    `approvals.replace_signer`. Raises RecordNotFound, ValidationError, or what the precondition raises.
+    `approvals.replace_signer`. Raises RecordNotFoundError, ValidationError, or what the precondition raises.
     """
     with changing(
         Document, site_id, document_id, author=author, operation=operation, reason=reason, precondition=precondition
@@ -136,7 +136,7 @@ def archive_document(
 ) -> Document:
     """Archive or restore a document, with a reason; a version that waits asks its signers by mail once it is back.
 
-    Raises RecordNotFound.
+    Raises RecordNotFoundError.
     """
     with recording():
         document = archive_record(

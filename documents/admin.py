@@ -12,14 +12,14 @@ from django.urls import path
 
 from documents import actions, pages
 from documents.actions import USERS
-from documents.content import FileEmpty, FileTooLarge, UploadedPart
+from documents.content import FileEmptyError, FileTooLargeError, UploadedPart
 from documents.models import FIRST_VERSION, LAST_VERSION, Document
-from documents.storage import StorageUnavailable
-from records.backoffice.acting import author_of
+from documents.storage import StorageUnavailableError
+from records.backoffice.current import author_of
 from records.backoffice.forms import ReasonForm, RecordForm
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
-from records.backoffice.steps import ARCHIVE, RESTORE, RecordStep
+from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.sites.text import NAME
 from records.sites.writing import Values
 
@@ -57,10 +57,10 @@ def received(upload: Any) -> tuple[UploadedPart, Values]:
     """Return an uploaded file with its name and type; raises ValidationError for one that cannot be kept."""
     try:
         content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
-    except FileEmpty:
+    except FileEmptyError:
         text = "The file is empty."
         raise ValidationError({"file": ValidationError(text, code="RequiredField")}) from None
-    except FileTooLarge:
+    except FileTooLargeError:
         text = f"A file may have {settings.FILE_SIZE_LIMIT // 1024**2} MiB at most."
         raise ValidationError({"file": ValidationError(text, code="PayloadTooLarge")}) from None
     return content, {"file_name": upload.name, "file_type": upload.content_type or BYTES}
@@ -76,7 +76,7 @@ def _upload(model_admin: Any, request: HttpRequest, record: Document, reason: st
     values = {"name": record.name, **facts}
     try:
         actions.update_document(record.site_id, record.pk, values, content, author=author_of(request), reason=reason)
-    except StorageUnavailable:
+    except StorageUnavailableError:
         raise storage_fault() from None
 
 
@@ -123,7 +123,7 @@ class DocumentAdmin(RecordAdmin):
         facts["version"] = values.pop("first_number")
         try:
             return actions.add_document(site_id, {**values, **facts}, content, author=author_of(request))
-        except StorageUnavailable:
+        except StorageUnavailableError:
             raise storage_fault() from None
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:

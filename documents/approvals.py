@@ -17,7 +17,7 @@ from records.accounts import access
 from records.accounts.models import User
 from records.history.trail import Author, now
 from records.sites.references import UNKNOWN
-from records.sites.writing import RecordNotFound, changing
+from records.sites.writing import RecordNotFoundError, changing
 
 Confirm = Callable[[User, str], bool]
 
@@ -41,7 +41,7 @@ def sign_review(
 ) -> DocumentVersion:
     """Sign as reviewer; the last reviewer hands the version on to the approvers, or brings it into force unsigned.
 
-    Raises RecordNotFound, ValidationError (password, not this person's turn, state), FileDamaged.
+    Raises RecordNotFoundError, ValidationError (password, not this person's turn, state), FileDamagedError.
     """
     with _signing(version_id, user, password, Duty.REVIEW, confirm, author, "SignReview") as (document, version):
         _sign(version, user, Meaning.REVIEWED, comment, Duty.REVIEW)
@@ -112,7 +112,7 @@ def _signing(
     """Check password and file before the lock, then lock the document and see that it is this person's turn."""
     known = DocumentVersion.objects.filter(pk=version_id).first()
     if known is None or not access.holds_role_at(user.pk, known.site_id):
-        raise RecordNotFound
+        raise RecordNotFoundError
     if not confirm(user, password):
         raise ValidationError({"password": ValidationError("This is not your password.", code="InvalidValue")})
     storage.check(known)
@@ -156,7 +156,7 @@ def _refused(text: str, code: str) -> ValidationError:
 def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author: Author) -> Signer:
     """Ask somebody else to sign instead of a reviewer or approver who is away; signatures given stay.
 
-    The document's own list follows, so that its next version asks the successor too. Raises RecordNotFound, or
+    The document's own list follows, so that its next version asks the successor too. Raises RecordNotFoundError, or
     ValidationError: no reason, signed already, version no longer waiting, successor not valid at the site, asked
     already, or approver of their own upload.
     """
@@ -164,7 +164,7 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
         raise ValidationError({"reason": ValidationError("A reason is required.", code="RequiredField")})
     known = Signer.objects.select_related("document").filter(pk=signer_id).first()
     if known is None:
-        raise RecordNotFound
+        raise RecordNotFoundError
     with changing(
         Document, known.document.site_id, known.document_id, author=author, operation="ReplaceSigner", reason=reason
     ) as document:

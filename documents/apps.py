@@ -13,7 +13,7 @@ class DocumentsConfig(AppConfig):
     def ready(self) -> None:
         """Add the inbox and the pages of versions to the back-office."""
         from documents import pages
-        from records.backoffice import additions
+        from records.backoffice import extension_points
 
-        additions.add_pages(pages.addresses)
-        additions.add_record_links(pages.links)
+        extension_points.add_pages(pages.addresses)
+        extension_points.add_record_links(pages.links)

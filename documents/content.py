@@ -11,15 +11,15 @@ PIECE = 256 * 1024
 """How much is decoded at a time; a multiple of four."""
 
 
-class NotBase64(ValueError):
+class NotBase64Error(ValueError):
     """Raised for text that is no strict, padded base64."""
 
 
-class FileTooLarge(Exception):
+class FileTooLargeError(Exception):
     """Raised for a file above the limit, before anything of it is decoded."""
 
 
-class FileEmpty(ValueError):
+class FileEmptyError(ValueError):
     """Raised for a file without a single byte."""
 
 
@@ -37,7 +37,7 @@ class Incoming(Protocol):
 class EncodedFile:
     r"""A file as base64 text, which stays where the body holds it; JSON's escapes (`\/`, `\u002B`) are understood.
 
-    Raises FileTooLarge judged by length alone, FileEmpty or NotBase64; whoever holds one knows that it decodes.
+    Raises FileTooLargeError by the length alone, FileEmptyError or NotBase64Error.
     """
 
     def __init__(self, text: memoryview, limit: int) -> None:
@@ -45,21 +45,21 @@ class EncodedFile:
         self._text = text
         self._escaped, length = _measure(text)
         if not length:
-            raise FileEmpty
+            raise FileEmptyError
         if length // 4 * 3 - 2 > limit:
-            raise FileTooLarge
+            raise FileTooLargeError
         if length % 4:
-            raise NotBase64
+            raise NotBase64Error
         digest, size = hashlib.sha256(), 0
         for piece in self.pieces():
             digest.update(piece)
             size += len(piece)
         if size > limit:
-            raise FileTooLarge
+            raise FileTooLargeError
         self.size, self.sha256 = size, digest.hexdigest()
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the decoded bytes; raises NotBase64 at the first fault."""
+        """Yield the decoded bytes; raises NotBase64Error at the first fault."""
         held: bytes = b""
         ended = False
         for text in _unescaped(self._text) if self._escaped else _slices(self._text):
@@ -70,24 +70,24 @@ class EncodedFile:
             if not whole:
                 continue
             if ended:
-                raise NotBase64
+                raise NotBase64Error
             piece = _decode(view[:whole])
             ended = len(piece) < whole // 4 * 3
             yield piece
         if held:
-            raise NotBase64
+            raise NotBase64Error
 
 
 class UploadedPart:
     """A file that came with a form, already on disk or in memory; hashed once."""
 
     def __init__(self, upload: Any, limit: int) -> None:
-        """Read the upload (a file with `chunks()` and `size`) once. Raises FileEmpty or FileTooLarge."""
+        """Read the upload (a file with `chunks()` and `size`) once. Raises FileEmptyError or FileTooLargeError."""
         self._upload = upload
         if not upload.size:
-            raise FileEmpty
+            raise FileEmptyError
         if upload.size > limit:
-            raise FileTooLarge
+            raise FileTooLargeError
         digest, size = hashlib.sha256(), 0
         for piece in self.pieces():
             digest.update(piece)
@@ -136,15 +136,15 @@ def _resolve(text: bytes) -> bytes:
     try:
         return msgspec.json.decode(b'"' + text + b'"', type=str).encode("ascii")
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise NotBase64 from error
+        raise NotBase64Error from error
 
 
 def _decode(text: memoryview) -> bytes:
     try:
         piece = pybase64.b64decode(text, validate=True)
     except ValueError as error:
-        raise NotBase64 from error
+        raise NotBase64Error from error
     # Bits behind the last byte that are not zero would be lost without a word.
     if len(piece) % 3 and pybase64.b64encode(piece[len(piece) // 3 * 3 :]) != bytes(text[-4:]):
-        raise NotBase64
+        raise NotBase64Error
     return piece

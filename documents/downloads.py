@@ -41,9 +41,9 @@ def file(request: HttpRequest, token: str) -> HttpResponseBase:
             return HttpResponse(status=204, headers={"Allow": "GET, HEAD, OPTIONS"})
         if request.method not in ("GET", "HEAD"):
             text = "This path does not take this method."
-            raise errors.Refusal(405, "MethodNotAllowed", text, headers={"Allow": "GET, HEAD, OPTIONS"})
+            raise errors.ApiError(405, "MethodNotAllowed", text, headers={"Allow": "GET, HEAD, OPTIONS"})
         return serve(request, _version_behind(token))
-    except errors.Refusal as refusal:
+    except errors.ApiError as refusal:
         return errors.answer(request, refusal)
 
 
@@ -52,7 +52,7 @@ def _version_behind(token: str) -> DocumentVersion:
     try:
         version_id, _, key_id = _signer.unsign(token, max_age=LIFETIME).partition(".")
     except signing.SignatureExpired as error:
-        raise errors.Refusal(403, "Forbidden", "This address has expired. Read the document again.") from error
+        raise errors.ApiError(403, "Forbidden", "This address has expired. Read the document again.") from error
     except signing.BadSignature as error:
         raise errors.not_found() from error
     version = DocumentVersion.objects.filter(pk=uuid.UUID(version_id)).first()
@@ -60,7 +60,7 @@ def _version_behind(token: str) -> DocumentVersion:
     if version is None or key is None:
         raise errors.not_found()
     if not key.is_live or not access.may(key.user, version.site_id, "documents.view_document"):
-        raise errors.Refusal(403, "Forbidden", "Whoever asked for this address may no longer read the file.")
+        raise errors.ApiError(403, "Forbidden", "Whoever asked for this address may no longer read the file.")
     return version
 
 
@@ -68,16 +68,16 @@ def whole(version: DocumentVersion) -> Any:
     """Open a version's file, checked against its SHA-256; raises the 503 that says what is wrong with it."""
     try:
         return storage.open_whole(version)
-    except storage.FileDamaged as error:
-        raise errors.Refusal(503, "Unavailable", str(error)) from error
-    except storage.StorageUnavailable as error:
+    except storage.FileDamagedError as error:
+        raise errors.ApiError(503, "Unavailable", str(error)) from error
+    except storage.StorageUnavailableError as error:
         raise storage_unavailable() from error
 
 
-def storage_unavailable() -> errors.Refusal:
+def storage_unavailable() -> errors.ApiError:
     """Return the 503 for a storage that cannot be read or written."""
     text = "The file storage cannot be reached. Try again."
-    return errors.Refusal(503, "Unavailable", text, headers={"Retry-After": "30"})
+    return errors.ApiError(503, "Unavailable", text, headers={"Retry-After": "30"})
 
 
 def serve(request: HttpRequest, version: DocumentVersion) -> HttpResponseBase:
@@ -145,7 +145,7 @@ def range_of(header: str, size: int) -> tuple[int, int] | None:
     if start >= size or start > end:
         text = f"The file has {size} bytes."
         headers = {"Content-Range": f"bytes */{size}", "Accept-Ranges": "bytes"}
-        raise errors.Refusal(416, "RangeNotSatisfiable", text, headers=headers)
+        raise errors.ApiError(416, "RangeNotSatisfiable", text, headers=headers)
     return start, end - start + 1
 
 

@@ -18,19 +18,19 @@ from django.urls import path, reverse
 
 from documents import approvals, downloads
 from documents.models import Document, DocumentVersion, Duty, Signer
-from documents.storage import FileDamaged, StorageUnavailable
+from documents.storage import FileDamagedError, StorageUnavailableError
 from records.accounts import access
 from records.accounts.models import User
-from records.backoffice.acting import author_of, show_times_of, site_at, user_of
-from records.backoffice.additions import RecordLink
-from records.backoffice.choosing import choose_url
-from records.backoffice.faults import show_faults
+from records.backoffice.autocomplete import choose_url
+from records.backoffice.current import author_of, show_times_of, site_at, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import Chooser, ReferenceField, TextField
+from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
-from records.backoffice.moments import shown
-from records.operations.errors import Refusal
+from records.operations.errors import ApiError
 from records.sites.text import FREE_TEXT
-from records.sites.writing import RecordNotFound
+from records.sites.writing import RecordNotFoundError
 
 VIEW = "documents.view_document"
 REPLACE = "documents.replace_signer"
@@ -118,9 +118,9 @@ def sign(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpRe
             said = _decide(request, version, duty, form.cleaned_data)
         except ValidationError as fault:
             show_faults(form, (), fault)
-        except (FileDamaged, StorageUnavailable) as error:
+        except (FileDamagedError, StorageUnavailableError) as error:
             form.add_error(None, str(error) or "The file storage cannot be reached. Try again.")
-        except RecordNotFound:
+        except RecordNotFoundError:
             raise Http404 from None
         else:
             messages.success(request, f"{version.document}, {version}: {said}.")
@@ -168,7 +168,7 @@ def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
         raise Http404("There is no such file.")
     try:
         return downloads.serve(request, version)
-    except Refusal as refusal:
+    except ApiError as refusal:
         text = "text/plain; charset=utf-8"
         return HttpResponse(refusal.message, status=refusal.status, headers=refusal.headers, content_type=text)
 

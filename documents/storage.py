@@ -22,11 +22,11 @@ logger = logging.getLogger("larder.documents")
 ROOT = "documents"
 
 
-class StorageUnavailable(Exception):
+class StorageUnavailableError(Exception):
     """Raised when the storage cannot be read or written right now."""
 
 
-class FileDamaged(Exception):
+class FileDamagedError(Exception):
     """Raised for a stored file that is missing, or whose content is not what was stored; the text says which."""
 
 
@@ -61,7 +61,7 @@ class _Reader(io.RawIOBase):
 
 
 def store(content: Incoming) -> StoredFile:
-    """Write the file to a new path and see it safely on disk; raises StorageUnavailable."""
+    """Write the file to a new path and see it safely on disk; raises StorageUnavailableError."""
     path = f"{ROOT}/{now():%Y/%m}/{uuid.uuid4().hex}"
     try:
         stored = default_storage.save(path, File(cast(IO[Any], _Reader(content.pieces())), name=path))
@@ -70,7 +70,7 @@ def store(content: Incoming) -> StoredFile:
     except Exception as error:
         logger.exception("A file could not be stored.")
         _discard(path)
-        raise StorageUnavailable from error
+        raise StorageUnavailableError from error
     return StoredFile(stored, content.size, content.sha256)
 
 
@@ -110,7 +110,7 @@ def _discard(path: str) -> None:
 def open_whole(version: DocumentVersion) -> File[bytes]:
     """Open a version's file at its start, after reading it once against its size and SHA-256.
 
-    Raises FileDamaged for a missing or altered one, StorageUnavailable where the storage does not answer.
+    Raises FileDamagedError for a missing or altered one, StorageUnavailableError where the storage does not answer.
     """
     try:
         file = default_storage.open(version.path, "rb")
@@ -118,7 +118,7 @@ def open_whole(version: DocumentVersion) -> File[bytes]:
         raise _damaged(version, "missing from the storage") from error
     except Exception as error:
         logger.exception("The storage cannot be read.")
-        raise StorageUnavailable from error
+        raise StorageUnavailableError from error
     try:
         digest, size = hashlib.sha256(), 0
         while piece := file.read(PIECE):
@@ -131,20 +131,20 @@ def open_whole(version: DocumentVersion) -> File[bytes]:
     except Exception as error:
         file.close()
         logger.exception("The storage cannot be read.")
-        raise StorageUnavailable from error
+        raise StorageUnavailableError from error
     if size != version.file_size or digest.hexdigest() != version.file_hash:
         file.close()
         raise _damaged(version, "not what was stored: its SHA-256 differs")
     return file
 
 
-def _damaged(version: DocumentVersion, problem: str) -> FileDamaged:
+def _damaged(version: DocumentVersion, problem: str) -> FileDamagedError:
     logger.error("The file of document version %s is %s.", version.pk, problem)
-    return FileDamaged(f"The file of {version} is {problem}. It is not served; restore it from a backup.")
+    return FileDamagedError(f"The file of {version} is {problem}. It is not served; restore it from a backup.")
 
 
 def check(version: DocumentVersion) -> None:
-    """Read a version's file once against its SHA-256; raises FileDamaged or StorageUnavailable."""
+    """Read a version's file once against its SHA-256; raises FileDamagedError or StorageUnavailableError."""
     open_whole(version).close()
 
 

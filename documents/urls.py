@@ -6,7 +6,7 @@ from documents import downloads, examples
 from documents.models import Status
 from documents.serializers import DocumentSerializer, DocumentVersionSerializer, UpdateDocumentSerializer
 from documents.views import DocumentViewSet
-from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
 
 permits("documents.archive_document", MANAGER)

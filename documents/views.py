@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from documents import actions, downloads
 from documents.models import DocumentVersion
 from documents.serializers import DocumentSerializer, DocumentVersionSerializer, UpdateDocumentSerializer
-from documents.storage import StorageUnavailable
+from documents.storage import StorageUnavailableError
 from records.operations import bodies, errors, lists, values
 from records.operations.lists import ListRules
 from records.operations.plans import Shape
@@ -83,11 +83,11 @@ class DocumentViewSet(OperationViewSet):
         """Return the body's values, the file as an EncodedFile over the body's own bytes; raises as `body` does."""
         raw = self.raw_body()
         if not raw:
-            raise errors.Refusal(400, "MalformedJson", "The body is empty; a JSON object is expected.")
+            raise errors.ApiError(400, "MalformedJson", "The body is empty; a JSON object is expected.")
         members = bodies.decode_shallow(raw)
         content: Any = members.pop("FileContent", ...)
         if sum(len(memoryview(member)) for member in members.values()) > BESIDE_THE_FILE:
-            raise errors.Refusal(413, "PayloadTooLarge", "The fields beside FileContent are larger than 1 MiB.")
+            raise errors.ApiError(413, "PayloadTooLarge", "The fields beside FileContent are larger than 1 MiB.")
         body = {name: bodies.decode(member) for name, member in members.items()}
         counted = body if content is ... else {**body, "FileContent": None}
         bodies.refuse_repeated_names(raw, counted, passing=b"" if content is ... else memoryview(content))
@@ -99,7 +99,7 @@ class DocumentViewSet(OperationViewSet):
         """Call an action; a storage that cannot be written is the 503."""
         try:
             return super().acting(action, *args, **kwargs)
-        except StorageUnavailable as error:
+        except StorageUnavailableError as error:
             raise downloads.storage_unavailable() from error
 
     # --- The file out -----------------------------------------------------------------------------------------------

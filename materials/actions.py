@@ -16,7 +16,7 @@ from records.reference.models import MaterialCategory
 from records.sites.models import EntityFolder
 from records.sites.references import UNKNOWN, hold_folders, reference_fault
 from records.sites.sequences import count_archived, take_numbers
-from records.sites.writing import Precondition, RecordNotFound, Values, apply, changing, check_record, stamp
+from records.sites.writing import Precondition, RecordNotFoundError, Values, apply, changing, check_record, stamp
 
 MOST = 500
 """How many materials one call may carry (DECISIONS 3)."""
@@ -40,12 +40,12 @@ WRITTEN = (
 )
 
 
-class Raced(Exception):
+class ConcurrentWriteError(Exception):
     """Raised when somebody else stored the same external id meanwhile; the call is made again."""
 
 
 @dataclass(slots=True)
-class Wish:
+class DesiredMaterial:
     """One material as somebody wants it: values under model names, its Id where it was given, and why.
 
     `precondition` is asked about the material before it is changed, or about None where it is to be added; what it
@@ -59,18 +59,23 @@ class Wish:
 
 
 Outcome = Material | Exception
-"""What became of a wish: the material as it is now, or why it was refused."""
+"""What became of a desired: the material as it is now, or why it was refused."""
 
 
 def upsert(
-    site_id: uuid.UUID, wish: Wish, *, author: Author, may: Callable[[str], bool], operation: str = "PostMaterial"
+    site_id: uuid.UUID,
+    desired: DesiredMaterial,
+    *,
+    author: Author,
+    may: Callable[[str], bool],
+    operation: str = "PostMaterial",
 ) -> Material:
     """Add or change one material: by its Id where given, else by a non-empty external id, else a new one.
 
-    Raises RecordNotFound, PermissionDenied, Raced or ValidationError (code Duplicate for an external id in use); then
+    Raises RecordNotFoundError, PermissionDenied, ConcurrentWriteError or ValidationError (code Duplicate); then
     nothing is stored.
     """
-    outcome = upsert_all(site_id, [wish], author=author, may=may, operation=operation)[0]
+    outcome = upsert_all(site_id, [desired], author=author, may=may, operation=operation)[0]
     if isinstance(outcome, Exception):
         raise outcome
     return outcome
@@ -78,7 +83,7 @@ def upsert(
 
 def upsert_all(
     site_id: uuid.UUID,
-    wishes: Sequence[Wish],
+    upserts: Sequence[DesiredMaterial],
     *,
     author: Author,
     may: Callable[[str], bool],
@@ -94,14 +99,14 @@ def upsert_all(
         try:
             with recording() as trail:
                 batch = Batch(site_id, author, may, operation)
-                batch.load(wishes)
-                outcomes = [batch.one(wish) for wish in wishes]
+                batch.load(upserts)
+                outcomes = [batch.one(desired) for desired in upserts]
                 batch.store(trail)
                 return outcomes
-        except (Raced, IntegrityError):
+        except (ConcurrentWriteError, IntegrityError):
             if attempt == TRIES - 1:
                 raise
-    raise Raced
+    raise ConcurrentWriteError
 
 
 @dataclass(slots=True)
@@ -116,7 +121,7 @@ class Step:
 
 @dataclass(slots=True)
 class Batch:
-    """The materials of one call: as they are stored, and as the wishes change them in memory, one after the other."""
+    """The materials of one call: as they are stored, and as the upserts change them in memory, one after the other."""
 
     site_id: uuid.UUID
     author: Author
@@ -131,20 +136,20 @@ class Batch:
     touched: dict[uuid.UUID, Material] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
 
-    def load(self, wishes: Iterable[Wish]) -> None:
-        """Lock every material that the wishes may be about, and hold the folders that they name; two queries."""
+    def load(self, upserts: Iterable[DesiredMaterial]) -> None:
+        """Lock every material that the upserts may be about, and hold the folders that they name; two queries."""
         external_ids, keys, folders = set(), set(), set()
-        for wish in wishes:
-            external_id = wish.values.get("external_id")
+        for desired in upserts:
+            external_id = desired.values.get("external_id")
             if external_id:
                 external_ids.add(external_id)
                 if (as_key := key_in(external_id)) is not None:
                     keys.add(as_key)
-            if wish.key is not None:
-                keys.add(wish.key)
-            if (folder := wish.values.get("entity_folder")) is not None:
+            if desired.key is not None:
+                keys.add(desired.key)
+            if (folder := desired.values.get("entity_folder")) is not None:
                 folders.add(folder.pk)
-            if (category := wish.values.get("material_category")) is not None:
+            if (category := desired.values.get("material_category")) is not None:
                 self.names[str(category.pk)] = str(category)
         for material in locked(self.site_id, external_ids, keys):
             self.by_key[material.pk] = material
@@ -154,30 +159,30 @@ class Batch:
         self.folders = hold_folders(folders)
         self.names |= {str(folder.pk): str(folder) for folder in self.folders.values()}
 
-    def one(self, wish: Wish) -> Outcome:
-        """Apply one wish in memory; a refused one leaves the material as it was."""
+    def one(self, desired: DesiredMaterial) -> Outcome:
+        """Apply one desired in memory; a refused one leaves the material as it was."""
         try:
-            material = self._target(wish)
-        except (RecordNotFound, PermissionDenied) as refusal:
+            material = self._target(desired)
+        except (RecordNotFoundError, PermissionDenied) as refusal:
             return refusal
-        if wish.precondition is not None:
-            wish.precondition(material if material.pk in self.by_key else None)
+        if desired.precondition is not None:
+            desired.precondition(material if material.pk in self.by_key else None)
         kept = dict(material.__dict__)
         try:
-            self._apply(material, wish)
+            self._apply(material, desired)
         except (ValidationError, PermissionDenied) as refusal:
             material.__dict__.clear()
             material.__dict__.update(kept)
             return refusal
         return material
 
-    def _target(self, wish: Wish) -> Material:
-        external_id = wish.values.get("external_id")
+    def _target(self, desired: DesiredMaterial) -> Material:
+        external_id = desired.values.get("external_id")
         found: Material | None
-        if wish.key is not None:
-            found = self.by_key.get(wish.key)
+        if desired.key is not None:
+            found = self.by_key.get(desired.key)
             if found is None:
-                raise RecordNotFound
+                raise RecordNotFoundError
         else:
             found = self.by_external_id.get(external_id) if external_id else None
         permission = ADD if found is None else CHANGE
@@ -185,11 +190,11 @@ class Batch:
             raise PermissionDenied
         return found or Material(site_id=self.site_id)
 
-    def _apply(self, material: Material, wish: Wish) -> None:
+    def _apply(self, material: Material, desired: DesiredMaterial) -> None:
         is_new = material.pk not in self.by_key
         before = {} if is_new else columns(material)
         was_called, was_archived = material.external_id, material.is_archived
-        for name, value in wish.values.items():
+        for name, value in desired.values.items():
             setattr(material, name, value)
         after = columns(material)
         changed = [name for name in after if after[name] != before.get(name)]
@@ -202,7 +207,7 @@ class Batch:
         after = columns(material)
         if not is_new and after == before:
             return
-        material.reason_for_change = wish.reason
+        material.reason_for_change = desired.reason
         if is_new:
             material.created_by_id = material.last_modified_by_id = self.author.id
         else:
@@ -212,7 +217,7 @@ class Batch:
         self.by_key[material.pk] = self.touched[material.pk] = material
         if material.external_id:
             self.by_external_id[material.external_id] = material
-        self.steps.append(Step(material, before, after, wish.reason))
+        self.steps.append(Step(material, before, after, desired.reason))
 
     def _check(self, material: Material, changed: Sequence[str], *, is_new: bool) -> None:
         """Check columns and references without a query; raises ValidationError with all faults."""
@@ -240,7 +245,7 @@ class Batch:
             raise _duplicate()
 
     def store(self, trail: Trail) -> None:
-        """Give what is new its numbers, write all rows, note the changes; raises Raced where an external id is gone."""
+        """Store all new and changed rows and record the changes; raises ConcurrentWriteError on a lost race."""
         if not self.steps:
             return
         new = [material for key, material in self.touched.items() if key not in self.stored]
@@ -255,7 +260,7 @@ class Batch:
                 .exclude(pk__in=[one.pk for one in old])
                 .exists()
             ):
-                raise Raced
+                raise ConcurrentWriteError
             for material in new:
                 material.site_sequence_id, number = number, number + 1
         archived = sum(one.is_archived for one in new) + sum(one.is_archived - self.stored[one.pk][1] for one in old)
@@ -320,7 +325,7 @@ def add_material(
     """Add a material. Raises PermissionDenied, or ValidationError (code Duplicate where its external id is in use)."""
     with recording():
         _refuse_taken(site_id, values.get("external_id", ""))
-        return upsert(site_id, Wish(values), author=author, may=may, operation=operation)
+        return upsert(site_id, DesiredMaterial(values), author=author, may=may, operation=operation)
 
 
 def update_material(
@@ -333,7 +338,7 @@ def update_material(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Material:
-    """Change a material. Raises RecordNotFound, ValidationError (code Duplicate), or what the precondition raises."""
+    """Change a material; raises RecordNotFoundError, ValidationError (code Duplicate) or the precondition's error."""
     try:
         with changing(
             Material, site_id, material_id, author=author, operation=operation, reason=reason, precondition=precondition
@@ -375,7 +380,7 @@ def archive_material(
 ) -> Material:
     """Archive or restore a material; repeating it changes nothing.
 
-    Raises RecordNotFound, or what `precondition` raises.
+    Raises RecordNotFoundError, or what `precondition` raises.
     """
     with changing(
         Material, site_id, material_id, author=author, operation=operation, reason=reason, precondition=precondition

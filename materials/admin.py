@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from materials import actions
 from materials.models import Material
 from records.accounts import access
-from records.backoffice.acting import author_of, current_site, user_of
+from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.fields import as_uuid
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import ArchivedFilter

@@ -8,22 +8,22 @@ from rest_framework.request import Request
 from records.accounts.tokens import TokenCaller, opened_by
 from records.operations import limits
 from records.operations.credentials import LONGEST
-from records.operations.errors import Refusal, unauthorized
+from records.operations.errors import ApiError, unauthorized
 
 REALM = 'Bearer realm="Larder"'
 
 
-def no_token(message: str, error: str = "") -> Refusal:
+def no_token(message: str, error: str = "") -> ApiError:
     """Return the 401 that asks for an access token; a wrong one is named so (RFC 6750, 3.1)."""
     challenge = f'{REALM}, error="{error}", error_description="{message}"' if error else REALM
-    return Refusal(401, "Unauthorized", message, headers={"WWW-Authenticate": challenge})
+    return ApiError(401, "Unauthorized", message, headers={"WWW-Authenticate": challenge})
 
 
-def insufficient_scope(scope: str) -> Refusal:
+def insufficient_scope(scope: str) -> ApiError:
     """Return the 403 for a token that is not for this (RFC 6750, 3.1)."""
     challenge = f'{REALM}, error="insufficient_scope", scope="{scope}"'
     message = f"The access token lacks the scope {scope}."
-    return Refusal(403, "Forbidden", message, headers={"WWW-Authenticate": challenge})
+    return ApiError(403, "Forbidden", message, headers={"WWW-Authenticate": challenge})
 
 
 def token_in(authorization: str) -> str:

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest
 
 from materials.models import Material
-from records.operations.errors import Refusal
+from records.operations.errors import ApiError
 from records.operations.values import read_uuid
 from records.sites.text import normalise
 
@@ -36,7 +36,7 @@ def spellings(request: HttpRequest, decoded: str) -> list[str]:
     try:
         unquote_to_bytes(raw).decode()
     except UnicodeDecodeError as error:
-        raise Refusal(400, "InvalidId", "The path is no text in UTF-8.") from error
+        raise ApiError(400, "InvalidId", "The path is no text in UTF-8.") from error
     known = bool(raw) and unquote_to_bytes(raw).endswith(decoded.encode("utf-8", "surrogatepass"))
     if known:
         found = [decoded[:-1] if raw.endswith("/") else decoded]
@@ -45,7 +45,7 @@ def spellings(request: HttpRequest, decoded: str) -> list[str]:
     try:
         return [normalise(text) for text in found if text]
     except ValidationError as error:
-        raise Refusal(400, "InvalidId", "The path holds control characters.") from error
+        raise ApiError(400, "InvalidId", "The path holds control characters.") from error
 
 
 def material_id(site_id: uuid.UUID, texts: list[str]) -> uuid.UUID:

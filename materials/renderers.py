@@ -16,7 +16,7 @@ VARIANT = "x"
 """What marks the ETags of answers in XML."""
 
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
-MATERIAL, RESULT, REFUSAL, FAULT = "ExternalIdMaterialDto", "ExternalIdMaterialResult", "ErrorResult", "FieldFault"
+MATERIAL, RESULT, REFUSAL, FAULT = "ExternalIdMaterialDto", "ExternalIdMaterialResult", "ErrorResult", "FieldError"
 _ENTRIES = {"countryOfOrigin": "string", "Fields": FAULT}
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CONTROLS = bytes(byte for byte in range(32) if byte not in (9, 10, 13))
@@ -61,7 +61,7 @@ def document(value: Any) -> bytes:
     return encoded(_element(root, value))
 
 
-def refusal(request: HttpRequest, refused: errors.Refusal) -> HttpResponse:
+def refusal(request: HttpRequest, refused: errors.ApiError) -> HttpResponse:
     """Answer a refusal below /materials in the media type that the request asks for."""
     response = errors.answer(request, refused)
     response["Vary"] = "Accept"

@@ -26,12 +26,14 @@ class MaterialResource(RecordResource):
         """Write all rows in a constant number of statements, as a night's upsert does."""
         if not rows:
             return
-        wishes = [actions.Wish(row.values, None if row.is_new else row.target.pk, self.reason) for row in rows]
+        upserts = [
+            actions.DesiredMaterial(row.values, None if row.is_new else row.target.pk, self.reason) for row in rows
+        ]
         try:
             outcomes = actions.upsert_all(
-                self.site_id, wishes, author=self.author, may=self.may, operation="ImportMaterial"
+                self.site_id, upserts, author=self.author, may=self.may, operation="ImportMaterial"
             )
-        except (actions.Raced, IntegrityError) as raced:
+        except (actions.ConcurrentWriteError, IntegrityError) as raced:
             rows[0].faults += self.sentences(raced)
             return
         for row, outcome in zip(rows, outcomes, strict=True):

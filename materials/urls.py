@@ -6,8 +6,8 @@ from materials import examples, views
 from materials.actions import MOST
 from materials.paths import AnyText
 from materials.serializers import MaterialResult, MaterialSerializer
-from records.operations.outside import answer_below
-from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.error_handlers import answer_below
+from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
 
 register_converter(AnyText, "any_text")

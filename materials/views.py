@@ -55,7 +55,7 @@ class MaterialViewSet(OperationViewSet):
         caller: TokenCaller = self.caller  # type: ignore[assignment]
         entered = dataclasses.replace(caller, site_id=site_id, permissions=permissions_at(caller, site_id))
         if self.operation is not None and not entered.may(self.operation.permission):
-            raise errors.Refusal(404, "NotFound", NO_SITE)
+            raise errors.ApiError(404, "NotFound", NO_SITE)
         self.caller = entered
 
     def check_path_id(self) -> None:
@@ -73,7 +73,7 @@ class MaterialViewSet(OperationViewSet):
             response["ETag"] = conditional.as_variant(response["ETag"], self.variant)
         return renderers.as_xml(response, media_type) if media_type else response
 
-    def render_refusal(self, refusal: errors.Refusal) -> HttpResponse:
+    def render_refusal(self, refusal: errors.ApiError) -> HttpResponse:
         """Answer a refusal in the media type that is asked for."""
         return renderers.refusal(self.http_request, refusal)
 
@@ -98,10 +98,10 @@ class MaterialViewSet(OperationViewSet):
         if isinstance(body, list):
             return self._post_all(body)
         if not isinstance(body, dict):
-            raise errors.Refusal(400, "MalformedJson", "The body must be a JSON object, or an array of them.")
-        wish = dataclasses.replace(_wish(self.checked(body, MaterialSerializer)), precondition=self.precondition)
+            raise errors.ApiError(400, "MalformedJson", "The body must be a JSON object, or an array of them.")
+        desired = dataclasses.replace(_wish(self.checked(body, MaterialSerializer)), precondition=self.precondition)
         try:
-            material = actions.upsert(self.site_id, wish, author=self.author, may=self.caller.may)
+            material = actions.upsert(self.site_id, desired, author=self.author, may=self.caller.may)
         except Exception as error:
             raise _refusal(error) from error
         return self.written(material.pk, material.revision)
@@ -109,15 +109,15 @@ class MaterialViewSet(OperationViewSet):
     def _post_all(self, rows: list[Any]) -> HttpResponse:
         if len(rows) > actions.MOST:
             text = f"An array may hold {actions.MOST} materials; this one holds {len(rows)}."
-            raise errors.Refusal(400, "ValidationFailed", text)
+            raise errors.ApiError(400, "ValidationFailed", text)
         read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
         unresolved = resolve_all([found for found, _ in read], MaterialSerializer, self.site_id)
         for (_, faults), more in zip(read, unresolved, strict=True):
             faults += [fault for fault in more if fault not in faults]
-        wishes = [_wish(found) for found, faults in read if not faults]
+        upserts = [_wish(found) for found, faults in read if not faults]
         try:
-            outcomes = iter(actions.upsert_all(self.site_id, wishes, author=self.author, may=self.caller.may))
-        except actions.Raced as raced:
+            outcomes = iter(actions.upsert_all(self.site_id, upserts, author=self.author, may=self.caller.may))
+        except actions.ConcurrentWriteError as raced:
             raise errors.unavailable() from raced
         return self.json(
             [
@@ -143,26 +143,26 @@ class MaterialViewSet(OperationViewSet):
         return self.written(material.pk, material.revision)
 
 
-_NO_OBJECT = errors.FieldFault("", "InvalidValue", "Each entry of the array must be an object.")
+_NO_OBJECT = errors.FieldError("", "InvalidValue", "Each entry of the array must be an object.")
 
 
-def _wish(found: dict[str, Any]) -> actions.Wish:
+def _wish(found: dict[str, Any]) -> actions.DesiredMaterial:
     values = {name: value for name, value in found.items() if name not in ("id", "reason_for_change")}
     if values.get("is_archived", False) is None:
         del values["is_archived"]
-    return actions.Wish(values, found.get("id"), found.get("reason_for_change", ""))
+    return actions.DesiredMaterial(values, found.get("id"), found.get("reason_for_change", ""))
 
 
-def _refusal(error: Exception) -> errors.Refusal:
+def _refusal(error: Exception) -> errors.ApiError:
     """Return the refusal that an action's exception amounts to; raises one that is none of a caller's making again."""
     match error:
-        case errors.Refusal():
+        case errors.ApiError():
             return error
         case ValidationError():
             return errors.refused(error, MaterialSerializer.wire_name)
-        case actions.RecordNotFound() | PermissionDenied():
+        case actions.RecordNotFoundError() | PermissionDenied():
             return errors.refusal_of(error)
-        case actions.Raced():
+        case actions.ConcurrentWriteError():
             return errors.unavailable()
     raise error
 
@@ -179,6 +179,6 @@ def _result(row: Any, outcome: Material | Exception) -> dict[str, str]:
     return {"externalId": external_id, "Error": refusal.code, "Message": text, "Id": ""}
 
 
-def outside(request: HttpRequest, refused: errors.Refusal) -> HttpResponse:
+def outside(request: HttpRequest, refused: errors.ApiError) -> HttpResponse:
     """Answer a refusal below /materials that no operation saw."""
     return renderers.refusal(request, refused)

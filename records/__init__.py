@@ -1,1 +1,1 @@
-"""The records rooms: from the trail at the bottom up to one app per endpoint and the desk."""
+"""The records rooms: from the trail at the bottom up to one app per endpoint and the dashboard."""

@@ -1,4 +1,4 @@
-"""Adapters between a SCIM resource and an account or role: they collect what is wished for and call the actions."""
+"""Adapters between a SCIM resource and an account or role: they collect what is desired for and call the actions."""
 
 import uuid
 from typing import Any
@@ -9,16 +9,17 @@ from scim2_models import Context, InvalidPathException, InvalidValueException, M
 from records.accounts import provisioning as accounts
 from records.accounts import role_provisioning
 from records.accounts.models import Role, User
-from records.accounts.role_provisioning import MembersWish, RoleWish
+from records.accounts.role_provisioning import DesiredMembers, DesiredRole
 from records.backoffice.tasks import invite
 from records.employees import provisioning
 from records.sites.text import normalise
 from scim.callers import Caller
-from scim.documents import STATE, TAKEN, Document, group_document_of, members_of, user_document_of
+from scim.desired_state import person_wish
 from scim.errors import Refused
 from scim.filters import schema_before, tidied_path
 from scim.members import Membership, entries_of, split_operations, take_members
 from scim.projection import Projection
+from scim.representations import STATE, TAKEN, Representation, group_document_of, members_of, user_document_of
 from scim.requests import Query
 from scim.schemas import (
     ENTERPRISE,
@@ -33,8 +34,7 @@ from scim.schemas import (
     UserResource,
     bound,
 )
-from scim.sight import sees_role, sees_user, visible_roles
-from scim.wishes import person_wish
+from scim.visibility import sees_role, sees_user, visible_roles
 
 MOST_OPERATIONS = 2_000
 MOST_CHANGES = 500
@@ -45,7 +45,7 @@ _READ_ONLY = {"id", "meta", "groups"}
 _ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
 
 
-def _dump(resource: Any) -> Document:
+def _dump(resource: Any) -> Representation:
     return dict(resource.model_dump(scim_ctx=Context.DEFAULT))
 
 
@@ -137,7 +137,7 @@ def _operations_of(kind: str, body: dict[str, Any]) -> list[Any]:
     return tidied_operations(kind, operations)
 
 
-def _patched(kind: str, document: Document, operations: list[Any], schemas: Any) -> Any:
+def _patched(kind: str, document: Representation, operations: list[Any], schemas: Any) -> Any:
     """Return the resource of a document with the operations applied; raises what RFC 7644 asks for."""
     model: Any = MODELS[kind]
     changes = sum(len(one["value"]) if _has_many(one) else 1 for one in operations)
@@ -172,7 +172,7 @@ class UserAdapter(SCIMUser):
     def __init__(self, obj: User | None, request: Any = None) -> None:
         super().__init__(obj, request)
         self.caller: Caller = request.caller
-        self.wish: provisioning.PersonWish | None = None
+        self.desired: provisioning.DesiredPerson | None = None
         self.external_id = ""
 
     @property
@@ -180,7 +180,7 @@ class UserAdapter(SCIMUser):
         """Return the address of the resource on the mount that was called."""
         return f"{self.caller.base}/Users/{self.id}"
 
-    def to_dict(self, query: Query | None = None) -> Document:
+    def to_dict(self, query: Query | None = None) -> Representation:
         """Return the document, or the part of it that the query asks for."""
         if self.obj is None:
             raise Refused(404, "There is no such User.")
@@ -197,7 +197,7 @@ class UserAdapter(SCIMUser):
         self.external_id = self.person.external.value if self.person.external else ""
         return sees_user(self.caller, self.obj)
 
-    def _before(self, *, with_groups: bool = False) -> Document:
+    def _before(self, *, with_groups: bool = False) -> Representation:
         """Return the document before the change, with what only the account tells; its groups are not its own."""
         document = self.to_dict(Query() if with_groups else Query(excluded_attributes=("groups",)))
         if self.obj is not None:
@@ -215,7 +215,7 @@ class UserAdapter(SCIMUser):
         if self.obj is None and self._recognise(normalise(after.get("externalId", ""))):
             after.setdefault("active", True)
         before = self._before() if self.obj else None
-        self.wish = person_wish(self.caller, after, before, whole=before is None)
+        self.desired = person_wish(self.caller, after, before, whole=before is None)
 
     def _recognise(self, external_id: str) -> bool:
         """Lock the inactive person whom the directory made under this externalId; returns whether there is one."""
@@ -233,20 +233,20 @@ class UserAdapter(SCIMUser):
         # Who sends back the whole resource sends its groups too: they may stand there as they are.
         before = self._before(with_groups=any(_tells(operation, "groups") for operation in operations))
         resource = _patched("User", before, operations, body.get("schemas"))
-        self.wish = person_wish(self.caller, _dump(resource), before, whole=True)
+        self.desired = person_wish(self.caller, _dump(resource), before, whole=True)
 
     def save(self) -> None:
         """Call the action for what was collected."""
-        if self.wish is None:
+        if self.desired is None:
             raise Refused(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
-        self.external_id = self.wish.account.external_id
+        self.external_id = self.desired.account.external_id
         if self.obj is None:
-            self.obj = provisioning.add_person(self.wish, directory, author=author)
+            self.obj = provisioning.add_person(self.desired, directory, author=author)
             if directory.sends_invitations and self.obj.is_active and self.obj.email:
                 invite.enqueue(str(self.obj.pk))
         else:
-            provisioning.change_person(self.person, self.wish, directory, author=author)
+            provisioning.change_person(self.person, self.desired, directory, author=author)
 
     def delete(self) -> None:
         """Remove the person: no access from now on."""
@@ -265,7 +265,7 @@ class GroupAdapter(SCIMGroup):
     def __init__(self, obj: Role | None, request: Any = None) -> None:
         super().__init__(obj, request)
         self.caller: Caller = request.caller
-        self.wish: RoleWish | None = None
+        self.desired: DesiredRole | None = None
         self.site_id = self.caller.directory.home_site_id
 
     @property
@@ -273,7 +273,7 @@ class GroupAdapter(SCIMGroup):
         """Return the address of the resource on the mount that was called."""
         return f"{self.caller.base}/Groups/{self.id}"
 
-    def to_dict(self, query: Query | None = None) -> Document:
+    def to_dict(self, query: Query | None = None) -> Representation:
         """Return the document, or the part of it that the query asks for; excluded members are not read."""
         if self.obj is None:
             raise Refused(404, "There is no such Group.")
@@ -294,8 +294,8 @@ class GroupAdapter(SCIMGroup):
         with POLICY:
             resource: Any = GroupResource.model_validate(rest, scim_ctx=context)
         self._place(resource[SiteExtension])
-        members = MembersWish(put=entries_of(value), exact=self.obj is not None) if given else None
-        self.wish = RoleWish(resource.display_name, resource.external_id, members)
+        members = DesiredMembers(put=entries_of(value), exact=self.obj is not None) if given else None
+        self.desired = DesiredRole(resource.display_name, resource.external_id, members)
 
     def _place(self, site: Any) -> None:
         """Take the site that the extension names; raises MutabilityException for another than the role has."""
@@ -316,11 +316,11 @@ class GroupAdapter(SCIMGroup):
             raise Refused(404, "There is no such Group.")
         ours, others = split_operations(_operations_of("Group", body))
         role = self.obj
-        wish = RoleWish()
+        desired = DesiredRole()
         if others:
             before = self.to_dict(Query(excluded_attributes=("members",)))
             after = _dump(_patched("Group", before, others, body.get("schemas")))
-            wish.name, wish.external_id = after.get("displayName", ""), after.get("externalId", "")
+            desired.name, desired.external_id = after.get("displayName", ""), after.get("externalId", "")
         if ours:
 
             def load(about: set[uuid.UUID] | None) -> list[dict[str, Any]]:
@@ -329,18 +329,18 @@ class GroupAdapter(SCIMGroup):
             def roles_among(keys: set[uuid.UUID]) -> set[uuid.UUID]:
                 return set(visible_roles(self.caller).filter(pk__in=keys).values_list("pk", flat=True))
 
-            wish.members = Membership(load, roles_among).apply(ours)
-        self.wish = wish
+            desired.members = Membership(load, roles_among).apply(ours)
+        self.desired = desired
 
     def save(self) -> None:
         """Call the action for what was collected."""
-        if self.wish is None:
+        if self.desired is None:
             raise Refused(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
         if self.obj is None:
-            self.obj = role_provisioning.add_or_match_role(self.site_id, self.wish, directory, author=author)
+            self.obj = role_provisioning.add_or_match_role(self.site_id, self.desired, directory, author=author)
         else:
-            role_provisioning.change_role(self.obj, self.wish, directory, author=author)
+            role_provisioning.change_role(self.obj, self.desired, directory, author=author)
 
     def delete(self) -> None:
         """Delete the role for this directory."""

@@ -17,7 +17,7 @@ class ScimConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect both."""
-        from records.operations.outside import answer_below
+        from records.operations.error_handlers import answer_below
 
         connection_created.connect(add_functions, dispatch_uid="scim-functions")
         for mount in ("/scim", "/prodscim"):

@@ -18,7 +18,7 @@ RFC_PROFILE = "profile=rfc7643"
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Scope:
     """What a token sees, and under which address: all that the sources of its filters depend on."""
 
     directory_id: uuid.UUID
@@ -50,9 +50,9 @@ class Caller:
         return self.directory.pk
 
     @property
-    def sight(self) -> Sight:
+    def scope(self) -> Scope:
         """Return what the token sees."""
-        return Sight(self.directory_id, self.site_ids, self.base)
+        return Scope(self.directory_id, self.site_ids, self.base)
 
 
 def base_of(mount: Mount) -> str:

@@ -22,7 +22,7 @@ from scim.schemas import (
     User,
 )
 
-Document = dict[str, Any]
+Representation = dict[str, Any]
 
 _RESOURCE_TYPE = "urn:ietf:params:scim:schemas:core:2.0:ResourceType"
 _CONFIG = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"
@@ -40,7 +40,7 @@ _NAMES = {"EmployeeExtension": "Employee User", "EnterpriseExtension": "Enterpri
 
 
 @cache
-def _schemas() -> dict[str, Document]:
+def _schemas() -> dict[str, Representation]:
     found = {}
     for model in _MODELS:
         document = model.to_schema().model_dump()
@@ -50,19 +50,19 @@ def _schemas() -> dict[str, Document]:
     return found
 
 
-def _on_one_line(described: Document) -> None:
+def _on_one_line(described: Representation) -> None:
     """Put descriptions on one line, here and in all attributes below."""
     described["description"] = " ".join(described.get("description", "").split())
     for attribute in (*described.get("attributes", ()), *described.get("subAttributes", ())):
         _on_one_line(attribute)
 
 
-def schema_documents(caller: Caller) -> list[Document]:
+def schema_documents(caller: Caller) -> list[Representation]:
     """Return every Schema; the documented shape carries `referenceTypes` on each attribute."""
     return [_located(caller, document) for document in _schemas().values()]
 
 
-def schema_document(caller: Caller, key: str) -> Document | None:
+def schema_document(caller: Caller, key: str) -> Representation | None:
     """Return the Schema with this URN, or of the resource with this name (User, Group), in any case."""
     wanted = key.lower()
     for urn, document in _schemas().items():
@@ -71,7 +71,7 @@ def schema_document(caller: Caller, key: str) -> Document | None:
     return None
 
 
-def _located(caller: Caller, document: Document) -> Document:
+def _located(caller: Caller, document: Representation) -> Representation:
     attributes = document["attributes"]
     if caller.reads_rfc:
         for urn, path in ON_REQUEST:
@@ -88,7 +88,7 @@ def _located(caller: Caller, document: Document) -> Document:
     return {**document, "attributes": attributes, "meta": meta}
 
 
-def _on_request(attribute: Document, path: str) -> Document:
+def _on_request(attribute: Representation, path: str) -> Representation:
     """Return the attribute with `returned` as `request` at the path."""
     head, _, sub = path.partition(".")
     if attribute["name"] != head:
@@ -98,24 +98,24 @@ def _on_request(attribute: Document, path: str) -> Document:
     return {**attribute, "subAttributes": [_on_request(found, sub) for found in attribute["subAttributes"]]}
 
 
-def _with_reference_types(attribute: Document) -> Document:
+def _with_reference_types(attribute: Representation) -> Representation:
     found = {"referenceTypes": [], **attribute}
     if "subAttributes" in attribute:
         found["subAttributes"] = [_with_reference_types(sub) for sub in attribute["subAttributes"]]
     return found
 
 
-def resource_type_documents(caller: Caller) -> list[Document]:
+def resource_type_documents(caller: Caller) -> list[Representation]:
     """Return both ResourceTypes, User first, in the shape that the token reads (DECISIONS 7.8)."""
     return [_resource_type(caller, kind) for kind in ("User", "Group")]
 
 
-def resource_type_document(caller: Caller, name: str) -> Document | None:
+def resource_type_document(caller: Caller, name: str) -> Representation | None:
     """Return the ResourceType with this name, in any case."""
     return next((found for found in resource_type_documents(caller) if found["name"].lower() == name.lower()), None)
 
 
-def _resource_type(caller: Caller, kind: str) -> Document:
+def _resource_type(caller: Caller, kind: str) -> Representation:
     model = MODELS[kind]
     extensions = EXTENSIONS[kind]
     if caller.reads_rfc:
@@ -134,7 +134,7 @@ def _resource_type(caller: Caller, kind: str) -> Document:
     }
 
 
-def service_provider_config(caller: Caller) -> Document:
+def service_provider_config(caller: Caller) -> Representation:
     """Return what the mount can do, and nothing that it cannot."""
     return {
         "schemas": [_CONFIG],

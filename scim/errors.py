@@ -13,7 +13,7 @@ from pydantic import ValidationError as ShapeError
 from scim2_models import Error, InvalidValueException
 from scim2_models import SCIMException as ProtocolError
 
-from records.sites.writing import RecordNotFound
+from records.sites.writing import RecordNotFoundError
 from scim.schemas import ERROR
 from scim.wording import wire_name
 
@@ -61,7 +61,7 @@ def response_for(error: Exception) -> HttpResponse:
         return _of_shape(error)
     if isinstance(error, ValidationError):
         return _of_validation(error)
-    if isinstance(error, RecordNotFound):
+    if isinstance(error, RecordNotFoundError):
         return error_response(404, "There is no such resource.")
     if isinstance(error, IntegrityError):
         return error_response(409, "A value that must be unique is in use already.", "uniqueness")

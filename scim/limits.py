@@ -11,7 +11,7 @@ from scim.errors import Refused
 
 
 def admitted(request: HttpRequest, mount: Mount, find: Callable[[HttpRequest, Mount], Caller]) -> Caller:
-    """Return who calls; a wrong credential counts against the peer's address. Raises Refused, or Refusal (429)."""
+    """Return who calls; a wrong credential counts against the peer's address. Raises Refused, or ApiError (429)."""
     try:
         return find(request, mount)
     except Refused:
@@ -21,5 +21,5 @@ def admitted(request: HttpRequest, mount: Mount, find: Callable[[HttpRequest, Mo
 
 
 def spend(caller: Caller) -> dict[str, str]:
-    """Count a call of the token and return the headers that say what is left; raises Refusal (429)."""
+    """Count a call of the token and return the headers that say what is left; raises ApiError (429)."""
     return limits.spend("provisioning", str(caller.token_id), settings.SCIM_RATE_LIMIT).headers()

@@ -7,25 +7,25 @@ from django.db.models import QuerySet, TextField, Value
 from pydantic import ValidationError as ShapeError
 from scim2_models import Error, InvalidPathException, Path, SearchRequest
 
-from scim import attributes, filters, sight, sources
+from scim import attributes, filters, sources, visibility
 from scim.callers import Caller
-from scim.documents import Document, group_documents, list_response, user_documents
 from scim.projection import Projection
+from scim.representations import Representation, group_documents, list_response, user_documents
 from scim.requests import Query
 from scim.schemas import LIST_RESPONSE, MODELS, bound
 
 
 def rows_of(caller: Caller, kind: str) -> QuerySet[Any]:
     """Return the users or roles that the token sees."""
-    return sight.visible_users(caller) if kind == "User" else sight.visible_roles(caller)
+    return visibility.visible_users(caller) if kind == "User" else visibility.visible_roles(caller)
 
 
 def attributes_of(caller: Caller, kind: str) -> attributes.Attributes:
     """Return the sources of a kind's attributes."""
-    return sources.user_attributes(caller.sight) if kind == "User" else sources.group_attributes(caller.sight)
+    return sources.user_attributes(caller.scope) if kind == "User" else sources.group_attributes(caller.scope)
 
 
-def documents_of(caller: Caller, kind: str, rows: QuerySet[Any], projection: Projection) -> list[Document]:
+def documents_of(caller: Caller, kind: str, rows: QuerySet[Any], projection: Projection) -> list[Representation]:
     """Return the documents of the rows, in any order."""
     if kind == "User":
         return user_documents(caller, rows, projection)
@@ -60,7 +60,7 @@ def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> Que
     return rows.annotate(_sorted=term).order_by(*attributes.orderings("_sorted", descending=query.descending), "pk")
 
 
-def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Document], int]:
+def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Representation], int]:
     """Return one page of documents and the total; the ids are found first, so that a page costs what it holds."""
     rows = filtered(caller, kind, query)
     start = query.start_index - 1
@@ -71,7 +71,7 @@ def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Document], in
     return documents_at(caller, kind, keys, query), total
 
 
-def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query) -> list[Document]:
+def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query) -> list[Representation]:
     """Return what the query asks for of the resources with these ids, in their order."""
     if not keys:
         return []
@@ -81,7 +81,7 @@ def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query)
     return [projection.apply(by_id[str(key)]) for key in keys if str(key) in by_id]
 
 
-def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Document:
+def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
     """Return the page; where both kinds are asked for, users come before groups, or sorted among each other."""
     if len(kinds) == 1:
         documents, total = page_of(caller, kinds[0], query)
@@ -146,6 +146,6 @@ def _sorted_among(
     return [(kind, key) for _, _, kind, key in page[start:end]]
 
 
-def whole_list(documents: list[Document]) -> Document:
+def whole_list(documents: list[Representation]) -> Representation:
     """Return a ListResponse of everything there is."""
     return {**list_response(documents, len(documents), 1), "schemas": [LIST_RESPONSE]}

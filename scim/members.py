@@ -24,7 +24,7 @@ from scim2_models.path import (
     ValuePath,
 )
 
-from records.accounts.role_provisioning import MembersWish
+from records.accounts.role_provisioning import DesiredMembers
 from scim.schemas import GROUP, Member, bound
 
 OPS = ("add", "replace", "remove")
@@ -218,7 +218,7 @@ class Membership:
     groups: set[uuid.UUID] = field(default_factory=set)
     exact: bool = False
 
-    def apply(self, operations: Iterable[MemberOperation]) -> MembersWish:
+    def apply(self, operations: Iterable[MemberOperation]) -> DesiredMembers:
         """Apply the operations in order and return what they come to."""
         listed = list(operations)
         about: set[uuid.UUID] | None = set()
@@ -237,7 +237,7 @@ class Membership:
             for key, entry in self.now.items()
             if self.exact or key not in self.before or entry.get("given")
         }
-        return MembersWish(put=put, drop=set(self.before) - set(self.now), exact=self.exact)
+        return DesiredMembers(put=put, drop=set(self.before) - set(self.now), exact=self.exact)
 
     def _apply(self, operation: MemberOperation) -> None:
         if operation.selection is not None:

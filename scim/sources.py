@@ -13,7 +13,7 @@ from scim2_models.path import CompareOperator
 
 from records.accounts.models import ExternalId, RoleMembership, UserAttribute, UserEmail
 from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
-from scim.callers import Sight
+from scim.callers import Scope
 from scim.expressions import (
     ALWAYS,
     NEVER,
@@ -26,7 +26,7 @@ from scim.expressions import (
     text,
 )
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
-from scim.sight import visible_memberships, visible_roles
+from scim.visibility import visible_memberships, visible_roles
 
 _SIMPLE = ("nickname", "title", "timezone", "profileurl")
 _LISTS = ("phonenumbers", "ims", "photos", "addresses", "entitlements", "roles", "x509certificates")
@@ -186,7 +186,7 @@ class KeptEntries:
 
 
 @lru_cache(maxsize=SIGHTS)
-def user_attributes(caller: Sight) -> Attributes:
+def user_attributes(caller: Scope) -> Attributes:
     """Return the sources of every attribute of a User, over `visible_users`; kept, since nobody changes them."""
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
     external = ExternalId.objects.filter(directory_id=caller.directory_id)
@@ -332,7 +332,7 @@ def folded_location(prefix: str) -> Text:
 
 
 @lru_cache(maxsize=SIGHTS)
-def group_attributes(caller: Sight) -> Attributes:
+def group_attributes(caller: Scope) -> Attributes:
     """Return the sources of every attribute of a Group, over `visible_roles`; kept likewise."""
     groups, users = f"{caller.base}/Groups/", f"{caller.base}/Users/"
     own = Q(directory_id=caller.directory_id)

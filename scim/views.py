@@ -16,13 +16,13 @@ from records.accounts.models import Role, User
 from records.accounts.provisioning import NotAllowedError
 from records.history.models import Change
 from records.history.trail import Trail, recording
-from records.operations.errors import Refusal
+from records.operations.errors import ApiError
 from scim import discovery, limits, lists, log
 from scim.adapters import GroupAdapter, UserAdapter, tidied_schemas
 from scim.callers import Caller, Mount, caller_of
-from scim.documents import Document, list_response, version_of
 from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
 from scim.projection import Projection
+from scim.representations import Representation, list_response, version_of
 from scim.requests import Query, query_of, query_of_request, read_body
 from scim.schemas import POLICY, SEARCH_REQUEST
 
@@ -57,7 +57,7 @@ class ProvisioningView(stock.SCIMView):
             allowance = {} if checking else limits.spend(caller)
             with POLICY:
                 response = self._handler(request)(request, *args, **kwargs)
-        except Refusal as refusal:
+        except ApiError as refusal:
             response = error_response(refusal.status, refusal.message, headers=refusal.headers)
         except NotAllowedError as refusal:
             response = error_response(403, str(refusal))
@@ -93,7 +93,7 @@ class ProvisioningView(stock.SCIMView):
         return dict(self.body)
 
 
-def answer(document: Document, status: int = 200, **headers: str) -> HttpResponse:
+def answer(document: Representation, status: int = 200, **headers: str) -> HttpResponse:
     """Return a document as an answer."""
     content = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     response = HttpResponse(content, status=status, content_type=MEDIA_TYPE)

@@ -2,12 +2,12 @@
 
 from django.db import migrations
 
-from records.sites.grams import IndexGrams
+from records.sites.trigrams import IndexTrigrams
 
 
 class Migration(migrations.Migration):
     dependencies = [("documents", "0001_initial"), ("sites", "0002_grams")]
 
     operations = [
-        IndexGrams("document", ("name", "description", "file_name")),
+        IndexTrigrams("document", ("name", "description", "file_name")),
     ]

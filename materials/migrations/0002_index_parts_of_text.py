@@ -2,12 +2,12 @@
 
 from django.db import migrations
 
-from records.sites.grams import IndexGrams
+from records.sites.trigrams import IndexTrigrams
 
 
 class Migration(migrations.Migration):
     dependencies = [("materials", "0001_initial"), ("sites", "0002_grams")]
 
     operations = [
-        IndexGrams("material", ("name", "external_id", "our_code", "supplier_code")),
+        IndexTrigrams("material", ("name", "external_id", "our_code", "supplier_code")),
     ]

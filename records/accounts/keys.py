@@ -67,7 +67,7 @@ class Caller:
         return Author(self.user_id, self.user_name, Channel.JSON, self.key_name, request_id)
 
 
-class KeyEnded(Exception):
+class KeyEndedError(Exception):
     """The key is known and opens nothing: revoked or expired, or its account or site has ended."""
 
     def __init__(self, key_id: uuid.UUID) -> None:
@@ -76,7 +76,7 @@ class KeyEnded(Exception):
 
 
 def caller_of(secret: str) -> Caller | None:
-    """Return who holds this key, or None when there is none; raises KeyEnded.
+    """Return who holds this key, or None when there is none; raises KeyEndedError.
 
     One query, and one small write a minute at most.
     """
@@ -90,7 +90,7 @@ def caller_of(secret: str) -> Caller | None:
     key_id, opens, key_name, user_id, site_id, last_used, expires, is_superuser, printed, roles = row
     moment = now()
     if not opens or (expires is not None and aware(expires) <= moment):
-        raise KeyEnded(access.identifier(key_id))
+        raise KeyEndedError(access.identifier(key_id))
     note_use(SubscriptionKey, access.identifier(key_id), last_used, moment)
     if is_superuser:
         permissions = access.EVERYTHING

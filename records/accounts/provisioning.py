@@ -23,7 +23,7 @@ class NotAllowedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class EmailWish:
+class DesiredEmail:
     """One e-mail address that the account is to have."""
 
     value: str
@@ -33,7 +33,7 @@ class EmailWish:
 
 
 @dataclass(slots=True)
-class AccountWish:
+class DesiredAccount:
     """The whole state that an account is to have; `attributes` is what no column holds, `keys` the same for filters."""
 
     user_name: str
@@ -47,7 +47,7 @@ class AccountWish:
     active: bool = True
     external_id: str = ""
     password: str | None = None
-    emails: Sequence[EmailWish] = ()
+    emails: Sequence[DesiredEmail] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
     keys: tuple[Key, ...] = ()
 
@@ -72,75 +72,75 @@ _COLUMNS = (
 
 
 _UNCHECKED = ("password", "home_site", "directory")
-"""What no wish holds: we set it to rows at hand."""
+"""What a desired state does not hold: we set it to rows at hand."""
 
 
-def add_account(key: uuid.UUID, wish: AccountWish, directory: Directory, *, author: Author) -> User:
+def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *, author: Author) -> User:
     """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: a name in use)."""
-    _check_name(wish.user_name, None)
+    _check_name(desired.user_name, None)
     with recording() as trail:
         user = User(
             id=key,
             home_site=directory.home_site,
             directory=directory,
-            is_active=wish.active,
-            directory_attributes=wish.attributes,
-            user_name_key=fold(wish.user_name),
-            **{name: getattr(wish, name) for name in _COLUMNS},
+            is_active=desired.active,
+            directory_attributes=desired.attributes,
+            user_name_key=fold(desired.user_name),
+            **{name: getattr(desired, name) for name in _COLUMNS},
         )
-        user.set_password(wish.password)
+        user.set_password(desired.password)
         user.clean_fields(exclude=_UNCHECKED)
         user.save(force_insert=True)
         _keep_emails(user, [])
-        _replace_emails(user, wish.emails)
-        add_keys(user, wish.keys)
-        set_external_id(user, directory, wish.external_id, None)
+        _replace_emails(user, desired.emails)
+        add_keys(user, desired.keys)
+        set_external_id(user, directory, desired.external_id, None)
         changed = differences(user, {}, snapshot(user))
-        if wish.external_id:
-            changed.append({"field": "external_id", "old": "", "new": wish.external_id})
+        if desired.external_id:
+            changed.append({"field": "external_id", "old": "", "new": desired.external_id})
         trail.add(user, changed, author=author, operation="AddUser", site_id=user.home_site_id)
     return user
 
 
 def change_account(
     user: User,
-    wish: AccountWish,
+    desired: DesiredAccount,
     directory: Directory,
     external: ExternalId | None,
     *,
     author: Author,
     operation: str,
 ) -> bool:
-    """Bring a locked account, fresh from the database, to the wished state and return whether anything changed.
+    """Bring a locked account, fresh from the database, to the desired state and return whether anything changed.
 
     `external` is what the directory calls it until now. Takes the account over when no directory owns it. Ends sessions
     and credentials when it becomes inactive. Raises ValidationError, or NotAllowedError for an account that is not this
     directory's to change.
     """
     refuse_foreign(user, directory)
-    if wish.user_name != user.user_name:
-        _check_name(wish.user_name, user)
-    ends = user.is_active and not wish.active
+    if desired.user_name != user.user_name:
+        _check_name(desired.user_name, user)
+    ends = user.is_active and not desired.active
     with recording() as trail:
         before = snapshot(user)
         for name in _COLUMNS:
-            setattr(user, name, getattr(wish, name))
-        user.user_name_key = fold(wish.user_name)
-        user.is_active = wish.active
+            setattr(user, name, getattr(desired, name))
+        user.user_name_key = fold(desired.user_name)
+        user.is_active = desired.active
         user.directory = directory
-        if user.directory_attributes != wish.attributes:
-            user.directory_attributes = wish.attributes
-            replace_keys(user, None, wish.keys)
-        _replace_emails(user, wish.emails)
-        if wish.password:
-            user.set_password(wish.password)
+        if user.directory_attributes != desired.attributes:
+            user.directory_attributes = desired.attributes
+            replace_keys(user, None, desired.keys)
+        _replace_emails(user, desired.emails)
+        if desired.password:
+            user.set_password(desired.password)
         user.clean_fields(exclude=_UNCHECKED)
         changed = differences(user, before, snapshot(user))
         extra: list[FieldChange] = []
-        called = set_external_id(user, directory, wish.external_id, external)
-        if called != wish.external_id:
-            extra.append({"field": "external_id", "old": called, "new": wish.external_id})
-        if wish.password:
+        called = set_external_id(user, directory, desired.external_id, external)
+        if called != desired.external_id:
+            extra.append({"field": "external_id", "old": called, "new": desired.external_id})
+        if desired.password:
             extra.append({"field": "password", "old": None, "new": "set"})
         touched = bool(changed or extra)
         if touched:
@@ -253,16 +253,22 @@ def inactive_user(directory: Directory, external_id: str) -> uuid.UUID | None:
     return found.filter(user__is_active=False, user__removed__isnull=True).values_list("user_id", flat=True).first()
 
 
-def _replace_emails(user: User, wished: Iterable[EmailWish]) -> None:
-    """Make the wished addresses the account's, in their order; rows that stay keep their id."""
-    wanted = list(wished)
+def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
+    """Make the desired addresses the account's, in their order; rows that stay keep their id."""
+    wanted = list(entries)
     stored = list(user.emails.all())
     rows: list[UserEmail] = []
     faults: list[str] = []
-    for idx, wish in enumerate(wanted):
+    for idx, desired in enumerate(wanted):
         row = stored[idx] if idx < len(stored) else UserEmail(user=user)
         before = (row.value, row.type, row.display, row.primary, row.idx)
-        row.value, row.type, row.display, row.primary, row.idx = wish.value, wish.type, wish.display, wish.primary, idx
+        row.value, row.type, row.display, row.primary, row.idx = (
+            desired.value,
+            desired.type,
+            desired.display,
+            desired.primary,
+            idx,
+        )
         rows.append(row)
         if not row._state.adding and before == (row.value, row.type, row.display, row.primary, row.idx):
             continue

@@ -23,7 +23,7 @@ _AT_HAND = ("site", "directory")
 
 
 @dataclass(slots=True)
-class MembersWish:
+class DesiredMembers:
     """Which members come, under which display name, and which go; `exact` lets everybody go who is not among `put`."""
 
     put: dict[uuid.UUID, str] = field(default_factory=dict)
@@ -35,12 +35,12 @@ class MembersWish:
 
 
 @dataclass(slots=True)
-class RoleWish:
+class DesiredRole:
     """What a role is to become; None keeps what it is."""
 
     name: str | None = None
     external_id: str | None = None
-    members: MembersWish | None = None
+    members: DesiredMembers | None = None
 
 
 def lock_role(role_id: uuid.UUID) -> Role:
@@ -54,12 +54,12 @@ def lock_roles_of(user_id: uuid.UUID) -> None:
     list(roles.order_by("pk").values_list("pk", flat=True))
 
 
-def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, *, author: Author) -> Role:
+def add_or_match_role(site_id: uuid.UUID, desired: DesiredRole, directory: Directory, *, author: Author) -> Role:
     """Make a role of the site, or take over the one of that name that no directory owns or that this one deleted.
 
     Raises ValidationError, code Duplicate for a name that a directory owns, or NotAllowedError for a protected role.
     """
-    name = wish.name or ""
+    name = desired.name or ""
     with recording():
         found = None
         _check_name(name)
@@ -71,43 +71,43 @@ def add_or_match_role(site_id: uuid.UUID, wish: RoleWish, directory: Directory, 
             )
         if found is None:
             role = Role(site_id=site_id, name=name, directory=directory, made_by_directory=True)
-            _set_external_id(role, directory, wish.external_id or "")
+            _set_external_id(role, directory, desired.external_id or "")
             _store(role, author=author)
         else:
             again = found.directory_id == directory.pk and found.hidden_from_directory
             if found.directory_id is not None and not again:
                 raise _used_name()
-            role = change_role(found, RoleWish(external_id=wish.external_id), directory, author=author)
-        if wish.members:
-            change_members(role, wish.members, directory, author=author)
+            role = change_role(found, DesiredRole(external_id=desired.external_id), directory, author=author)
+        if desired.members:
+            change_members(role, desired.members, directory, author=author)
     return role
 
 
-def change_role(role: Role, wish: RoleWish, directory: Directory, *, author: Author) -> Role:
+def change_role(role: Role, desired: DesiredRole, directory: Directory, *, author: Author) -> Role:
     """Rename a locked role, set its external id, take it over and change its members.
 
     Raises ValidationError (Duplicate: a name in use), or NotAllowedError for a role that is not this directory's.
     """
     refuse_foreign(role, directory)
     with recording():
-        renamed = wish.name is not None and wish.name != role.name
+        renamed = desired.name is not None and desired.name != role.name
         if renamed:
-            _check_name(wish.name or "")
-        if renamed and fold(wish.name or ""):
-            others = Role.objects.filter(site_id=role.site_id, name_key=fold(wish.name or ""), is_archived=False)
+            _check_name(desired.name or "")
+        if renamed and fold(desired.name or ""):
+            others = Role.objects.filter(site_id=role.site_id, name_key=fold(desired.name or ""), is_archived=False)
             if others.exclude(pk=role.pk).exists():
                 raise _used_name()
         with _changing(role, "UpdateRole", author=author):
             role.directory = directory
             role.hidden_from_directory = False
-            if wish.name is not None:
-                role.name = wish.name
-            if wish.external_id is not None:
-                _set_external_id(role, directory, wish.external_id)
+            if desired.name is not None:
+                role.name = desired.name
+            if desired.external_id is not None:
+                _set_external_id(role, directory, desired.external_id)
         if renamed:
             touch_members(role)
-        if wish.members:
-            change_members(role, wish.members, directory, author=author)
+        if desired.members:
+            change_members(role, desired.members, directory, author=author)
     return role
 
 
@@ -146,7 +146,7 @@ def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
         if not (role.made_by_directory and role.directory_id == directory.pk and not role.default_role):
             members = members.filter(directory=directory)
         keys = {user or member for user, member in members.values_list("user_id", "member_role_id")}
-        change_members(role, MembersWish(drop=keys), directory, author=author)
+        change_members(role, DesiredMembers(drop=keys), directory, author=author)
         with _changing(role, "RemoveRole", author=author):
             role.directory = directory
             role.external_id = ""
@@ -210,7 +210,7 @@ def seen_members(directory_id: uuid.UUID, sites: Iterable[uuid.UUID]) -> Q:
     return person | Q(member_role__site_id__in=listed, member_role__is_archived=False) & ~hidden
 
 
-def change_members(role: Role, wish: MembersWish, directory: Directory, *, author: Author) -> bool:
+def change_members(role: Role, desired: DesiredMembers, directory: Directory, *, author: Author) -> bool:
     """Let members come and go in set-based statements and return whether anything changed; the role is locked.
 
     Adding one twice and removing an absent one change nothing. `exact` spares members whom the directory cannot
@@ -219,11 +219,13 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
     """
     with recording() as trail:
         sites = {directory.home_site_id, *(site.pk for site in directory.sites.all())}
-        stored = _stored(role, wish, seen_members(directory.pk, sites))
-        new = [key for key in wish.put if key not in stored]
+        stored = _stored(role, desired, seen_members(directory.pk, sites))
+        new = [key for key in desired.put if key not in stored]
         users, roles = _named(role, new, directory, sites)
-        gone = {key for key in stored if key in wish.drop or (wish.exact and key not in wish.put)} - set(wish.put)
-        _redisplay(role, wish, stored)
+        gone = {key for key in stored if key in desired.drop or (desired.exact and key not in desired.put)} - set(
+            desired.put
+        )
+        _redisplay(role, desired, stored)
         if not new and not gone:
             return False
         went = _names(gone)
@@ -236,7 +238,7 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
                     role=role,
                     user_id=key if key in users else None,
                     member_role_id=key if key in roles else None,
-                    display=wish.put[key],
+                    display=desired.put[key],
                     directory=directory,
                     created=moment,
                 )
@@ -256,14 +258,14 @@ def change_members(role: Role, wish: MembersWish, directory: Directory, *, autho
     return True
 
 
-def _stored(role: Role, wish: MembersWish, seen: Q) -> dict[uuid.UUID, str]:
-    """Return the members at hand that the wish is about, with their display names; those to drop also when unseen."""
+def _stored(role: Role, desired: DesiredMembers, seen: Q) -> dict[uuid.UUID, str]:
+    """Return the members that the desired state names, with their display names; those to drop also when unseen."""
     rows = RoleMembership.objects.filter(role=role)
-    if wish.exact:
+    if desired.exact:
         everybody = rows.filter(seen).values_list("user_id", "member_role_id", "display")
         return {user or member: display for user, member, display in everybody}
     stored: dict[uuid.UUID, str] = {}
-    for keys, condition in ((wish.put, seen), (wish.drop, Q())):
+    for keys, condition in ((desired.put, seen), (desired.drop, Q())):
         for part in chunks(keys):
             found = rows.filter(Q(user_id__in=part) | Q(member_role_id__in=part), condition)
             for user, member, display in found.values_list("user_id", "member_role_id", "display"):
@@ -271,10 +273,10 @@ def _stored(role: Role, wish: MembersWish, seen: Q) -> dict[uuid.UUID, str]:
     return stored
 
 
-def _redisplay(role: Role, wish: MembersWish, stored: Mapping[uuid.UUID, str]) -> None:
+def _redisplay(role: Role, desired: DesiredMembers, stored: Mapping[uuid.UUID, str]) -> None:
     """Keep the display names that came with members who are there already."""
     changed: dict[str, list[uuid.UUID]] = defaultdict(list)
-    for key, display in wish.put.items():
+    for key, display in desired.put.items():
         if key in stored and display and display != stored[key]:
             changed[display].append(key)
     if not changed:
@@ -284,7 +286,7 @@ def _redisplay(role: Role, wish: MembersWish, stored: Mapping[uuid.UUID, str]) -
     for part in chunks(keys):
         rows += RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role)
     for row in rows:
-        row.display = wish.put[row.user_id or row.member_role_id]  # type: ignore[index]
+        row.display = desired.put[row.user_id or row.member_role_id]  # type: ignore[index]
     RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)
 
 

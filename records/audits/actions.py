@@ -11,7 +11,7 @@ from records.audits.schedule import free_due_dates
 from records.history.trail import Author, recording
 from records.sites.writing import (
     Precondition,
-    RecordNotFound,
+    RecordNotFoundError,
     Values,
     add_record,
     apply,
@@ -89,7 +89,7 @@ def archive_audit_program(
 
 
 def lock_program(site_id: uuid.UUID, program_id: uuid.UUID) -> AuditProgram:
-    """Return one of the site's programs, locked until the transaction ends; raises RecordNotFound.
+    """Return one of the site's programs, locked until the transaction ends; raises RecordNotFoundError.
 
     Whoever changes a program or one of its audits takes this lock first, so that dates and audits stay in step.
     """
@@ -100,7 +100,7 @@ def lock_program(site_id: uuid.UUID, program_id: uuid.UUID) -> AuditProgram:
         .first()
     )
     if program is None:
-        raise RecordNotFound
+        raise RecordNotFoundError
     return program
 
 
@@ -118,7 +118,7 @@ def schedule_audit_record(
     """Schedule one audit of a program for a date; what values leave out is taken over from the program.
 
     Of `date` and `due_date` one may be left out. A program that is due later, or has no date, becomes due then.
-    Raises RecordNotFound or ValidationError.
+    Raises RecordNotFoundError or ValidationError.
     """
     with recording():
         program = lock_program(site_id, program_id)
@@ -140,7 +140,7 @@ def schedule_next_audit_records(
 ) -> list[AuditRecord]:
     """Schedule the next audits of a program, one for each due date by its frequency that none stands for yet.
 
-    Raises RecordNotFound, or ValidationError, code InvalidTransition where nothing is left to schedule.
+    Raises RecordNotFoundError, or ValidationError, code InvalidTransition where nothing is left to schedule.
     """
     if not 1 <= count <= MOST_AT_ONCE:
         text = f"Between 1 and {MOST_AT_ONCE} audits can be scheduled at once."

@@ -12,16 +12,16 @@ from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 
 from records.audits import actions, workflow
-from records.audits.adminforms import FindingRows
-from records.audits.adminsteps import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT, START, SUBMIT
+from records.audits.forms import FindingRows
 from records.audits.models import OPEN, AuditProgram, AuditRecord
 from records.audits.schedule import overdue_before
-from records.backoffice.acting import author_of, current_site, zone_of
-from records.backoffice.days import DaysFilter
+from records.audits.transitions import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT, START, SUBMIT
+from records.backoffice.current import author_of, current_site, zone_of
+from records.backoffice.date_filters import DaysFilter
+from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.lists import ArchivedFilter
-from records.backoffice.moments import NOTHING, shown
 from records.backoffice.records import RecordAdmin
-from records.backoffice.steps import ARCHIVE, RESTORE
+from records.backoffice.transitions import ARCHIVE, RESTORE
 
 
 def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> Any:

@@ -4,7 +4,7 @@ from records.audits import examples
 from records.audits.models import ProgramType, RecordStatus, Risk
 from records.audits.serializers import AuditProgramSerializer, AuditRecordSerializer
 from records.audits.views import AuditViewSet
-from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
 
 permits("audits.add_auditprogram", MANAGER)
 permits("audits.change_auditprogram", MANAGER)

@@ -20,7 +20,7 @@ from records.history.snapshots import snapshot
 from records.history.trail import Author, now, recording
 from records.sites.writing import (
     Precondition,
-    RecordNotFound,
+    RecordNotFoundError,
     Values,
     apply,
     archive_record,
@@ -46,7 +46,7 @@ def _auditing(
         known = AuditRecord.objects.filter(site_id=site_id, pk=record_id).values_list("audit_program_id", flat=True)
         program_id = known.first()
         if program_id is None:
-            raise RecordNotFound
+            raise RecordNotFoundError
         program = lock_program(site_id, program_id)
         with changing(
             AuditRecord,
@@ -168,7 +168,7 @@ def save_findings(
 ) -> AuditRecord:
     """Make rows (id, question, rating_response, comment, nonconformance) the audit's findings; see update_audit_record.
 
-    `values` may hold what else is changed with them, such as `notes`. Raises RecordNotFound or ValidationError.
+    `values` may hold what else is changed with them, such as `notes`. Raises RecordNotFoundError or ValidationError.
     """
     return update_audit_record(
         site_id,
@@ -298,7 +298,7 @@ def archive_audit_record(
     with recording():
         known = AuditRecord.objects.filter(site_id=site_id, pk=record_id).first()
         if known is None:
-            raise RecordNotFound
+            raise RecordNotFoundError
         program = lock_program(site_id, known.audit_program_id)
         known.refresh_from_db(fields=["record_status", "is_archived"])
         if not archived and known.is_archived and known.is_open:

@@ -10,7 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from records.backoffice.moments import plain_number, stored, wall_clock
+from records.backoffice.datetimes import plain_number, stored, wall_clock
 
 UNKNOWN_CHOICE = "Choose one of the entries that are offered."
 

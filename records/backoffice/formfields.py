@@ -9,7 +9,8 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
-from records.backoffice.choosing import choices_at, choose_url
+from records.backoffice.autocomplete import choices_at, choose_url
+from records.backoffice.datetimes import moment_column, number_column
 from records.backoffice.fields import (
     Chooser,
     ChooserMultiple,
@@ -20,7 +21,6 @@ from records.backoffice.fields import (
     ReferencesField,
     TextField,
 )
-from records.backoffice.moments import moment_column, number_column
 from records.reference.lists import LISTS
 from records.sites.text import FREE_TEXT
 

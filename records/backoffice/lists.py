@@ -12,10 +12,10 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
-from records.backoffice.acting import current_site
+from records.backoffice.current import current_site
 from records.backoffice.fields import as_uuid
-from records.sites.grams import holding
 from records.sites.sequences import totals
+from records.sites.trigrams import holding
 
 
 class UncountedPaginator(Paginator):  # type: ignore[type-arg]

@@ -10,7 +10,7 @@ from django.db import models
 from django.http import HttpRequest
 
 from records.accounts import access
-from records.backoffice.acting import current_site, user_of
+from records.backoffice.current import current_site, user_of
 from records.sites.models import Site
 
 

@@ -19,7 +19,7 @@ the reason for a change, history, conflicts between editors, archiving, times, r
 - Date-time fields are days (the same in every zone); name those with a time of day in `moments`.
 - `suggestions = {"department": "Department"}` offers a list's names for a free text field.
 - `private_fields` with `private_permission` are neither shown to nor overwritten by those who lack it.
-- Buttons for transitions are `record_actions` (see records.backoffice.steps).
+- Buttons for transitions are `record_actions` (see records.backoffice.transitions).
 - `choices_at(rows, site_id)` says which records other records of the site may point at (default: the site's own).
 - Lists are imported and exported by the model's resource (see records.backoffice.transfer.resources).
 - Override `add_record` and `update_record` where an action has another shape, `count_unnumbered` where drafts exist.
@@ -38,19 +38,19 @@ from django.forms.formsets import all_valid
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
 from records.accounts import access
-from records.backoffice import additions, conflicts
-from records.backoffice.acting import author_of, current_site, show_times_of, site_at, user_of
+from records.backoffice import conflicts, extension_points
 from records.backoffice.conflicts import Conflict, StaleError
-from records.backoffice.faults import show_faults
+from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
 from records.backoffice.fields import as_uuid
+from records.backoffice.form_errors import show_faults
 from records.backoffice.formfields import RecordFields
 from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
+from records.backoffice.history_pages import TrailPages
 from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPaginator, search
 from records.backoffice.permissions import SitePermissions
-from records.backoffice.steps import ARCHIVE, RESTORE, RecordStep, StepPages
-from records.backoffice.trailpages import TrailPages
 from records.backoffice.transfer.pages import TransferPages
-from records.sites.writing import RecordNotFound, Values, add_record, apply, archive_record, changing
+from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep, StepPages
+from records.sites.writing import RecordNotFoundError, Values, add_record, apply, archive_record, changing
 
 Action = Callable[..., Any]
 
@@ -96,7 +96,7 @@ class RecordAdmin(TransferPages, RecordFields, StepPages, TrailPages, SitePermis
     ) -> Any:
         """Change a record through the room's action and return it.
 
-        Raises ValidationError, RecordNotFound, or what the precondition raises under the record's lock.
+        Raises ValidationError, RecordNotFoundError, or what the precondition raises under the record's lock.
         """
         author, site_id = author_of(request), self.site_id_of(record)
         if self.update_action is not None:
@@ -295,7 +295,7 @@ class RecordAdmin(TransferPages, RecordFields, StepPages, TrailPages, SitePermis
                 # Somebody was faster between our look and our lock: look again, and show what happened.
                 fresh = self.found(request, str(record.pk))
                 return self._write(request, fresh, copy(fresh), form_class, fieldsets, extra_context)
-            except RecordNotFound:
+            except RecordNotFoundError:
                 raise Http404 from None
             else:
                 vars(instance).update({key: value for key, value in vars(written).items() if key != "_state"})
@@ -369,7 +369,7 @@ class RecordAdmin(TransferPages, RecordFields, StepPages, TrailPages, SitePermis
             "record_site": site_at(request, request.larder_record_site),  # type: ignore[attr-defined]
             "conflict": self.conflict_context(request, record, form, conflict) if conflict else None,
             "record_steps": self.steps_for(request, record) if record else [],
-            "record_links": additions.links_for(request, record) if record else [],
+            "record_links": extension_points.links_for(request, record) if record else [],
             "show_history": record is not None and self.has_history_permission(request, record),
             "show_save_and_add_another": record is None and writable,
             "show_save_and_continue": writable,

@@ -14,10 +14,10 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
 from records.accounts.models import User
-from records.backoffice import additions
-from records.backoffice.acting import choose_site, current_site, sites_of
-from records.backoffice.choosing import choose
-from records.backoffice.moments import NOTHING
+from records.backoffice import extension_points
+from records.backoffice.autocomplete import choose
+from records.backoffice.current import choose_site, current_site, sites_of
+from records.backoffice.datetimes import NOTHING
 from records.backoffice.passwords import ChangePasswordForm
 from records.backoffice.permissions import SitePermissions
 
@@ -59,7 +59,7 @@ class BackofficeSite(AdminSite):
         return [
             path("choose/", self.admin_view(lambda request: choose(request, self)), name="choose"),
             path("site/", self.admin_view(require_POST(self.switch_site)), name="switch-site"),
-            *additions.pages_of(self),
+            *extension_points.pages_of(self),
             *(page for page in super().get_urls() if getattr(page, "name", "") not in UNUSED),
         ]
 
@@ -84,7 +84,7 @@ class BackofficeSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the start page, with what rooms above have to say on it."""
-        added = additions.start_page(self, request) if additions.start_page is not None else {}
+        added = extension_points.start_page(self, request) if extension_points.start_page is not None else {}
         return super().index(request, {**added, **(extra_context or {})})
 
     def _navigation(self, request: HttpRequest, apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -99,7 +99,7 @@ class BackofficeSite(AdminSite):
                         links[group].append(
                             {"name": model["name"][:1].upper() + model["name"][1:], "url": model["admin_url"]}
                         )
-        for added in additions.menu_links_for(request):
+        for added in extension_points.menu_links_for(request):
             links["Administration"].append({"name": added.label, "url": added.url})
         groups = []
         for group in GROUPS:

@@ -8,7 +8,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from django.utils.text import capfirst
 
-from records.backoffice.moments import NOTHING, shown
+from records.backoffice.datetimes import NOTHING, shown
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 

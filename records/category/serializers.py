@@ -9,9 +9,9 @@ from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 
 from records.accounts.models import User
 from records.operations import fields as wire
+from records.operations.json_subqueries import Convert, JsonRows
 from records.operations.names import snake
 from records.operations.plans import ReadPlan
-from records.operations.rows_in_json import Convert, JsonRows
 from records.operations.serializers import ChildRows, WireSerializer
 from records.reference.models import Rating, RatingResponse, ReferenceEntry, ScoreBand
 from records.sites.models import EntityFolder, Site

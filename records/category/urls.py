@@ -9,7 +9,7 @@ from records.category.views import (
     SiteEntrySerializer,
     UserEntrySerializer,
 )
-from records.operations.rows import READER, SITE_ADMINISTRATOR, Operation, Parameter, operation_urls, permits
+from records.operations.operation import READER, SITE_ADMINISTRATOR, Operation, Parameter, operation_urls, permits
 from records.reference.lists import LISTS, SITE_LISTS
 from records.sites.models import Entity
 

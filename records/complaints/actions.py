@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import Author, now
-from records.sites.writing import Precondition, RecordNotFound, Values, add_record, add_records, apply, changing
+from records.sites.writing import Precondition, RecordNotFoundError, Values, add_record, add_records, apply, changing
 
 
 def add_complaint_detail(
@@ -38,7 +38,7 @@ def update_complaint_detail(
 ) -> Complaint:
     """Change a submitted complaint; its status stays (DECISIONS 5).
 
-    Raises RecordNotFound (for a draft too), ValidationError (code InvalidTransition for a completed one, unless
+    Raises RecordNotFoundError (for a draft too), ValidationError (code InvalidTransition for a completed one, unless
     `may_change_completed`), or what the precondition raises.
     """
     with changing_submitted(
@@ -77,7 +77,7 @@ def changing_submitted(
 
     def check(complaint: Complaint) -> None:
         if complaint.is_draft:
-            raise RecordNotFound
+            raise RecordNotFoundError
         if precondition is not None:
             precondition(complaint)
 

@@ -9,14 +9,14 @@ from django.db.models import Count, F, Q
 from django.http import HttpRequest
 
 from records.accounts import access
-from records.backoffice.acting import author_of, user_of
-from records.backoffice.days import DaysFilter
+from records.backoffice.current import author_of, user_of
+from records.backoffice.date_filters import DaysFilter
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
-from records.backoffice.steps import ARCHIVE, RESTORE
+from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.complaints import actions, workflow
-from records.complaints.adminsteps import COMPLETE, REOPEN, SUBMIT
 from records.complaints.models import Complaint, RecordStatus
+from records.complaints.transitions import COMPLETE, REOPEN, SUBMIT
 from records.history.trail import recording
 from records.sites.writing import Values
 

@@ -4,7 +4,7 @@ from records.complaints import examples
 from records.complaints.models import RecordStatus
 from records.complaints.serializers import ComplaintChangeSerializer, ComplaintSerializer
 from records.complaints.views import ComplaintViewSet
-from records.operations.rows import MANAGER, READER, STANDARD, Operation, Parameter, operation_urls, permits
+from records.operations.operation import MANAGER, READER, STANDARD, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
 
 permits("complaints.submit_complaint", STANDARD)

@@ -38,7 +38,7 @@ def update_draft(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Complaint:
-    """Change a draft. Raises RecordNotFound, ValidationError, or what the precondition raises."""
+    """Change a draft. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
     with changing(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as complaint:
@@ -59,7 +59,7 @@ def submit(
 ) -> Complaint:
     """Turn a draft into a complaint that awaits its review, with the next number; without a date it is dated now.
 
-    Raises RecordNotFound, or ValidationError naming each required field that is empty.
+    Raises RecordNotFoundError, or ValidationError naming each required field that is empty.
     """
     with changing(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
@@ -87,7 +87,7 @@ def complete(
 ) -> Complaint:
     """Close the review; a report that is given replaces the stored one, and there must be one.
 
-    Raises RecordNotFound, or ValidationError (RequiredField at review_report, or InvalidTransition).
+    Raises RecordNotFoundError, or ValidationError (RequiredField at review_report, or InvalidTransition).
     """
     with changing(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
@@ -115,7 +115,7 @@ def reopen(
 ) -> Complaint:
     """Take a completed complaint back to its review; the report stays. Needs a reason.
 
-    Raises RecordNotFound, or ValidationError (RequiredField at reason, or InvalidTransition).
+    Raises RecordNotFoundError, or ValidationError (RequiredField at reason, or InvalidTransition).
     """
     why = required_reason(reason)
     with changing(

@@ -25,7 +25,7 @@ def update_customer(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Customer:
-    """Change a customer. Raises RecordNotFound, ValidationError, or what the precondition raises."""
+    """Change a customer. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
     with changing(
         Customer, site_id, customer_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as customer:

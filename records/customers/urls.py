@@ -3,7 +3,7 @@
 from records.customers import examples
 from records.customers.serializers import CustomerChangeSerializer, CustomerSerializer
 from records.customers.views import CustomerViewSet
-from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
 
 permits("customers.archive_customer", MANAGER)

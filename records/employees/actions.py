@@ -51,7 +51,7 @@ def update_employee(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Employee:
-    """Change an employee. Raises RecordNotFound, ValidationError, or what the precondition raises."""
+    """Change an employee. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
     with recording():
         with changing(
             Employee,
@@ -95,8 +95,8 @@ def give_account(
 ) -> User:
     """Give an employee who has none an account of the same Id, and the site's default role where one is named.
 
-    Nobody knows its password yet: the person chooses one by mail. Raises RecordNotFound, and ValidationError on a name
-    in use, an archived employee or one who has an account.
+    Nobody knows its password yet: the person chooses one by mail. Raises RecordNotFoundError, and ValidationError on a
+    name in use, an archived employee or one who has an account.
     """
     operation = "GiveAccount"
     with recording():
@@ -133,7 +133,7 @@ def archive_employee(
     reason: str,
     operation: str = "",
 ) -> Employee:
-    """Archive or restore an employee, with a reason. Raises RecordNotFound.
+    """Archive or restore an employee, with a reason. Raises RecordNotFoundError.
 
     Archiving ends the account's access in the same transaction; restoring does not bring it back (DECISIONS 5).
     """
@@ -215,7 +215,7 @@ def update_job_description(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> JobDescription:
-    """Change a job description (back-office and import only). Raises RecordNotFound or ValidationError."""
+    """Change a job description (back-office and import only). Raises RecordNotFoundError or ValidationError."""
     with changing(
         JobDescription, site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as record:

@@ -8,13 +8,13 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from records.accounts.access import accounts_at
-from records.backoffice.acting import author_of
+from records.backoffice.current import author_of
 from records.backoffice.inlines import RowsStacked
 from records.backoffice.records import RecordAdmin
-from records.backoffice.steps import ARCHIVE, RESTORE
+from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.employees import actions
-from records.employees.adminsteps import GIVE_ACCOUNT
 from records.employees.models import EducationTraining, Employee, EmploymentHistory, JobDescription
+from records.employees.transitions import GIVE_ACCOUNT
 
 
 class EducationRows(RowsStacked):

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from records.accounts import provisioning as accounts
 from records.accounts.employee_facts import follow_employee
 from records.accounts.models import Directory, ExternalId, User
-from records.accounts.provisioning import AccountWish, NotAllowedError
+from records.accounts.provisioning import DesiredAccount, NotAllowedError
 from records.accounts.role_provisioning import lock_roles_of
 from records.employees.actions import check_reporting_to, facts_of
 from records.employees.models import Employee
@@ -21,13 +21,13 @@ from records.sites.writing import Values, add_record, apply, changing
 
 
 @dataclass(slots=True)
-class PersonWish:
+class DesiredPerson:
     """The whole state that a person is to have: the account's, and the employee's beside it.
 
     None keeps what the employee has (for a new one: the default, which is `default_position` for the position).
     """
 
-    account: AccountWish
+    account: DesiredAccount
     position: str | None = None
     default_position: str = "Employee"
     nature_of_employment: str | None = None
@@ -40,23 +40,25 @@ class PersonWish:
     address: str | None = None
 
 
-def add_person(wish: PersonWish, directory: Directory, *, author: Author) -> User:
+def add_person(desired: DesiredPerson, directory: Directory, *, author: Author) -> User:
     """Make an account and its employee at the directory's home site, or give an employee without account one.
 
     The latter only where the directory is set to match by code (DECISIONS 7.3). Raises ValidationError.
     """
     with recording():
-        employee = _matching_employee(wish, directory)
+        employee = _matching_employee(desired, directory)
         if employee is not None:
-            user = accounts.add_account(employee.pk, wish.account, directory, author=author)
-            values = {**_values(wish, employee.site_id, author), "user": user}
+            user = accounts.add_account(employee.pk, desired.account, directory, author=author)
+            values = {**_values(desired, employee.site_id, author), "user": user}
             written = _write_employee(employee.pk, employee.site_id, values, author)
             facts = facts_of(written)
-            wished = replace(facts, phone=wish.phone or "", mobile=wish.mobile or "", address=wish.address or "")
-            follow_employee(user.pk, wished, facts)
+            desired_facts = replace(
+                facts, phone=desired.phone or "", mobile=desired.mobile or "", address=desired.address or ""
+            )
+            follow_employee(user.pk, desired_facts, facts)
             return lock_person(user.pk, directory).user
-        user = accounts.add_account(uuid.uuid4(), wish.account, directory, author=author)
-        values = {**_defaults(wish), **_values(wish, directory.home_site_id, author), "user": user}
+        user = accounts.add_account(uuid.uuid4(), desired.account, directory, author=author)
+        values = {**_defaults(desired), **_values(desired, directory.home_site_id, author), "user": user}
         employee = Employee(id=user.pk, site_id=directory.home_site_id)
         _drop_invalid_superior(employee, values)
         add_record(employee, values, author=author, operation="AddUser", skip=["reporting_to", "user"])
@@ -93,12 +95,12 @@ def lock_person(user_id: uuid.UUID, directory: Directory, *, leaving: bool = Fal
     return Person(employee, user, ExternalId.objects.filter(directory=directory, user=user).first())
 
 
-def change_person(person: Person, wish: PersonWish, directory: Directory, *, author: Author) -> None:
-    """Bring a locked person to the wished state; nothing is written when it has it already.
+def change_person(person: Person, desired: DesiredPerson, directory: Directory, *, author: Author) -> None:
+    """Bring a locked person to the desired_facts state; nothing is written when it has it already.
 
     Raises ValidationError, or NotAllowedError for an account that is not this directory's to change.
     """
-    employee, user, account = person.employee, person.user, wish.account
+    employee, user, account = person.employee, person.user, desired.account
     if account.active and not user.is_active and employee.is_archived:
         raise NotAllowedError("The employee is archived; a Manager restores it in the back-office first.")
     with recording():
@@ -107,7 +109,7 @@ def change_person(person: Person, wish: PersonWish, directory: Directory, *, aut
         touched = accounts.change_account(
             user, account, directory, person.external, author=author, operation="UpdateUser"
         )
-        values = _values(wish, employee.site_id, author, retitled=retitled)
+        values = _values(desired, employee.site_id, author, retitled=retitled)
         if all(getattr(employee, name) == value for name, value in values.items()):
             return
         written = _write_employee(employee.pk, employee.site_id, values, author)
@@ -128,8 +130,8 @@ def remove_person(person: Person, directory: Directory, *, author: Author) -> No
             locked.is_archived = True
 
 
-def _matching_employee(wish: PersonWish, directory: Directory) -> Employee | None:
-    codes = [code for code in (wish.code, wish.account.external_id) if code]
+def _matching_employee(desired: DesiredPerson, directory: Directory) -> Employee | None:
+    codes = [code for code in (desired.code, desired.account.external_id) if code]
     if not directory.matches_by_code or not codes:
         return None
     found = Employee.objects.select_for_update(of=("self",), no_key=True).filter(
@@ -148,16 +150,16 @@ def _write_employee(key: uuid.UUID, site_id: uuid.UUID, values: Values, author: 
 
 
 def _drop_invalid_superior(employee: Employee, values: Values) -> None:
-    """Leave out a superior whom the employee cannot have: a directory's other wishes must not fail on it."""
+    """Leave out a superior whom the employee cannot have: a directory's other upserts must not fail on it."""
     try:
         check_reporting_to(employee, employee.site_id, values)
     except ValidationError:
         values["reporting_to"] = None
 
 
-def _values(wish: PersonWish, site_id: uuid.UUID, author: Author, *, retitled: bool = True) -> Values:
-    """Return the employee's values that the wish names; the title only where its text changed."""
-    account = wish.account
+def _values(desired: DesiredPerson, site_id: uuid.UUID, author: Author, *, retitled: bool = True) -> Values:
+    """Return the employee's values that the desired names; the title only where its text changed."""
+    account = desired.account
     values: Values = {
         "first_name": account.given_name,
         "last_name": account.family_name,
@@ -166,14 +168,14 @@ def _values(wish: PersonWish, site_id: uuid.UUID, author: Author, *, retitled: b
     if retitled:
         values["title"] = _entry("Title", account.honorific_prefix)
     for name in ("position", "code", "phone", "mobile", "address"):
-        if getattr(wish, name) is not None:
-            values[name] = getattr(wish, name)
-    if wish.nature_of_employment is not None:
-        values["nature_of_employment"] = _nature(wish.nature_of_employment)
-    if wish.folder is not None:
-        values["entity_folder"] = _folder(site_id, wish.folder, author) if wish.folder else None
-    if not wish.keeps_manager:
-        values["reporting_to"] = _superior(wish.manager) if wish.manager else None
+        if getattr(desired, name) is not None:
+            values[name] = getattr(desired, name)
+    if desired.nature_of_employment is not None:
+        values["nature_of_employment"] = _nature(desired.nature_of_employment)
+    if desired.folder is not None:
+        values["entity_folder"] = _folder(site_id, desired.folder, author) if desired.folder else None
+    if not desired.keeps_manager:
+        values["reporting_to"] = _superior(desired.manager) if desired.manager else None
     return values
 
 
@@ -181,10 +183,10 @@ def _superior(user_id: uuid.UUID) -> Employee | None:
     return Employee.objects.select_related("user").filter(user_id=user_id).first()
 
 
-def _defaults(wish: PersonWish) -> Values:
-    """Return what a new employee has where the wish says nothing."""
-    nature = {} if wish.nature_of_employment is not None else {"nature_of_employment": _nature("Employee")}
-    return {"position": wish.default_position, **nature}
+def _defaults(desired: DesiredPerson) -> Values:
+    """Return what a new employee has where the desired says nothing."""
+    nature = {} if desired.nature_of_employment is not None else {"nature_of_employment": _nature("Employee")}
+    return {"position": desired.default_position, **nature}
 
 
 def _entry(model: str, name: str) -> Any:

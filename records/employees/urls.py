@@ -3,7 +3,7 @@
 from records.employees import examples
 from records.employees.serializers import EmployeeSerializer, JobDescriptionSerializer
 from records.employees.views import EmployeeViewSet
-from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
 
 permits("employees.view_private_employee", MANAGER)

@@ -10,7 +10,7 @@ INSTALLATION = uuid.UUID(int=0)
 """The chain that changes without a site (shared lists, accounts) are numbered in."""
 
 
-class Immutable(Exception):
+class ImmutableError(Exception):
     """Raised when code tries to edit or delete a Change."""
 
 
@@ -29,11 +29,11 @@ class ChangeQuerySet(models.QuerySet["Change"]):
 
     def update(self, **kwargs: Any) -> NoReturn:
         """Refuse: a Change is never edited."""
-        raise Immutable("A change cannot be edited.")
+        raise ImmutableError("A change cannot be edited.")
 
     def delete(self) -> NoReturn:
         """Refuse: a Change is never deleted."""
-        raise Immutable("A change cannot be deleted.")
+        raise ImmutableError("A change cannot be deleted.")
 
 
 class Change(models.Model):
@@ -78,11 +78,11 @@ class Change(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: changes are written by `recording` alone, in bulk."""
-        raise Immutable("A change is written by the trail alone.")
+        raise ImmutableError("A change is written by the trail alone.")
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: a Change is never deleted."""
-        raise Immutable("A change cannot be deleted.")
+        raise ImmutableError("A change cannot be deleted.")
 
 
 class ChainHead(models.Model):

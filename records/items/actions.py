@@ -25,7 +25,7 @@ def update_item(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Item:
-    """Change an item. Raises RecordNotFound, ValidationError, or what the precondition raises."""
+    """Change an item. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
     with changing(
         Item, site_id, item_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as item:

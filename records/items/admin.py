@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from records.backoffice.acting import author_of
+from records.backoffice.current import author_of
 from records.backoffice.records import RecordAdmin
 from records.items import actions
 from records.items.models import Item

@@ -3,7 +3,7 @@
 from records.items import examples
 from records.items.serializers import ItemChangeSerializer, ItemSerializer
 from records.items.views import ItemViewSet
-from records.operations.rows import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
 
 permits("items.archive_item", MANAGER)

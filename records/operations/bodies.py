@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from django.http import HttpRequest
 
-from records.operations.errors import Refusal
+from records.operations.errors import ApiError
 
 CHUNK = 256 * 1024
 BODY_LIMIT = 16 * 1024 * 1024
@@ -30,7 +30,7 @@ def check_encoding(request: HttpRequest) -> None:
     coding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if coding not in ("", "identity"):
         message = "Send the body without Content-Encoding."
-        raise Refusal(415, "UnsupportedMediaType", message, headers={"Accept-Encoding": "identity"})
+        raise ApiError(415, "UnsupportedMediaType", message, headers={"Accept-Encoding": "identity"})
 
 
 def check_media_type(request: HttpRequest) -> None:
@@ -48,13 +48,13 @@ def check_media_type(request: HttpRequest) -> None:
             charset = value.strip().strip("\"'").lower()
     known = kind in ("application/json", "text/json") or (kind.startswith("application/") and kind.endswith("+json"))
     if not known or charset not in ("", "utf-8", "utf8", "us-ascii"):
-        raise Refusal(415, "UnsupportedMediaType", "Send the body as application/json in UTF-8.")
+        raise ApiError(415, "UnsupportedMediaType", "Send the body as application/json in UTF-8.")
 
 
-def too_large(limit: int) -> Refusal:
+def too_large(limit: int) -> ApiError:
     """Return the 413 for a body above limit bytes."""
     size = f"{limit // 1024**2} MiB" if limit >= 1024**2 else f"{limit // 1024} KiB"
-    return Refusal(413, "PayloadTooLarge", f"The body is larger than {size}.")
+    return ApiError(413, "PayloadTooLarge", f"The body is larger than {size}.")
 
 
 def read(request: HttpRequest, limit: int = BODY_LIMIT) -> bytes | bytearray:
@@ -80,9 +80,9 @@ def read(request: HttpRequest, limit: int = BODY_LIMIT) -> bytes | bytearray:
         try:
             piece = request.read(min(CHUNK, length - filled))
         except OSError as error:
-            raise Refusal(400, "MalformedJson", "The body ended too early.") from error
+            raise ApiError(400, "MalformedJson", "The body ended too early.") from error
         if not piece:
-            raise Refusal(400, "MalformedJson", "The body is shorter than its Content-Length.")
+            raise ApiError(400, "MalformedJson", "The body is shorter than its Content-Length.")
         view[filled : filled + len(piece)] = piece
         filled += len(piece)
     return body
@@ -95,7 +95,7 @@ def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
         try:
             piece = stream.read(CHUNK)
         except Exception as error:  # each server has an exception of its own for a chunk that is none
-            raise Refusal(400, "MalformedJson", "The chunks of the body cannot be read.") from error
+            raise ApiError(400, "MalformedJson", "The chunks of the body cannot be read.") from error
         if not piece:
             return body
         body += piece
@@ -140,7 +140,7 @@ def decode_shallow(body: bytes | bytearray) -> dict[str, msgspec.Raw]:
     try:
         return _shallow_decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise Refusal(400, "MalformedJson", "The body must be a JSON object.") from error
+        raise ApiError(400, "MalformedJson", "The body must be a JSON object.") from error
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise malformed(error, body) from error
 
@@ -153,7 +153,7 @@ def refuse_repeated_names(body: Bytes, value: Any, *, passing: Bytes = b"") -> N
     start = _place_of(passing, body) if passing else -1
     parts = (body,) if start < 0 else (memoryview(body)[:start], memoryview(body)[start + len(passing) :])
     if sum(_TEXT.findall(part).count(b":") for part in parts) != _names_in(value):
-        raise Refusal(400, "MalformedJson", f"{_repeated_name(body)} stands twice in one object of the body.")
+        raise ApiError(400, "MalformedJson", f"{_repeated_name(body)} stands twice in one object of the body.")
 
 
 def _place_of(text: Bytes, body: Bytes) -> int:
@@ -193,21 +193,21 @@ def _repeated_name(body: Bytes) -> str:
     return f"The name {found[0][:100]!r}" if found else "A name"
 
 
-def malformed(error: Exception, body: Bytes | msgspec.Raw) -> Refusal:
+def malformed(error: Exception, body: Bytes | msgspec.Raw) -> ApiError:
     """Return the 400 for what is no JSON; some tools write a byte order mark that nobody sees."""
     text = str(error)
     if bytes(memoryview(body)[:3]) == b"\xef\xbb\xbf":
         text = "it begins with a byte order mark; send UTF-8 without one"
     if isinstance(error, RecursionError | ArithmeticError):
         text = "nested too deeply" if isinstance(error, RecursionError) else "a number is out of range"
-    return Refusal(400, "MalformedJson", f"The body is not valid JSON: {text[:200]}.")
+    return ApiError(400, "MalformedJson", f"The body is not valid JSON: {text[:200]}.")
 
 
 def decode_object(body: bytes | bytearray) -> dict[str, Any]:
     """Return the JSON object of a body. Raises the 400 MalformedJson for anything else."""
     if not body:
-        raise Refusal(400, "MalformedJson", "The body is empty; a JSON object is expected.")
+        raise ApiError(400, "MalformedJson", "The body is empty; a JSON object is expected.")
     value = decode(body)
     if not isinstance(value, dict):
-        raise Refusal(400, "MalformedJson", "The body must be a JSON object.")
+        raise ApiError(400, "MalformedJson", "The body must be a JSON object.")
     return value

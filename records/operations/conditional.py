@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from records.operations.errors import Refusal
+from records.operations.errors import ApiError
 from records.sites.writing import Precondition
 
 _TAG = re.compile(r'(W/)?"([^"]*)"')
@@ -44,6 +44,6 @@ def precondition(header: str | None) -> Precondition | None:
 
     def check(record: Any) -> None:
         if record is None or (not anything and record.revision not in revisions):
-            raise Refusal(412, "PreconditionFailed", "The record has changed since it was read. Read it again.")
+            raise ApiError(412, "PreconditionFailed", "The record has changed since it was read. Read it again.")
 
     return check

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from records.accounts.keys import Caller, KeyEnded, caller_of
+from records.accounts.keys import Caller, KeyEndedError, caller_of
 from records.operations import limits
 from records.operations.errors import unauthorized
 
@@ -22,7 +22,7 @@ class SubscriptionKeyAuthentication(BaseAuthentication):
             raise unauthorized()
         try:
             caller = caller_of(secret) if len(secret) <= LONGEST else None
-        except KeyEnded as ended:
+        except KeyEndedError as ended:
             caller = None
             request._request.larder_key = ended.key_id  # type: ignore[attr-defined]
         if caller is None:

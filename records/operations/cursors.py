@@ -14,7 +14,7 @@ from django.core import signing
 from django.db import models
 from django.db.models import F, Q
 
-from records.operations.errors import Refusal
+from records.operations.errors import ApiError
 from records.operations.names import unknown
 from records.operations.plans import ReadPlan
 
@@ -35,10 +35,10 @@ class Order:
         given = query.get("sort", [rules.sort])[-1].strip()
         name = folded.get(given.casefold())
         if name is None:
-            raise Refusal(400, "InvalidParameter", f"sort: {unknown(given, sortable, 'field to sort by')}")
+            raise ApiError(400, "InvalidParameter", f"sort: {unknown(given, sortable, 'field to sort by')}")
         direction = query.get("order", ["asc"])[-1].strip().lower()
         if direction not in ("asc", "desc"):
-            raise Refusal(400, "InvalidParameter", "order: Allowed are asc and desc.")
+            raise ApiError(400, "InvalidParameter", "order: Allowed are asc and desc.")
         return cls(name, plan.columns[name], direction == "desc")
 
     @property
@@ -99,7 +99,7 @@ def _plain(value: Any) -> Any:
 
 def read(text: str, order: Order) -> Position:
     """Return the position of a cursor; raises the 400 InvalidParameter for one that is not ours or of another order."""
-    refusal = Refusal(400, "InvalidParameter", "cursor: Follow the link of the page before; this cursor is not of it.")
+    refusal = ApiError(400, "InvalidParameter", "cursor: Follow the link of the page before; this cursor is not of it.")
     try:
         text = _signer().unsign(text)
         content = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
@@ -108,7 +108,7 @@ def read(text: str, order: Order) -> Position:
             raise refusal
         value = None if value is None else order.column.to_python(value)
         return Position(order, value, uuid.UUID(key), start)
-    except Refusal:
+    except ApiError:
         raise
     except Exception as error:  # whatever a forged cursor holds, it is not ours
         raise refusal from error

@@ -12,13 +12,13 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 
-from records.sites.writing import RecordNotFound
+from records.sites.writing import RecordNotFoundError
 
 logger = logging.getLogger("larder.errors")
 
 
 @dataclass(slots=True)
-class FieldFault:
+class FieldError:
     """One fault of a body: where (in wire names), which kind, and a sentence."""
 
     field: str
@@ -31,13 +31,13 @@ class FieldFault:
 
 
 @dataclass
-class Refusal(Exception):
+class ApiError(Exception):
     """A clear no: status, code and sentence, with the faults of the body and headers where there are any."""
 
     status: int
     code: str
     message: str
-    fields: list[FieldFault] = field(default_factory=list)
+    fields: list[FieldError] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -48,67 +48,67 @@ MOST_FAULTS = 1_000
 """How many faults one answer names."""
 
 
-def invalid(faults: Iterable[FieldFault]) -> Refusal:
+def invalid(faults: Iterable[FieldError]) -> ApiError:
     """Return the 400 that names all faults of a body at once, or the first thousand."""
     listed = list(faults)
     if len(listed) == 1:
         named = f"{listed[0].field}: " if listed[0].field else ""
-        return Refusal(400, "ValidationFailed", named + listed[0].message, listed)
-    return Refusal(400, "ValidationFailed", f"{len(listed)} fields are not valid.", listed[:MOST_FAULTS])
+        return ApiError(400, "ValidationFailed", named + listed[0].message, listed)
+    return ApiError(400, "ValidationFailed", f"{len(listed)} fields are not valid.", listed[:MOST_FAULTS])
 
 
 CONFLICTS = frozenset({"InvalidTransition", "Duplicate", "InUse"})
 """Codes of faults that lie not in the body but in the record's state or in another record (DECISIONS 6)."""
 
 
-def refused(error: ValidationError, wire: Callable[[str], str]) -> Refusal:
+def refused(error: ValidationError, wire: Callable[[str], str]) -> ApiError:
     """Return the refusal for what checks and actions raised: the 409 where all of it is conflicts, else the 400."""
     faults = faults_of(error, wire)
     if not faults or any(fault.code not in CONFLICTS for fault in faults):
         return invalid(faults)
-    return Refusal(409, faults[0].code, faults[0].message, [fault for fault in faults if fault.field])
+    return ApiError(409, faults[0].code, faults[0].message, [fault for fault in faults if fault.field])
 
 
-def not_found() -> Refusal:
+def not_found() -> ApiError:
     """Return the 404 for a record that does not exist, or exists at another site."""
-    return Refusal(404, "NotFound", "There is no such record.")
+    return ApiError(404, "NotFound", "There is no such record.")
 
 
-def unauthorized(message: str = "A valid Ocp-Apim-Subscription-Key header is required.") -> Refusal:
+def unauthorized(message: str = "A valid Ocp-Apim-Subscription-Key header is required.") -> ApiError:
     """Return the 401 with the challenge for a subscription key."""
     challenge = 'SubscriptionKey realm="Larder", header="Ocp-Apim-Subscription-Key"'
-    return Refusal(401, "Unauthorized", message, headers={"WWW-Authenticate": challenge})
+    return ApiError(401, "Unauthorized", message, headers={"WWW-Authenticate": challenge})
 
 
-def unavailable() -> Refusal:
+def unavailable() -> ApiError:
     """Return the 503 for a database that cannot be reached, or that asks for another try."""
-    return Refusal(503, "Unavailable", "The database cannot be reached. Try again.", headers={"Retry-After": "5"})
+    return ApiError(503, "Unavailable", "The database cannot be reached. Try again.", headers={"Retry-After": "5"})
 
 
-def refusal_of(error: BaseException) -> Refusal:
+def refusal_of(error: BaseException) -> ApiError:
     """Return the refusal that an exception amounts to; anything unforeseen is a 500 that says nothing of the inside."""
     match error:
-        case Refusal():
+        case ApiError():
             return error
-        case RecordNotFound() | Http404():
+        case RecordNotFoundError() | Http404():
             return not_found()
         case ValidationError():
             return refused(error, str)
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return unauthorized()
         case exceptions.PermissionDenied() | PermissionDenied():
-            return Refusal(403, "Forbidden", "Your roles do not allow this at this site.")
+            return ApiError(403, "Forbidden", "Your roles do not allow this at this site.")
         case exceptions.MethodNotAllowed():
-            return Refusal(405, "MethodNotAllowed", "This path does not take this method.")
+            return ApiError(405, "MethodNotAllowed", "This path does not take this method.")
         case exceptions.NotAcceptable():
-            return Refusal(406, "NotAcceptable", "The answer is not available in that media type.")
+            return ApiError(406, "NotAcceptable", "The answer is not available in that media type.")
         case exceptions.UnsupportedMediaType():
-            return Refusal(415, "UnsupportedMediaType", "Send the body as application/json.")
+            return ApiError(415, "UnsupportedMediaType", "Send the body as application/json.")
         case OperationalError() | InterfaceError() if _is_out_of_reach(error):
             logger.warning("The database could not serve a request: %s", type(error).__name__)
             return unavailable()
         case _:
-            return Refusal(500, "InternalError", "Something went wrong on our side. Quote the request id.")
+            return ApiError(500, "InternalError", "Something went wrong on our side. Quote the request id.")
 
 
 _FAULTS_OF_OURS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE})
@@ -123,12 +123,12 @@ def _is_out_of_reach(error: BaseException) -> bool:
     return code is None or code & 0xFF not in _FAULTS_OF_OURS
 
 
-def faults_of(error: ValidationError, wire: Callable[[str], str]) -> list[FieldFault]:
+def faults_of(error: ValidationError, wire: Callable[[str], str]) -> list[FieldError]:
     """Return the faults that model checks and actions raised, in wire names.
 
     A fault inside a child array carries `relation`, `idx` and `name` in its params (records.sites.writing).
     """
-    found: list[FieldFault] = []
+    found: list[FieldError] = []
     listed = error.error_dict if hasattr(error, "error_dict") else {"": error.error_list}
     for name, faults in listed.items():
         for fault in faults:
@@ -138,7 +138,7 @@ def faults_of(error: ValidationError, wire: Callable[[str], str]) -> list[FieldF
                 path += f".{wire(params['relation'] + '.' + params['name'])}" if params.get("name") else ""
             else:
                 path = wire(name) if name and name != "__all__" else ""
-            found.append(FieldFault(path, _code(fault), str(fault.messages[0])))
+            found.append(FieldError(path, _code(fault), str(fault.messages[0])))
     return found
 
 
@@ -156,7 +156,7 @@ def _code(fault: ValidationError) -> str:
     return _DJANGO_CODES.get(code, code if code[:1].isupper() else "InvalidValue")
 
 
-def body_of(refusal: Refusal, request_id: str) -> dict[str, Any]:
+def body_of(refusal: ApiError, request_id: str) -> dict[str, Any]:
     """Return the error body with all its five fields."""
     return {
         "Error": refusal.code,
@@ -167,7 +167,7 @@ def body_of(refusal: Refusal, request_id: str) -> dict[str, Any]:
     }
 
 
-def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+def answer(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     """Return the refusal as a JSON answer."""
     body = orjson.dumps(body_of(refusal, getattr(request, "request_id", "")))
     response = HttpResponse(body, content_type="application/json", status=refusal.status)

@@ -16,7 +16,7 @@ from records.operations import values
 from records.sites.text import FREE_TEXT, NAME, normalise
 
 
-class Fault(Exception):
+class WireError(Exception):
     """One value's fault: code and sentence, and the path inside the value where it is composite."""
 
     def __init__(self, code: str, message: str, path: str = "") -> None:
@@ -24,10 +24,10 @@ class Fault(Exception):
         self.code, self.message, self.path = code, message, path
 
 
-class Faults(Exception):
+class CompositeError(Exception):
     """Several faults of one composite value."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[WireError]) -> None:
         super().__init__(f"{len(faults)} faults")
         self.faults = faults
 
@@ -48,11 +48,11 @@ MOST_ROWS, MOST_IDS = 1_000, 10_000
 
 
 def entries_of(value: Any, most: int, kind: str) -> list[Any]:
-    """Return the entries of an array; raises Fault where it is none, or has too many."""
+    """Return the entries of an array; raises WireError where it is none, or has too many."""
     if not isinstance(value, list):
-        raise Fault("InvalidValue", f"This must be an array of {kind}.")
+        raise WireError("InvalidValue", f"This must be an array of {kind}.")
     if len(value) > most:
-        raise Fault("ValueTooLong", f"At most {most} entries are allowed; this has {len(value)}.")
+        raise WireError("ValueTooLong", f"At most {most} entries are allowed; this has {len(value)}.")
     return value
 
 
@@ -70,7 +70,7 @@ class WireField:
         super().__init__(*args, **kwargs)
 
     def read(self, value: Any) -> Any:
-        """Return the value to store; raises Fault."""
+        """Return the value to store; raises WireError."""
         raise NotImplementedError
 
 
@@ -85,15 +85,15 @@ class TextField(WireField, serializers.CharField):
         super().__init__(**kwargs)
 
     def read(self, value: Any) -> str:
-        """Return the normalised text; raises Fault."""
+        """Return the normalised text; raises WireError."""
         if not isinstance(value, str):
-            raise Fault("InvalidValue", "This must be a string.")
+            raise WireError("InvalidValue", "This must be a string.")
         try:
             text = normalise(value)
         except ValidationError as error:
-            raise Fault("InvalidValue", error.messages[0]) from error
+            raise WireError("InvalidValue", error.messages[0]) from error
         if self.max_length is not None and len(text) > self.max_length:
-            raise Fault("ValueTooLong", f"At most {self.max_length} characters are allowed; this has {len(text)}.")
+            raise WireError("ValueTooLong", f"At most {self.max_length} characters are allowed; this has {len(text)}.")
         return text
 
 
@@ -105,13 +105,13 @@ class EmailAddressField(TextField, serializers.EmailField):
     """A well-formed e-mail address, or nothing."""
 
     def read(self, value: Any) -> str:
-        """Return the address; raises Fault."""
+        """Return the address; raises WireError."""
         text = super().read(value)
         if text:
             try:
                 validate_email(text)
             except ValidationError as error:
-                raise Fault("InvalidValue", "This is no well-formed e-mail address.") from error
+                raise WireError("InvalidValue", "This is no well-formed e-mail address.") from error
         return text
 
 
@@ -121,14 +121,14 @@ class ChoiceTextField(WireField, serializers.ChoiceField):
     empty = ""
 
     def read(self, value: Any) -> str:
-        """Return the word as written in the list; raises Fault."""
+        """Return the word as written in the list; raises WireError."""
         if not isinstance(value, str):
-            raise Fault("InvalidValue", "This must be a string.")
+            raise WireError("InvalidValue", "This must be a string.")
         written = {str(word).casefold(): str(word) for word in self.choices}
         if value == "" and self.allow_blank:
             return ""
         if value.casefold() not in written:
-            raise Fault("InvalidValue", f"Allowed are: {', '.join(written.values())}.")
+            raise WireError("InvalidValue", f"Allowed are: {', '.join(written.values())}.")
         return written[value.casefold()]
 
 
@@ -140,12 +140,12 @@ class IdField(WireField, serializers.UUIDField):
         super().__init__(**kwargs)
 
     def read(self, value: Any) -> uuid.UUID | None:
-        """Return the id; raises Fault."""
+        """Return the id; raises WireError."""
         if value == "":
             return None
         found = values.read_uuid(value)
         if found is None:
-            raise Fault("InvalidReference", "This must be an Id: a UUID of 36 characters.")
+            raise WireError("InvalidReference", "This must be an Id: a UUID of 36 characters.")
         return found
 
 
@@ -157,7 +157,7 @@ class ReferenceField(IdField):
         super().__init__(**kwargs)
 
     def read(self, value: Any) -> Any:
-        """Return the Reference, still to be resolved; raises Fault."""
+        """Return the Reference, still to be resolved; raises WireError."""
         found = super().read(value)
         return None if found is None else Reference(found, self.model)
 
@@ -172,15 +172,15 @@ class DateTimeField(WireField, serializers.DateTimeField):
         super().__init__(**kwargs)
 
     def read(self, value: Any) -> datetime.datetime | None:
-        """Return the moment in UTC; raises Fault."""
+        """Return the moment in UTC; raises WireError."""
         if value == "":
             return None
         if not isinstance(value, str):
-            raise Fault("InvalidDate", "This must be a string such as 2024-05-31T08:30:00.000Z.")
+            raise WireError("InvalidDate", "This must be a string such as 2024-05-31T08:30:00.000Z.")
         try:
             return values.read_date_time(value)
         except ValueError as error:
-            raise Fault("InvalidDate", str(error)) from error
+            raise WireError("InvalidDate", str(error)) from error
 
 
 class NumberField(WireField, serializers.DecimalField):
@@ -195,24 +195,24 @@ class NumberField(WireField, serializers.DecimalField):
         super().__init__(min_value=lowest, max_value=highest, coerce_to_string=False, **kwargs)
 
     def read(self, value: Any) -> Decimal | None:
-        """Return the decimal; raises Fault where it does not fit exactly."""
+        """Return the decimal; raises WireError where it does not fit exactly."""
         if value == "":
             return None
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
-            raise Fault("InvalidValue", "This must be a number.")
+            raise WireError("InvalidValue", "This must be a number.")
         number = Decimal(value) if not isinstance(value, int) or abs(value) < 10**20 else Decimal("Infinity")
         whole = (self.max_digits or 15) - (self.decimal_places or 0)
         if not number.is_finite() or number.adjusted() >= whole:
-            raise Fault("InvalidValue", f"At most {whole} digits before the decimal point are kept.")
+            raise WireError("InvalidValue", f"At most {whole} digits before the decimal point are kept.")
         if number != 0 and number.adjusted() < -(self.decimal_places or 0) - 1:
-            raise Fault("InvalidValue", f"At most {self.decimal_places} decimal places are kept.")
+            raise WireError("InvalidValue", f"At most {self.decimal_places} decimal places are kept.")
         exact = number.quantize(Decimal(1).scaleb(-(self.decimal_places or 0)))
         if exact != number:
-            raise Fault("InvalidValue", f"At most {self.decimal_places} decimal places are kept.")
+            raise WireError("InvalidValue", f"At most {self.decimal_places} decimal places are kept.")
         if self.min_value is not None and exact < self.min_value:
-            raise Fault("InvalidValue", f"This must not be below {self.min_value}.")
+            raise WireError("InvalidValue", f"This must not be below {self.min_value}.")
         if self.max_value is not None and exact > self.max_value:
-            raise Fault("InvalidValue", f"This must not be above {self.max_value}.")
+            raise WireError("InvalidValue", f"This must not be above {self.max_value}.")
         return exact + 0
 
 
@@ -226,14 +226,14 @@ class IntegerField(WireField, serializers.IntegerField):
         super().__init__(**kwargs)
 
     def read(self, value: Any) -> int | None:
-        """Return the number; raises Fault."""
+        """Return the number; raises WireError."""
         if value == "":
             return None
         if isinstance(value, bool) or not isinstance(value, int):
-            raise Fault("InvalidValue", "This must be a whole number.")
+            raise WireError("InvalidValue", "This must be a whole number.")
         lowest, highest = self.min_value or 0, self.max_value or values.INTEGER_LIMIT
         if not lowest <= value <= highest:
-            raise Fault("InvalidValue", f"This must lie between {lowest} and {highest}.")
+            raise WireError("InvalidValue", f"This must lie between {lowest} and {highest}.")
         return value
 
 
@@ -241,9 +241,9 @@ class BooleanField(WireField, serializers.BooleanField):
     """true or false."""
 
     def read(self, value: Any) -> bool:
-        """Return the boolean; raises Fault."""
+        """Return the boolean; raises WireError."""
         if not isinstance(value, bool):
-            raise Fault("InvalidValue", "This must be true or false.")
+            raise WireError("InvalidValue", "This must be true or false.")
         return value
 
 
@@ -260,7 +260,7 @@ class TextListField(WireField, serializers.ListField):
         return []
 
     def read(self, value: Any) -> list[str]:
-        """Return the texts; raises Fault or Faults."""
+        """Return the texts; raises WireError or CompositeError."""
         entries = entries_of(value, MOST_ROWS, "strings")
         return [_at(index, self.entry.read, entry) for index, entry in enumerate(entries)]
 
@@ -268,5 +268,5 @@ class TextListField(WireField, serializers.ListField):
 def _at(index: int, read: Callable[[Any], Any], value: Any) -> Any:
     try:
         return read(value)
-    except Fault as fault:
-        raise Fault(fault.code, fault.message, f"[{index}]{fault.path}") from fault
+    except WireError as fault:
+        raise WireError(fault.code, fault.message, f"[{index}]{fault.path}") from fault

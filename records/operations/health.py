@@ -8,7 +8,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from records.operations.outside import refuse
+from records.operations.error_handlers import refuse
 
 ALLOWED = "GET, HEAD, OPTIONS"
 

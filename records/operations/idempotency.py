@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from records.accounts.models import KeptAnswer
 from records.history.trail import now, recording
-from records.operations.errors import Refusal
+from records.operations.errors import ApiError
 
 LIFETIME = datetime.timedelta(hours=24)
 LONGEST = 255
@@ -22,7 +22,7 @@ def key_of(request: HttpRequest) -> str | None:
     if key is None:
         return None
     if not 1 <= len(key) <= LONGEST or not key.isprintable():
-        raise Refusal(400, "InvalidParameter", "Idempotency-Key must have 1 to 255 printable characters.")
+        raise ApiError(400, "InvalidParameter", "Idempotency-Key must have 1 to 255 printable characters.")
     return str(key)
 
 
@@ -63,12 +63,12 @@ def once(
         except IntegrityError:
             if not KeptAnswer.objects.filter(**where).exists():
                 raise
-    raise Refusal(409, "IdempotencyMismatch", "The same key is being used by another request right now.")
+    raise ApiError(409, "IdempotencyMismatch", "The same key is being used by another request right now.")
 
 
 def _repeat(kept: KeptAnswer, digest: str) -> HttpResponse:
     if kept.body_digest != digest:
-        raise Refusal(409, "IdempotencyMismatch", "This Idempotency-Key was used with another body.")
+        raise ApiError(409, "IdempotencyMismatch", "This Idempotency-Key was used with another body.")
     response = HttpResponse(bytes(kept.answer), status=kept.status, content_type="application/json")
     response["Idempotency-Replayed"] = "true"
     if kept.etag:

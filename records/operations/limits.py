@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest
 
-from records.operations.errors import Refusal
+from records.operations.errors import ApiError
 
 WINDOW = 60
 
@@ -56,10 +56,10 @@ def spend(kind: str, who: str, limit: int) -> Allowance:
     return allowance
 
 
-def limited(allowance: Allowance) -> Refusal:
+def limited(allowance: Allowance) -> ApiError:
     """Return the 429 with Retry-After."""
     headers = {**allowance.headers(), "Retry-After": str(allowance.reset)}
-    return Refusal(429, "RateLimited", f"Only {allowance.limit} requests a minute are allowed.", headers=headers)
+    return ApiError(429, "RateLimited", f"Only {allowance.limit} requests a minute are allowed.", headers=headers)
 
 
 def note_wrong_credential(request: HttpRequest) -> None:

@@ -17,13 +17,13 @@ from django.db.models.functions import Cast
 from django.http import HttpRequest
 
 from records.operations import cursors, values
-from records.operations.errors import Refusal
+from records.operations.errors import ApiError
 from records.operations.names import nearest
+from records.operations.operation import Parameter
 from records.operations.plans import ReadPlan, Shape
-from records.operations.rows import Parameter
-from records.sites.grams import holding
 from records.sites.sequences import totals
 from records.sites.text import normalise
+from records.sites.trigrams import holding
 
 PARAMETERS = (
     "startIndex",
@@ -79,9 +79,9 @@ class Page:
         return headers
 
 
-def invalid(name: str, message: str) -> Refusal:
+def invalid(name: str, message: str) -> ApiError:
     """Return the 400 for a query parameter's value."""
-    return Refusal(400, "InvalidParameter", f"{name}: {message}")
+    return ApiError(400, "InvalidParameter", f"{name}: {message}")
 
 
 def accepts(header: str, offered: str) -> bool:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 
-from records.operations import outside
+from records.operations import error_handlers
 from records.operations.calls import buffer as recent_calls
 
 access = logging.getLogger("larder.access")
@@ -60,7 +60,7 @@ class RequestMiddleware:
         try:
             request.get_host()
         except DisallowedHost:
-            response = outside.refuse(request, 400, "UnknownHost", "This host name is not served here.")
+            response = error_handlers.refuse(request, 400, "UnknownHost", "This host name is not served here.")
         else:
             response = self.answer(request)
         headers = response.headers

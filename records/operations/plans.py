@@ -9,7 +9,7 @@ import orjson
 from django.db import connection, models
 from django.db.models import F
 
-from records.operations.rows_in_json import Convert, JsonRows
+from records.operations.json_subqueries import Convert, JsonRows
 
 Shape = dict[str, Any]
 

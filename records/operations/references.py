@@ -14,9 +14,9 @@ from django.db import models
 
 from records.accounts import access
 from records.accounts.models import User
-from records.operations.errors import FieldFault
+from records.operations.compiled_reads import by_key
+from records.operations.errors import FieldError
 from records.operations.fields import Reference
-from records.operations.lookups import by_key
 from records.operations.serializers import WireSerializer, source_of
 from records.reference.models import RatingResponse
 from records.sites.models import Site, SiteRecord
@@ -27,7 +27,7 @@ Loaded = dict[type[models.Model], dict[uuid.UUID, models.Model]]
 
 def resolve(
     values: dict[str, Any], serializer: type[WireSerializer], site_id: uuid.UUID | None = None
-) -> list[FieldFault]:
+) -> list[FieldError]:
     """Replace every Reference in values, in place, by the record; returns a fault for each id that the site knows not.
 
     Costs one query for each model pointed at. Whether the record may newly point there is judged by the action; without
@@ -38,7 +38,7 @@ def resolve(
 
 def resolve_all(
     rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], site_id: uuid.UUID | None = None
-) -> list[list[FieldFault]]:
+) -> list[list[FieldError]]:
     """Do what `resolve` does for many bodies at once, with as few queries; returns the faults of each."""
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
     for reference in (found for values in rows for found in _references(values)):
@@ -48,14 +48,14 @@ def resolve_all(
         for model, known in loaded.items():
             for key in outside(serializer, model, known, site_id):
                 del known[key]
-    faults: list[list[FieldFault]] = [[] for _ in rows]
+    faults: list[list[FieldError]] = [[] for _ in rows]
     if wanted:
         for values, found in zip(rows, faults, strict=True):
             _put(values, loaded, serializer, "", found)
     return faults
 
 
-def archived_among(record: SiteRecord, values: Mapping[str, Any], serializer: type[WireSerializer]) -> list[FieldFault]:
+def archived_among(record: SiteRecord, values: Mapping[str, Any], serializer: type[WireSerializer]) -> list[FieldError]:
     """Return a fault for each archived record that the values would newly let the record point at; runs no query.
 
     The actions refuse them too, but not in the answer that names the faults of the body's shape.
@@ -70,7 +70,7 @@ def archived_among(record: SiteRecord, values: Mapping[str, Any], serializer: ty
         else:
             continue
         faults += [
-            FieldFault(path, "InvalidReference", ARCHIVED.format(name=one._meta.verbose_name))
+            FieldError(path, "InvalidReference", ARCHIVED.format(name=one._meta.verbose_name))
             for path, one in chosen
             if one.is_archived
         ]
@@ -137,7 +137,7 @@ def _references(value: Any) -> list[Reference]:
 
 
 def _put(
-    values: dict[str, Any], loaded: Loaded, serializer: type[WireSerializer], path: str, faults: list[FieldFault]
+    values: dict[str, Any], loaded: Loaded, serializer: type[WireSerializer], path: str, faults: list[FieldError]
 ) -> None:
     for name, value in values.items():
         if isinstance(value, Reference):
@@ -157,5 +157,5 @@ def _put(
                     _put(entry, loaded, inner, f"{shown}[{index}].", faults)
 
 
-def _fault(reference: Reference, field: str) -> FieldFault:
-    return FieldFault(field, "InvalidReference", UNKNOWN.format(name=reference.model._meta.verbose_name))
+def _fault(reference: Reference, field: str) -> FieldError:
+    return FieldError(field, "InvalidReference", UNKNOWN.format(name=reference.model._meta.verbose_name))

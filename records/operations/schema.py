@@ -13,7 +13,7 @@ from rest_framework import serializers
 from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.operations.fields import MOST_IDS, MOST_ROWS
 from records.operations.lists import LARGEST_PAGE, USUAL_PAGE
-from records.operations.rows import Operation, Parameter
+from records.operations.operation import Operation, Parameter
 from records.operations.values import INTEGER_LIMIT
 
 

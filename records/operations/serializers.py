@@ -15,10 +15,10 @@ from django.db import models
 from rest_framework import serializers
 
 from records.operations import fields as wire
-from records.operations.errors import FieldFault
+from records.operations.errors import FieldError
+from records.operations.json_subqueries import Convert, JsonRows, converter, rows_of, shaper
 from records.operations.names import snake, unknown
 from records.operations.plans import ReadPlan
-from records.operations.rows_in_json import Convert, JsonRows, converter, rows_of, shaper
 from records.sites.models import ChildRow
 from records.sites.text import NAME
 
@@ -80,40 +80,40 @@ class WireSerializer(serializers.Serializer[Any]):
     @classmethod
     def read_body(
         cls, body: Mapping[str, Any], *, known_also: Iterable[str] = ()
-    ) -> tuple[dict[str, Any], list[FieldFault]]:
+    ) -> tuple[dict[str, Any], list[FieldError]]:
         """Return the values of a body under model names, and every fault of it.
 
         Read-only fields are accepted and left out; references are still to be resolved. An absent optional field is
         absent from the values; null clears.
         """
         found: dict[str, Any] = {}
-        faults: list[FieldFault] = []
+        faults: list[FieldError] = []
         known = cls.wire_fields()
         if len(body) > MOST_NAMES:
             return found, [
-                FieldFault("", "UnknownField", f"At most {MOST_NAMES} fields are read; this has {len(body)}.")
+                FieldError("", "UnknownField", f"At most {MOST_NAMES} fields are read; this has {len(body)}.")
             ]
         required, may_be_blank = cls.option("required"), cls.option("may_be_blank")
         for name, value in body.items():
             field = known.get(name)
             if field is None:
                 if name not in known_also:
-                    faults.append(FieldFault(name[:100], "UnknownField", unknown(name, known, "field")))
+                    faults.append(FieldError(name[:100], "UnknownField", unknown(name, known, "field")))
             elif not field.read_only:
                 try:
                     read = field.empty if value is None else field.read(value)
-                except wire.Fault as fault:
-                    faults.append(FieldFault(name + fault.path, fault.code, fault.message))
+                except wire.WireError as fault:
+                    faults.append(FieldError(name + fault.path, fault.code, fault.message))
                     continue
-                except wire.Faults as several:
-                    faults += [FieldFault(name + one.path, one.code, one.message) for one in several.faults]
+                except wire.CompositeError as several:
+                    faults += [FieldError(name + one.path, one.code, one.message) for one in several.faults]
                     continue
                 if name in required and (_missing(read) if name not in may_be_blank else value is None):
-                    faults.append(FieldFault(name, "RequiredField", "This field is required and must not be empty."))
+                    faults.append(FieldError(name, "RequiredField", "This field is required and must not be empty."))
                     continue
                 found[source_of(name, field)] = read
         faults += [
-            FieldFault(name, "RequiredField", "This field is required.")
+            FieldError(name, "RequiredField", "This field is required.")
             for name in known
             if name in required and name not in body
         ]
@@ -147,25 +147,25 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
         return []
 
     def read(self, value: Any) -> list[dict[str, Any]]:
-        """Return the entries under model names; raises Fault or Faults."""
+        """Return the entries under model names; raises WireError or CompositeError."""
         entries = wire.entries_of(value, wire.MOST_ROWS, "objects")
         read: list[dict[str, Any]] = []
-        faults: list[wire.Fault] = []
+        faults: list[wire.WireError] = []
         for index, entry in enumerate(entries):
             if not isinstance(entry, dict):
-                faults.append(wire.Fault("InvalidValue", "This must be an object.", f"[{index}]"))
+                faults.append(wire.WireError("InvalidValue", "This must be an object.", f"[{index}]"))
                 continue
             body = {name: part for name, part in entry.items() if name != "Id"}
             values, found = self.serializer_class.read_body(body)
-            faults += [wire.Fault(one.code, one.message, f"[{index}].{one.field}") for one in found]
+            faults += [wire.WireError(one.code, one.message, f"[{index}].{one.field}") for one in found]
             if entry.get("Id") not in (None, ""):
                 try:
                     values["id"] = wire.IdField().read(entry["Id"])
-                except wire.Fault as fault:
-                    faults.append(wire.Fault(fault.code, fault.message, f"[{index}].Id"))
+                except wire.WireError as fault:
+                    faults.append(wire.WireError(fault.code, fault.message, f"[{index}].Id"))
             read.append(values)
         if faults:
-            raise wire.Faults(faults)
+            raise wire.CompositeError(faults)
         return read
 
     def reading(self, model: type[models.Model], source: str) -> tuple[JsonRows, Convert]:
@@ -199,24 +199,24 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
         return []
 
     def read(self, value: Any) -> list[wire.Reference]:
-        """Return the references, still to be resolved; raises Fault or Faults."""
+        """Return the references, still to be resolved; raises WireError or CompositeError."""
         entries = wire.entries_of(value, wire.MOST_IDS, "objects, each with an Id")
         found: dict[Any, wire.Reference] = {}
-        faults: list[wire.Fault] = []
+        faults: list[wire.WireError] = []
         for index, entry in enumerate(entries):
             if not isinstance(entry, dict) or set(entry) != {"Id"}:
-                faults.append(wire.Fault("InvalidValue", "This must be an object with an Id alone.", f"[{index}]"))
+                faults.append(wire.WireError("InvalidValue", "This must be an object with an Id alone.", f"[{index}]"))
                 continue
             try:
                 key = wire.IdField(required=True).read(entry["Id"])
                 if key is None:
-                    raise wire.Fault("RequiredField", "An Id is required.")
-            except wire.Fault as fault:
-                faults.append(wire.Fault(fault.code, fault.message, f"[{index}].Id"))
+                    raise wire.WireError("RequiredField", "An Id is required.")
+            except wire.WireError as fault:
+                faults.append(wire.WireError(fault.code, fault.message, f"[{index}].Id"))
                 continue
             found.setdefault(key, wire.Reference(key, self.model))  # type: ignore[arg-type]
         if faults:
-            raise wire.Faults(faults)
+            raise wire.CompositeError(faults)
         return list(found.values())
 
     def reading(self, model: type[models.Model], source: str) -> tuple[JsonRows, Convert]:

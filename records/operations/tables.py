@@ -23,7 +23,7 @@ from records.operations.values import read_boolean, show_date_time
 SPOKEN = {"yes": True, "no": False}
 
 
-class CellFault(ValueError):
+class CellError(ValueError):
     """Raised for a cell that cannot be read, with a sentence for people."""
 
 
@@ -139,7 +139,7 @@ class WireTable:
     # --- In ----------------------------------------------------------------------------------------------------------
 
     def parse(self, column: Column, text: str) -> Any:
-        """Return the value that a cell's text stands for; raises CellFault. References are left to the caller."""
+        """Return the value that a cell's text stands for; raises CellError. References are left to the caller."""
         field = column.field
         if column.kind not in ("text", "texts"):
             text = text.strip()
@@ -147,11 +147,11 @@ class WireTable:
             return field.empty
         try:
             return field.read(self._json(column.kind, text))
-        except wire.Fault as fault:
+        except wire.WireError as fault:
             at = f"{fault.path.lstrip('.')}: " if fault.path else ""
-            raise CellFault(f"{at}{_DATES if fault.code == 'InvalidDate' else fault.message}") from fault
-        except wire.Faults as several:
-            raise CellFault(" ".join(f"{one.path}: {one.message}" for one in several.faults)) from several
+            raise CellError(f"{at}{_DATES if fault.code == 'InvalidDate' else fault.message}") from fault
+        except wire.CompositeError as several:
+            raise CellError(" ".join(f"{one.path}: {one.message}" for one in several.faults)) from several
 
     def _json(self, kind: str, text: str) -> Any:
         if kind == "number":
@@ -159,23 +159,23 @@ class WireTable:
         if kind == "integer":
             number = _decimal(text)
             if number != number.to_integral_value() or abs(number) >= 10**12:
-                raise CellFault("This must be a whole number.")
+                raise CellError("This must be a whole number.")
             return int(number)
         if kind == "boolean":
             value = SPOKEN.get(text.casefold(), read_boolean(text))
             if value is None:
-                raise CellFault("This must be true or false.")
+                raise CellError("This must be true or false.")
             return value
         if kind == "rows":
             try:
                 return orjson.loads(text)
             except orjson.JSONDecodeError as error:
-                raise CellFault("This must be the rows as an export writes them: a JSON array of objects.") from error
+                raise CellError("This must be the rows as an export writes them: a JSON array of objects.") from error
         return split(text) if kind == "texts" else text
 
     @staticmethod
     def entries(text: str) -> list[str]:
-        """Return the entries of a cell that holds a list; raises CellFault."""
+        """Return the entries of a cell that holds a list; raises CellError."""
         return split(text)
 
     def resolve_rows(self, values: Sequence[dict[str, Any]]) -> list[list[str]]:
@@ -210,7 +210,7 @@ def _decimal(text: str) -> Decimal:
     except InvalidOperation:
         number = Decimal("NaN")
     if not text.isascii() or "_" in text or not number.is_finite() or len(text) > 60 or abs(number.adjusted()) > 30:
-        raise CellFault("This must be a number, with a point before its decimals, such as 12.5.")
+        raise CellError("This must be a number, with a point before its decimals, such as 12.5.")
     return number
 
 
@@ -229,7 +229,7 @@ def split_plain(text: str) -> list[str]:
 
 
 def split(text: str) -> list[str]:
-    """Return the entries of a cell that holds a list of texts; raises CellFault."""
+    """Return the entries of a cell that holds a list of texts; raises CellError."""
     if not text.lstrip().startswith("["):
         return split_plain(text)
     try:
@@ -237,5 +237,5 @@ def split(text: str) -> list[str]:
     except orjson.JSONDecodeError:
         found = None
     if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
-        raise CellFault("This begins like a JSON array, but is no array of texts.")
+        raise CellError("This begins like a JSON array, but is no array of texts.")
     return found

@@ -21,9 +21,9 @@ from records.history.trail import Author
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
 from records.operations.credentials import SubscriptionKeyAuthentication
 from records.operations.names import unknown
+from records.operations.operation import Operation
 from records.operations.plans import Shape
 from records.operations.references import archived_among, resolve
-from records.operations.rows import Operation
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.models import SiteRecord
 from records.sites.writing import Precondition, faults_in
@@ -94,7 +94,7 @@ class OperationViewSet(ViewSet):
         """Turn the path's id into a UUID; raises the 400 InvalidId."""
         key = values.read_uuid(self.kwargs["id"])
         if key is None:
-            raise errors.Refusal(400, "InvalidId", "The Id in the path is no UUID of 36 characters.")
+            raise errors.ApiError(400, "InvalidId", "The Id in the path is no UUID of 36 characters.")
         self.kwargs["id"] = key
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -157,7 +157,7 @@ class OperationViewSet(ViewSet):
         """Raise the 406 where the caller accepts none of the endpoint's media types."""
         accepted = self.http_request.META.get("HTTP_ACCEPT", "")
         if accepted and not any(lists.accepts(accepted, offered) for offered in self.media_types):
-            raise errors.Refusal(
+            raise errors.ApiError(
                 406, "NotAcceptable", f"The answer is available as {' or '.join(self.media_types)} only."
             )
 
@@ -177,10 +177,10 @@ class OperationViewSet(ViewSet):
         for given, found in self.http_request.GET.lists():
             name = known.get(given.casefold())
             if name is None:
-                raise errors.Refusal(400, "UnknownParameter", unknown(given, known.values(), "query parameter"))
+                raise errors.ApiError(400, "UnknownParameter", unknown(given, known.values(), "query parameter"))
             self.query.setdefault(name, []).extend(lists.text(name, str(value)) for value in found)
 
-    def render_refusal(self, refusal: errors.Refusal) -> HttpResponse:
+    def render_refusal(self, refusal: errors.ApiError) -> HttpResponse:
         """Answer a refusal in the endpoint's media type."""
         return errors.answer(self.http_request, refusal)
 
@@ -248,7 +248,7 @@ class OperationViewSet(ViewSet):
             raise errors.invalid(self.with_others(faults))
         return found
 
-    def with_others(self, faults: list[errors.FieldFault]) -> list[errors.FieldFault]:
+    def with_others(self, faults: list[errors.FieldError]) -> list[errors.FieldError]:
         """Return the faults and what else is wrong with the body, so that it is answered at once (DECISIONS 6).
 
         What the record's own checks find comes on top of what was found already, a field at a time.

@@ -18,7 +18,7 @@ from records.history.trail import Author, now, recording
 from records.sites.models import Entity, EntityFolder, Site
 from records.sites.references import ARCHIVED, UNKNOWN
 from records.sites.text import fold
-from records.sites.writing import RecordNotFound
+from records.sites.writing import RecordNotFoundError
 
 DEEPEST = 20
 """How many levels a tree of folders can have."""
@@ -70,7 +70,7 @@ def _named(site_id: uuid.UUID, entity: Entity, name: str) -> EntityFolder | None
 def rename_folder(
     site_id: uuid.UUID, folder_id: uuid.UUID, name: str, *, author: Author, reason: str = ""
 ) -> EntityFolder:
-    """Give a folder another name. Locks the site's row; raises RecordNotFound or ValidationError."""
+    """Give a folder another name. Locks the site's row; raises RecordNotFoundError or ValidationError."""
     with _changing(site_id, folder_id, author=author, operation="RenameFolder", reason=reason) as folder:
         folder.name = name
     return folder
@@ -87,8 +87,8 @@ def move_folder(
 ) -> EntityFolder:
     """Move a folder, with all that is in it, into another one of its site and entity, or to the top.
 
-    `idx` is its new position there. Locks the site's row; raises RecordNotFound, or ValidationError where the folder
-    would end up inside itself.
+    `idx` is its new position there. Locks the site's row; raises RecordNotFoundError, or ValidationError where the
+    folder would end up inside itself.
     """
     with _changing(site_id, folder_id, author=author, operation="MoveFolder", reason=reason) as folder:
         if idx is not None:
@@ -101,7 +101,7 @@ def move_folder(
 def archive_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, reason: str) -> EntityFolder:
     """Archive an empty folder; repeating it changes nothing. Locks the site's row and the folder's.
 
-    Raises RecordNotFound, or ValidationError, code InUse, that says what is still in it.
+    Raises RecordNotFoundError, or ValidationError, code InUse, that says what is still in it.
     """
     with _changing(site_id, folder_id, author=author, operation="ArchiveFolder", reason=reason) as folder:
         _need(reason)
@@ -114,8 +114,8 @@ def archive_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, 
 def restore_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, reason: str) -> EntityFolder:
     """Bring an archived folder back to where it was; repeating it changes nothing.
 
-    Locks the site's row; raises RecordNotFound, or ValidationError where the folder around it is archived too or its
-    name is taken by now.
+    Locks the site's row; raises RecordNotFoundError, or ValidationError where the folder around it is archived too or
+    its name is taken by now.
     """
     with _changing(site_id, folder_id, author=author, operation="RestoreFolder", reason=reason) as folder:
         _need(reason)
@@ -160,7 +160,7 @@ def filed_models() -> list[type[models.Model]]:
 def _lock(site_id: uuid.UUID) -> None:
     # Not the stronger lock: whoever files a record points at the site, and must not wait for the folders' sake.
     if Site.objects.select_for_update(no_key=True).filter(pk=site_id).first() is None:
-        raise RecordNotFound
+        raise RecordNotFoundError
 
 
 @contextmanager
@@ -173,7 +173,7 @@ def _changing(
         # The row's own lock waits for whoever is filing a record into the folder just now (references.hold_folder).
         folder = EntityFolder.objects.select_for_update().filter(site_id=site_id, pk=folder_id).first()
         if folder is None:
-            raise RecordNotFound
+            raise RecordNotFoundError
         before = snapshot(folder)
         yield folder
         _check(folder)

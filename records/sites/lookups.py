@@ -6,8 +6,8 @@ from django.db import models
 from django.db.backends.signals import connection_created
 from django.db.models import CharField, TextField
 
-from records.sites.grams import HasGrams
 from records.sites.text import fold, normal
+from records.sites.trigrams import HasTrigrams
 
 
 class _Folded(models.Lookup[Any]):
@@ -101,7 +101,7 @@ def register() -> None:
         field.register_lookup(WholeText)
         field.register_lookup(WholeTextIn)
         field.register_lookup(TextWithin)
-        field.register_lookup(HasGrams)
+        field.register_lookup(HasTrigrams)
     connection_created.connect(_add_function, dispatch_uid="fold on sqlite")
 
 

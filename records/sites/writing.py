@@ -27,7 +27,7 @@ Precondition = Callable[[Any], None]
 BOOKKEEPING = {"id", "site", "revision", "created", "created_by", "last_modified", "last_modified_by", "is_archived"}
 
 
-class RecordNotFound(Exception):
+class RecordNotFoundError(Exception):
     """Raised when the site has no such record."""
 
 
@@ -145,13 +145,13 @@ def changing(
     """Lock one of the site's records, let the block change it, then check, stamp, save and record what changed.
 
     The block sets attributes or calls `apply`. A block that changes nothing leaves no trace: no stamp, no revision, no
-    Change. Raises RecordNotFound, ValidationError, or what `precondition` raises; then nothing is stored.
+    Change. Raises RecordNotFoundError, ValidationError, or what `precondition` raises; then nothing is stored.
     """
     with recording() as trail:
         # By the key alone, which is always the way to one row; another site's is let go at once.
         record = model._default_manager.select_for_update(of=("self",), no_key=True).filter(pk=record_id).first()
         if record is None or record.site_id != site_id:
-            raise RecordNotFound
+            raise RecordNotFoundError
         if precondition is not None:
             precondition(record)
         before = snapshot(record)

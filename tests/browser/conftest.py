@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from records.accounts.models import User
 from records.sites.models import Site
-from tests.make_backoffice import sign_in
+from tests.make.backoffice import sign_in
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 LOOKS = {"light": (1280, 900), "dark": (1280, 900), "phone": (390, 844)}

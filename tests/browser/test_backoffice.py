@@ -13,7 +13,7 @@ from records.accounts.models import DefaultRole, Role, SubscriptionKey
 from records.employees.models import Employee
 from records.history.models import Change
 from tests import make
-from tests.make_backoffice import address
+from tests.make.backoffice import address
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,7 +11,7 @@ from documents.models import Document, Signature
 from records.accounts.models import DefaultRole, User
 from records.sites.models import Site
 from tests import make
-from tests import make_documents as docs
+from tests.make import documents as docs
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

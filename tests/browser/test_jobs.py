@@ -14,10 +14,11 @@ from records.history.models import Change
 from records.operations.calls import buffer
 from records.reference.models import Nonconformance, Product
 from records.sites.models import Entity, EntityFolder, Site
-from tests import make, make_audits
-from tests.make_backoffice import address, list_address
-from tests.make_complaints import make_complaint, make_entry
-from tests.make_customers import make_customer
+from tests import make
+from tests.make import audits as make_audits
+from tests.make.backoffice import address, list_address
+from tests.make.complaints import make_complaint, make_entry
+from tests.make.customers import make_customer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

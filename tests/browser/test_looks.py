@@ -13,7 +13,7 @@ from documents.models import Document
 from records.accounts import directories
 from records.accounts.models import DefaultRole, Role, SubscriptionKey
 from records.audits.models import AuditRecord
-from records.backoffice import additions
+from records.backoffice import extension_points
 from records.complaints.models import Complaint
 from records.employees.models import Employee
 from records.history.models import Change
@@ -22,11 +22,12 @@ from records.operations.calls import buffer
 from records.reference.models import Product
 from records.sites.models import Entity, EntityFolder, Site
 from scim.models import ProvisioningCall
-from tests import make, make_audits
+from tests import make
 from tests.conftest import Api
-from tests.make_backoffice import address, list_address
-from tests.make_complaints import make_complaint, make_draft, make_entry
-from tests.make_documents import make_document
+from tests.make import audits as make_audits
+from tests.make.backoffice import address, list_address
+from tests.make.complaints import make_complaint, make_draft, make_entry
+from tests.make.documents import make_document
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -109,7 +110,7 @@ def test_pages_that_say_no_keep_to_the_accessibility_rules_in_every_look(
     faults += faults_at(reader, reverse("admin:rights"), 403)
     faults += faults_at(reader, "/admin/nowhere/", 404)
     faults += faults_at(reader, f"{list_address(Item)}x/change/", 404)
-    monkeypatch.setattr(additions, "start_page", broken)
+    monkeypatch.setattr(extension_points, "start_page", broken)
     faults += faults_at(reader, "/admin/", 500)
     assert reader.get_by_role("heading", name="Something went wrong").is_visible()
     assert faults == []

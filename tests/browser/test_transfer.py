@@ -15,10 +15,10 @@ from records.complaints.models import Complaint
 from records.items.models import Item
 from records.sites.models import Site
 from tests import make
-from tests.make_backoffice import list_address
-from tests.make_complaints import make_complaint
-from tests.make_items import make_item
-from tests.make_transfer import table
+from tests.make.backoffice import list_address
+from tests.make.complaints import make_complaint
+from tests.make.items import make_item
+from tests.make.transfer import table
 
 
 def accessible(page: Page) -> None:

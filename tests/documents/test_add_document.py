@@ -11,8 +11,8 @@ import pytest
 from documents.models import Document, DocumentVersion
 from records.history.models import Change
 from tests import make
-from tests import make_documents as docs
 from tests.documents.conftest import stored
+from tests.make import documents as docs
 
 
 def test_an_added_document_reads_back_whole(api: Any, site: Any) -> None:

@@ -8,14 +8,14 @@ from django.core.exceptions import ValidationError
 
 from documents import actions, approvals
 from documents.models import Document, Signature, Signer
-from documents.storage import FileDamaged
+from documents.storage import FileDamagedError
 from records.accounts import actions as account_actions
 from records.history.models import Change
 from records.sites.models import Site
-from records.sites.writing import RecordNotFound, archive_record
+from records.sites.writing import RecordNotFoundError, archive_record
 from tests import make
-from tests import make_documents as docs
 from tests.documents.conftest import stored
+from tests.make import documents as docs
 
 
 def codes(caught: pytest.ExceptionInfo[ValidationError]) -> list[str]:
@@ -148,10 +148,10 @@ def test_only_whoever_is_asked_signs_and_only_in_turn_and_once(site: Site, other
     docs.sign(version, reviewer)
     with pytest.raises(ValidationError):
         docs.sign(version, reviewer)
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(RecordNotFoundError):
         docs.sign(version, docs.make_signer(other_site))
     account_actions.end_access(second, author=make.SYSTEM)
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(RecordNotFoundError):
         docs.sign(version, second)
     assert Signature.objects.count() == 1
 
@@ -160,7 +160,7 @@ def test_a_damaged_file_cannot_be_signed(site: Site, files: Path) -> None:
     reviewer = docs.make_signer(site)
     document = docs.make_document(site, b"whole", user_to_review=[reviewer])
     stored(files)[0].write_bytes(b"other")
-    with pytest.raises(FileDamaged):
+    with pytest.raises(FileDamagedError):
         docs.sign(docs.version_of(document), reviewer)
     assert not Signature.objects.exists()
 

@@ -13,7 +13,7 @@ from records.accounts import actions as account_actions
 from records.accounts import keys
 from records.sites.models import Site
 from tests import make
-from tests import make_documents as docs
+from tests.make import documents as docs
 
 CONTENT = bytes(range(256)) * 1000
 

@@ -15,8 +15,8 @@ from moto.server import ThreadedMotoServer
 
 from documents import storage
 from records.sites.models import Site
-from tests import make_documents as docs
 from tests.documents.conftest import stored
+from tests.make import documents as docs
 
 
 def run(*words: str, **options: Any) -> str:

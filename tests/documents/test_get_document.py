@@ -7,8 +7,8 @@ from typing import Any
 
 from records.sites.models import Site
 from tests import make
-from tests import make_documents as docs
 from tests.documents.conftest import stored
+from tests.make import documents as docs
 
 
 def test_a_version_reads_whole_by_its_id_and_by_its_documents_id_and_number(api: Any, site: Site) -> None:

@@ -16,10 +16,10 @@ from records.accounts.actions import set_members
 from records.accounts.models import Role
 from records.sites.models import Site
 from tests import make
-from tests import make_documents as docs
+from tests.make import documents as docs
 
 
-class ServerDown(Exception):
+class ServerDownError(Exception):
     """Raised where a mail is sent while the mail server is down."""
 
 
@@ -65,9 +65,9 @@ def test_a_transaction_that_fails_sends_nothing(site: Site) -> None:
     def broken_off() -> None:
         with transaction.atomic():
             docs.make_document(site, user_to_review=[signer])
-            raise ServerDown
+            raise ServerDownError
 
-    with pytest.raises(ServerDown):
+    with pytest.raises(ServerDownError):
         broken_off()
     with pytest.raises(ValidationError):
         docs.make_document(site, name="", user_to_review=[signer])

@@ -11,8 +11,8 @@ from records.accounts.models import DefaultRole, User
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
-from tests import make_documents as docs
-from tests.make_backoffice import form_of, sign_in
+from tests.make import documents as docs
+from tests.make.backoffice import form_of, sign_in
 
 LIST = "/admin/documents/document/"
 INBOX = "/admin/documents/inbox/"

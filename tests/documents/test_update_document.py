@@ -12,8 +12,8 @@ from django.db import connections
 from documents.models import IN_FORCE, WAITING, Document, DocumentVersion, Notice, Signature
 from records.history.models import Change
 from records.sites.models import Site
-from tests import make_documents as docs
 from tests.documents.conftest import stored
+from tests.make import documents as docs
 
 
 def together(*works: Callable[[], Any]) -> list[Any]:

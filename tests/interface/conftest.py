@@ -8,7 +8,7 @@ from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
 from tests.interface.subjects import KEY_ROWS
-from tests.make_oauth import make_token
+from tests.make.oauth import make_token
 
 BY_KEY_ALONE = {viewset for _, viewset in KEY_ROWS}
 

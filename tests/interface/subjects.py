@@ -11,15 +11,15 @@ from django.conf import settings
 from django.db import models
 
 from materials.models import Material
-from records.operations import fields, rows
+from records.operations import fields, operation
 from records.operations.credentials import SubscriptionKeyAuthentication
 from records.operations.serializers import ChildRows, IdList, WireSerializer
 from records.reference.models import SiteEntry
 from records.sites.models import EntityFolder, Site, SiteRecord
 from records.sites.writing import add_record
 from tests import make
-from tests.make_complaints import make_complaint
-from tests.make_documents import make_document, version_of
+from tests.make.complaints import make_complaint
+from tests.make.documents import make_document, version_of
 
 _counter = itertools.count(1)
 
@@ -29,7 +29,7 @@ ENDPOINTS = {
     for inner in getattr(pattern, "url_patterns", [])
     if (viewset := getattr(getattr(inner, "callback", None), "cls", None)) is not None
 }
-ROWS = list(rows.registry)
+ROWS = list(operation.registry)
 KEY_ROWS = [
     (row, viewset)
     for row, viewset in ROWS
@@ -133,7 +133,7 @@ def values_for(model: Any, site: Site) -> dict[str, Any]:
 
 
 MAKERS: dict[str, Any] = {
-    "accounts.User": lambda site: make.make_user(site=site, role=rows.READER),
+    "accounts.User": lambda site: make.make_user(site=site, role=operation.READER),
     "complaints.Complaint": make_complaint,
     "documents.Document": make_document,
     "documents.DocumentVersion": lambda site: version_of(make_document(site)),

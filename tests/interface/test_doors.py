@@ -8,7 +8,7 @@ import pytest
 from records.accounts import actions
 from records.accounts.keys import revoke_key
 from records.accounts.models import DefaultRole, Role, SubscriptionKey
-from records.operations.rows import READER
+from records.operations.operation import READER
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api

@@ -17,8 +17,8 @@ from records.sites.models import EntityFolder, Site
 from tests import make
 from tests.conftest import Api
 from tests.interface.subjects import ENDPOINTS, ROWS
-from tests.make_audits import make_worked_program
-from tests.make_oauth import make_token
+from tests.make.audits import make_worked_program
+from tests.make.oauth import make_token
 
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from tests.interface.test_doors import refused
-from tests.make_oauth import post_form
+from tests.make.oauth import post_form
 
 HEALTH = ("/healthz", "/readyz")
 
@@ -47,7 +47,7 @@ def test_the_size_that_a_token_request_may_have_is_named(db: None) -> None:
     assert "larger than 64 KiB" in answer.json()["error_description"]
 
 
-class ChunkFault(Exception):
+class ChunkError(Exception):
     """What a server raises; none of the exceptions that Python knows."""
 
 
@@ -56,7 +56,7 @@ class BrokenChunks(BytesIO):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Raise what servers raise for a chunk without a size."""
-        raise ChunkFault
+        raise ChunkError
 
 
 def test_a_chunked_body_that_is_too_large_is_read_to_its_end_before_it_is_refused(api: Any) -> None:

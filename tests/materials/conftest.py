@@ -3,7 +3,7 @@
 import pytest
 
 from records.sites.models import Site
-from tests.make_materials import MaterialApi, make_api
+from tests.make.materials import MaterialApi, make_api
 
 
 @pytest.fixture

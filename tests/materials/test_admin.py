@@ -7,8 +7,8 @@ from materials.models import Material
 from records.accounts.models import DefaultRole
 from records.history.models import Change
 from records.sites.models import Site
-from tests.make_backoffice import address, browser, form_of, list_address
-from tests.make_materials import make_category, make_material
+from tests.make.backoffice import address, browser, form_of, list_address
+from tests.make.materials import make_category, make_material
 
 pytestmark = pytest.mark.django_db
 

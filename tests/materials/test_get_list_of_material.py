@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from materials.serializers import MaterialSerializer
 from tests import make
-from tests.make_materials import make_category, make_material
+from tests.make.materials import make_category, make_material
 
 
 def walk(api: Any, path: str) -> list[list[dict[str, Any]]]:

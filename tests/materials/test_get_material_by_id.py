@@ -10,8 +10,8 @@ from django.test import Client
 from records.history.models import Change
 from records.sites.models import Entity, SiteSequence
 from tests import make
-from tests.make_materials import MaterialApi, make_api, make_material
-from tests.make_oauth import make_token
+from tests.make.materials import MaterialApi, make_api, make_material
+from tests.make.oauth import make_token
 
 ODD = [
     "a/b",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 
-from tests.make_materials import make_api
+from tests.make.materials import make_api
 
 
 @pytest.fixture(scope="module")

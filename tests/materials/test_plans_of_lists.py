@@ -12,7 +12,7 @@ from materials.models import SORT_KEYS, Material
 from materials.serializers import MaterialSerializer
 from records.operations.names import snake
 from tests import make
-from tests.make_materials import make_api
+from tests.make.materials import make_api
 
 SIZE = 4000
 INDEXED = [

@@ -8,7 +8,7 @@ from materials.models import Material
 from records.history.models import Change
 from records.sites.models import Entity, SiteSequence
 from tests import make
-from tests.make_materials import make_category, make_material
+from tests.make.materials import make_category, make_material
 
 
 def test_an_added_material_reads_back_whole(materials: Any) -> None:

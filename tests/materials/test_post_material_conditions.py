@@ -9,8 +9,8 @@ from materials.models import Material
 from records.accounts import actions as account_actions
 from records.accounts.models import Role
 from tests import make
-from tests.make_materials import MaterialApi, make_api
-from tests.make_oauth import make_token
+from tests.make.materials import MaterialApi, make_api
+from tests.make.oauth import make_token
 
 
 def test_a_reader_and_a_token_without_the_scope_cannot_write(site: Any) -> None:

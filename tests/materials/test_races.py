@@ -9,7 +9,7 @@ from records.history.models import Change
 from records.history.trail import broken_links
 from records.sites.models import Entity, SiteSequence
 from tests import make
-from tests.make_materials import MaterialApi, make_api, make_material
+from tests.make.materials import MaterialApi, make_api, make_material
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CALLERS = 6

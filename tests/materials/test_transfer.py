@@ -10,9 +10,9 @@ from materials.models import Material
 from records.history.models import Change
 from records.sites.models import Entity, Site
 from tests import make
-from tests.make_backoffice import browser
-from tests.make_materials import make_category, make_material
-from tests.make_transfer import as_csv, bring_in, check, export, faults, table, text_of
+from tests.make.backoffice import browser
+from tests.make.materials import make_category, make_material
+from tests.make.transfer import as_csv, bring_in, check, export, faults, table, text_of
 
 pytestmark = pytest.mark.django_db
 

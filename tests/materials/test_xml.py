@@ -82,7 +82,7 @@ def test_every_refusal_is_xml_with_the_same_fields(materials: Any) -> None:
         assert [one.tag for one in root] == ["Error", "Message", "Id", "Fields", "RequestId"]
     faults = parsed(body).find("Fields")
     assert faults is not None
-    assert {one.tag for one in faults} == {"FieldFault"}
+    assert {one.tag for one in faults} == {"FieldError"}
     assert {one.find("Code").text for one in faults} == {"UnknownField", "InvalidValue", "RequiredField"}  # type: ignore[union-attr]
 
 

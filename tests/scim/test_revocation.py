@@ -15,7 +15,7 @@ from records.history.models import Change, Channel
 from records.history.trail import now
 from records.sites.models import Site
 from tests import make
-from tests.make_oauth import make_token as make_access_token
+from tests.make.oauth import make_token as make_access_token
 from tests.scim import people
 from tests.scim.conftest import assert_error
 

@@ -21,14 +21,14 @@ class Command(BaseCommand):
             count += 1
             try:
                 storage.check(version)
-            except storage.FileDamaged as error:
+            except storage.FileDamagedError as error:
                 damaged += 1
                 document = version.document
                 self.stdout.write(
                     f"{document.site}: document {document.site_sequence_id} ({document.pk}), "
                     f"version {version.version} ({version.pk}) at {version.path}: {error}"
                 )
-            except storage.StorageUnavailable as error:
+            except storage.StorageUnavailableError as error:
                 raise CommandError("The storage cannot be read; nothing is known about the remaining files.") from error
         if damaged:
             raise CommandError(f"{damaged} of {count} file(s) missing or altered.")

@@ -2,12 +2,12 @@
 
 from django.db import migrations
 
-from records.sites.grams import IndexGrams
+from records.sites.trigrams import IndexTrigrams
 
 
 class Migration(migrations.Migration):
     dependencies = [("accounts", "0004_kept_etag"), ("sites", "0002_grams")]
 
     operations = [
-        IndexGrams("user", ("user_name", "given_name", "family_name", "display_name", "email")),
+        IndexTrigrams("user", ("user_name", "given_name", "family_name", "display_name", "email")),
     ]

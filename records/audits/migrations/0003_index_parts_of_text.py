@@ -2,13 +2,13 @@
 
 from django.db import migrations
 
-from records.sites.grams import IndexGrams
+from records.sites.trigrams import IndexTrigrams
 
 
 class Migration(migrations.Migration):
     dependencies = [("audits", "0002_index_of_finish_date"), ("sites", "0002_grams")]
 
     operations = [
-        IndexGrams("auditprogram", ("name", "department")),
-        IndexGrams("auditrecord", ("notes", "rating", "result")),
+        IndexTrigrams("auditprogram", ("name", "department")),
+        IndexTrigrams("auditrecord", ("notes", "rating", "result")),
     ]

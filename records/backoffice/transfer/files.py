@@ -28,7 +28,7 @@ BLANK_ROWS = 100_000
 _ZEROS = re.compile(r"0{2,32}")
 
 
-class FileFault(Exception):
+class FileError(Exception):
     """Raised for a file that cannot be imported at all, with a sentence for people."""
 
 
@@ -52,16 +52,16 @@ class Sheet:
 
 
 def read(data: bytes) -> Sheet:
-    """Return what a file holds; its kind is told by its content. Raises FileFault."""
+    """Return what a file holds; its kind is told by its content. Raises FileError."""
     if len(data) > MOST_BYTES:
-        raise FileFault(f"The file is larger than {MOST_BYTES // 1024**2} MiB. Split it into several files.")
+        raise FileError(f"The file is larger than {MOST_BYTES // 1024**2} MiB. Split it into several files.")
     if not data.strip():
-        raise FileFault("The file is empty.")
+        raise FileError("The file is empty.")
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        raise FileFault("This is a spreadsheet in the old format (.xls), or one with a password. Save it as XLSX.")
+        raise FileError("This is a spreadsheet in the old format (.xls), or one with a password. Save it as XLSX.")
     sheet = _read_xlsx(data) if data.startswith(b"PK\x03\x04") else _read_csv(data)
     if not sheet.rows:
-        raise FileFault("The file has a header, but no row under it.")
+        raise FileError("The file has a header, but no row under it.")
     return sheet
 
 
@@ -72,24 +72,24 @@ def _collect(lines: Iterable[list[Cell]], epoch: datetime.datetime = WINDOWS_EPO
             cells.pop()
         if sheet is None:
             if not cells:
-                raise FileFault("The first row is empty. It must hold the names of the columns.")
+                raise FileError("The first row is empty. It must hold the names of the columns.")
             if len(cells) > MOST_COLUMNS:
-                raise FileFault(f"The header has more than {MOST_COLUMNS} columns.")
+                raise FileError(f"The header has more than {MOST_COLUMNS} columns.")
             sheet = Sheet([_header(cell) for cell in cells], epoch=epoch)
         elif cells:
             if len(sheet.rows) >= MOST_ROWS:
-                raise FileFault(f"The file has more than {MOST_ROWS} rows. Split it into several files.")
+                raise FileError(f"The file has more than {MOST_ROWS} rows. Split it into several files.")
             sheet.rows.append((number, cells))
         elif number > BLANK_ROWS:
-            raise FileFault(f"The file has more than {BLANK_ROWS} rows, most of them blank. Delete the blank ones.")
+            raise FileError(f"The file has more than {BLANK_ROWS} rows, most of them blank. Delete the blank ones.")
     if sheet is None:
-        raise FileFault("The file is empty.")
+        raise FileError("The file is empty.")
     return sheet
 
 
 def _header(cell: Cell) -> str:
     if isinstance(cell, BadCell):
-        raise FileFault(cell.message)
+        raise FileError(cell.message)
     return "" if cell is None else str(cell).strip()
 
 
@@ -103,7 +103,7 @@ def _read_csv(data: bytes) -> Sheet:
     try:
         return _collect(_lines(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)))
     except csv.Error as error:
-        raise FileFault(f"This is no well-formed CSV file: {error}.") from error
+        raise FileError(f"This is no well-formed CSV file: {error}.") from error
 
 
 def _lines(reader: Iterable[list[str]]) -> Iterator[list[Cell]]:
@@ -117,9 +117,9 @@ def _decoded(data: bytes) -> str:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         text = "The file is not encoded in UTF-8. Save it as “CSV UTF-8”, or as XLSX."
-        raise FileFault(text) from error
+        raise FileError(text) from error
     if "\x00" in text:
-        raise FileFault("This is neither a CSV nor an XLSX file.")
+        raise FileError("This is neither a CSV nor an XLSX file.")
     return text
 
 
@@ -131,18 +131,18 @@ def _read_xlsx(data: bytes) -> Sheet:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MOST_UNPACKED:
-                raise FileFault("The XLSX file unpacks to more than can be read. Split it into several files.")
+                raise FileError("The XLSX file unpacks to more than can be read. Split it into several files.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
             if not book.worksheets:
-                raise FileFault("The XLSX file has no sheet with cells.")
+                raise FileError("The XLSX file has no sheet with cells.")
             active = book.active if book.active in book.worksheets else book.worksheets[0]
             # What the file says of its own size need not be true.
             active.reset_dimensions()
             rows = active.iter_rows(max_col=MOST_COLUMNS + 1)
             return _collect(([_cell(cell) for cell in row] for row in rows), book.epoch)
-    except FileFault:
+    except FileError:
         raise
     except (
         zipfile.BadZipFile,
@@ -161,7 +161,7 @@ def _read_xlsx(data: bytes) -> Sheet:
         openpyxl.utils.exceptions.InvalidFileException,
     ) as error:
         # The library has no exception of its own for what is not as it should be inside.
-        raise FileFault(unreadable) from error
+        raise FileError(unreadable) from error
 
 
 def _cell(cell: Any) -> Cell:

@@ -16,13 +16,13 @@ from django.urls import path, reverse
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from records.accounts import access
-from records.backoffice.acting import author_of, current_site, show_times_of, user_of
+from records.backoffice.current import author_of, current_site, show_times_of, user_of
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.transfer import files, sheets
 from records.backoffice.transfer.registry import resource_of
-from records.backoffice.transfer.resources import ImportedAlready, RecordResource
+from records.backoffice.transfer.resources import AlreadyImportedError, RecordResource
 from records.history.models import Channel
 from records.sites.models import Site
 
@@ -96,7 +96,7 @@ class TransferPages(SitePermissions):
         title = str(self.opts.verbose_name_plural)
         try:
             file = sheets.write_csv(found) if kind == "csv" else sheets.write_xlsx(found, title.capitalize())
-        except sheets.TooLong as refusal:
+        except sheets.TooLongError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
             return redirect(self._list_address())
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -153,7 +153,7 @@ class TransferPages(SitePermissions):
         resource = self._resource_at(request, site)
         try:
             result = resource.import_sheet(files.read(data), dry_run=True)
-        except files.FileFault as fault:
+        except files.FileError as fault:
             return self._ask_for_file(request, site, str(fault))
         upload = {
             "data": base64.b64encode(data).decode(),
@@ -214,7 +214,7 @@ class TransferPages(SitePermissions):
         resource = self._resource_at(request, site, reason=reason, once=upload["once"], expected=upload["digest"])
         try:
             result = resource.import_sheet(files.read(data), dry_run=False)
-        except ImportedAlready:
+        except AlreadyImportedError:
             self.message_user(request, "This file was imported already; nothing was imported again.", messages.WARNING)
             return redirect(self._list_address())
         if not resource.applied:

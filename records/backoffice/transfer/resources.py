@@ -35,23 +35,23 @@ from import_export.resources import Resource
 from import_export.results import Result, RowResult
 
 from records.accounts.models import KeptAnswer
+from records.backoffice.datetimes import stored
 from records.backoffice.fields import as_uuid
-from records.backoffice.moments import stored
-from records.backoffice.transfer.called import Names, steps, unknown
-from records.backoffice.transfer.files import FileFault, Sheet, as_text
+from records.backoffice.transfer.files import FileError, Sheet, as_text
+from records.backoffice.transfer.name_resolution import Names, steps, unknown
 from records.backoffice.transfer.rows import Row, digest_of, in_order, is_blank, is_so_already
 from records.backoffice.wording import printed
 from records.history.trail import Author, Trail, recording
-from records.sites.writing import RecordNotFound, Values
+from records.sites.writing import RecordNotFoundError, Values
 
 NOT_HERE = "The site has no {name} with this {key}."
 
 
-class _TakenBack(Exception):
+class _RolledBackError(Exception):
     """Ends the transaction of a dry run, or of an import with faults."""
 
 
-class ImportedAlready(Exception):
+class AlreadyImportedError(Exception):
     """Raised for an upload that was imported before."""
 
 
@@ -122,14 +122,14 @@ class RecordResource(Resource):
                 continue
             try:
                 row.record = self.add(row.values) if row.is_new else self.change(row.target, row.values)
-            except (ValidationError, RecordNotFound, PermissionDenied, IntegrityError) as refusal:
+            except (ValidationError, RecordNotFoundError, PermissionDenied, IntegrityError) as refusal:
                 row.faults += self.sentences(refusal)
 
     def sentences(self, refusal: Exception) -> list[str]:
         """Return why an action refused a row."""
         if isinstance(refusal, ValidationError):
             return list(self.table.sentences(refusal))
-        if isinstance(refusal, RecordNotFound):
+        if isinstance(refusal, RecordNotFoundError):
             return [NOT_HERE.format(name=self.model._meta.verbose_name, key="Id")]
         if isinstance(refusal, PermissionDenied):
             return ["You may not do this to the record."]
@@ -151,7 +151,7 @@ class RecordResource(Resource):
         return [column for name, column in self.table.columns.items() if name not in hidden]
 
     def headed(self, headers: Sequence[str]) -> list[Any]:
-        """Return the column of each header, None for one that is read over; raises FileFault, all faults at once."""
+        """Return the column of each header, None for one that is read over; raises FileError, all faults at once."""
         faults: list[str] = []
         found: list[Any] = []
         seen: set[str] = set()
@@ -175,7 +175,7 @@ class RecordResource(Resource):
         if not faults and not any(column is not None and column.writable for column in found):
             faults.append("No column of the file can be imported. The first row must hold the names of the columns.")
         if faults:
-            raise FileFault(" ".join(faults[:20]))
+            raise FileError(" ".join(faults[:20]))
         if over:
             self.notes.append(f"Not imported: {', '.join(over)}.")
         return found
@@ -188,8 +188,8 @@ class RecordResource(Resource):
     def import_sheet(self, sheet: Sheet, *, dry_run: bool) -> Result:
         """Import a file, or say what importing it would do; nothing is stored where any row is faulty.
 
-        One transaction; `applied` says whether it was kept. `notes` says what was read over. Raises FileFault, or
-        ImportedAlready.
+        One transaction; `applied` says whether it was kept. `notes` says what was read over. Raises FileError, or
+        AlreadyImportedError.
         """
         columns = self.headed(sheet.headers)
         dataset = tablib.Dataset(headers=sheet.headers)
@@ -207,9 +207,9 @@ class RecordResource(Resource):
                 result: Result = self.import_data(dataset, use_transactions=False)
                 faulty = any(row.faults for row in self.rows)
                 if dry_run or faulty or (self.expected and self.digest() != self.expected):
-                    raise _TakenBack
+                    raise _RolledBackError
             self.applied = True
-        except _TakenBack:
+        except _RolledBackError:
             pass
         return result
 
@@ -238,7 +238,7 @@ class RecordResource(Resource):
                     body_digest="",
                 )
         except IntegrityError as error:
-            raise ImportedAlready from error
+            raise AlreadyImportedError from error
 
     def _row(self, number: int, cells: Sequence[Any], columns: Sequence[Any], sheet: Sheet) -> Row:
         row = Row(number)

@@ -25,7 +25,7 @@ KINDS = {
 Line = Sequence[str | int | Decimal | None]
 
 
-class TooLong(Exception):
+class TooLongError(Exception):
     """Raised for what an XLSX file cannot hold, with a sentence for people; CSV holds it."""
 
 
@@ -101,7 +101,7 @@ class _Utf8:
 
 
 def write_xlsx(found: Iterable[Line], title: str) -> Any:
-    """Return a workbook of one sheet whose texts are texts and whose numbers are numbers; rewound. Raises TooLong.
+    """Return a workbook of one sheet whose texts are texts and whose numbers are numbers; rewound. Raises TooLongError.
 
     Written by hand as ECMA-376 has it: openpyxl takes ten times as long, and its texts that begin with = are formulas.
     """
@@ -130,9 +130,9 @@ def _xml_cell(value: str | int | Decimal | None, number: int, style: str) -> str
     if not isinstance(value, str):
         return f"<c><v>{_plain(value)}</v></c>"
     if len(value) > LONGEST_CELL:
-        raise TooLong(f"A cell of row {number} holds more than an XLSX file can. Export as CSV instead.")
+        raise TooLongError(f"A cell of row {number} holds more than an XLSX file can. Export as CSV instead.")
     if _NO_XML.search(value):
-        raise TooLong(f"A cell of row {number} holds a character that XLSX files cannot. Export as CSV instead.")
+        raise TooLongError(f"A cell of row {number} holds a character that XLSX files cannot. Export as CSV instead.")
     return f'<c t="inlineStr"{style}><is><t xml:space="preserve">{escape(value)}</t></is></c>'
 
 

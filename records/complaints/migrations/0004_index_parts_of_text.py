@@ -2,12 +2,12 @@
 
 from django.db import migrations
 
-from records.sites.grams import IndexGrams
+from records.sites.trigrams import IndexTrigrams
 
 
 class Migration(migrations.Migration):
     dependencies = [("complaints", "0003_cover_charts_by_index"), ("sites", "0002_grams")]
 
     operations = [
-        IndexGrams("complaint", ("trace_number_key", "consumer_last_name", "complaint_description")),
+        IndexTrigrams("complaint", ("trace_number_key", "consumer_last_name", "complaint_description")),
     ]

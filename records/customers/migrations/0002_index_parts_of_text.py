@@ -2,12 +2,12 @@
 
 from django.db import migrations
 
-from records.sites.grams import IndexGrams
+from records.sites.trigrams import IndexTrigrams
 
 
 class Migration(migrations.Migration):
     dependencies = [("customers", "0001_initial"), ("sites", "0002_grams")]
 
     operations = [
-        IndexGrams("customer", ("name_key", "code_key")),
+        IndexTrigrams("customer", ("name_key", "code_key")),
     ]

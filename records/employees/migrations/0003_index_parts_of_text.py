@@ -2,13 +2,13 @@
 
 from django.db import migrations
 
-from records.sites.grams import IndexGrams
+from records.sites.trigrams import IndexTrigrams
 
 
 class Migration(migrations.Migration):
     dependencies = [("employees", "0002_jobdescription_document"), ("sites", "0002_grams")]
 
     operations = [
-        IndexGrams("employee", ("last_name", "first_name", "code", "position")),
-        IndexGrams("jobdescription", ("name", "code", "department")),
+        IndexTrigrams("employee", ("last_name", "first_name", "code", "position")),
+        IndexTrigrams("jobdescription", ("name", "code", "department")),
     ]

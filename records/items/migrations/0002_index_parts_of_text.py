@@ -2,12 +2,12 @@
 
 from django.db import migrations
 
-from records.sites.grams import IndexGrams
+from records.sites.trigrams import IndexTrigrams
 
 
 class Migration(migrations.Migration):
     dependencies = [("items", "0001_initial"), ("sites", "0002_grams")]
 
     operations = [
-        IndexGrams("item", ("name_key", "code_key", "serial_number_key", "location_key")),
+        IndexTrigrams("item", ("name_key", "code_key", "serial_number_key", "location_key")),
     ]

@@ -2,12 +2,12 @@
 
 from django.db import migrations
 
-from records.sites.grams import IndexGrams
+from records.sites.trigrams import IndexTrigrams
 
 
 class Migration(migrations.Migration):
     dependencies = [("reference", "0002_checklist_questions"), ("sites", "0002_grams")]
 
     operations = [
-        IndexGrams("product", ("name_key", "code_key")),
+        IndexTrigrams("product", ("name_key", "code_key")),
     ]

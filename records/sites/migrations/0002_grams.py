@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from records.sites.grams import CreateGrams
+from records.sites.trigrams import CreateGrams
 
 
 class Migration(migrations.Migration):

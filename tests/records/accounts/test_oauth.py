@@ -14,7 +14,7 @@ from records.accounts.models import AccessToken, OAuthClient, SubscriptionKey
 from records.history.models import Change
 from records.history.trail import now
 from tests import make
-from tests.make_oauth import basic, fetch_token, make_client, make_token, post_form
+from tests.make.oauth import basic, fetch_token, make_client, make_token, post_form
 
 GRANT = {"grant_type": "client_credentials"}
 

@@ -14,7 +14,7 @@ from records.history.models import Change
 from records.history.trail import now
 from records.reference.models import Checklist
 from tests import make
-from tests.make_audits import (
+from tests.make.audits import (
     cancel,
     complete,
     find,
@@ -27,7 +27,7 @@ from tests.make_audits import (
     start,
     submit,
 )
-from tests.make_backoffice import address, browser, form_of, list_address
+from tests.make.backoffice import address, browser, form_of, list_address
 
 
 def step(client, record, name, **data):

@@ -5,8 +5,8 @@ from django.core.exceptions import ValidationError
 
 from records.audits import actions
 from tests import make
-from tests.make_audits import make_checklist, make_program, make_rating, response
-from tests.make_documents import make_document
+from tests.make.audits import make_checklist, make_program, make_rating, response
+from tests.make.documents import make_document
 
 
 def test_a_program_reads_whole(api):

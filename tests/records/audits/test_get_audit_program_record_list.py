@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from records.accounts.models import DefaultRole
 from records.audits import workflow
 from tests import make
-from tests.make_audits import (
+from tests.make.audits import (
     complete,
     find,
     make_audit,

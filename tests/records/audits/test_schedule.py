@@ -11,9 +11,9 @@ from records.audits.models import AuditProgram, AuditRecord
 from records.audits.schedule import due_dates, months_later
 from records.history.models import Change
 from records.reference.actions import archive_entry
-from records.sites.writing import RecordNotFound
+from records.sites.writing import RecordNotFoundError
 from tests import make
-from tests.make_audits import (
+from tests.make.audits import (
     cancel,
     complete,
     find,
@@ -136,7 +136,7 @@ def test_a_program_without_a_due_date_says_so(site):
 
 def test_an_archived_program_and_one_of_another_site_are_not_scheduled(site, other_site):
     program = make_program(site, frequency_months=1, next_due_date=day("2030-01-10"))
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(RecordNotFoundError):
         actions.schedule_next_audit_records(other_site.pk, program.pk, author=make.SYSTEM)
     actions.archive_audit_program(site.pk, program.pk, archived=True, author=make.SYSTEM, reason="Over")
     with pytest.raises(ValidationError) as caught:

@@ -9,8 +9,9 @@ from records.audits import workflow
 from records.audits.models import AuditRecord
 from records.audits.scores import score_of
 from records.reference.actions import archive_entry, update_entry
-from tests import make, make_audits
-from tests.make_audits import find, make_audit, make_program, make_rating, response, start
+from tests import make
+from tests.make import audits as make_audits
+from tests.make.audits import find, make_audit, make_program, make_rating, response, start
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from records.history.models import Change
 from records.history.trail import now
 from records.sites.models import Entity
 from records.sites.sequences import totals
-from records.sites.writing import RecordNotFound
+from records.sites.writing import RecordNotFoundError
 from tests import make
-from tests.make_audits import (
+from tests.make.audits import (
     cancel,
     complete,
     find,
@@ -230,9 +230,9 @@ def test_a_rating_scale_that_findings_answer_to_stays(site):
 
 def test_an_audit_of_another_site_is_not_found(site, other_site):
     record = make_audit(make_program(site))
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(RecordNotFoundError):
         workflow.start_audit_record(other_site.pk, record.pk, author=make.SYSTEM)
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(RecordNotFoundError):
         workflow.archive_audit_record(other_site.pk, record.pk, archived=True, author=make.SYSTEM, reason="x")
 
 

@@ -8,15 +8,15 @@ from django.test import Client
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole, User
-from records.backoffice import trailpages
-from records.backoffice.moments import NOTHING
+from records.backoffice import history_pages
+from records.backoffice.datetimes import NOTHING
 from records.employees.actions import update_employee
 from records.employees.models import Employee, JobDescription
 from records.history.models import Change
 from records.history.trail import now
 from records.sites.models import Site
 from tests import make
-from tests.make_backoffice import address, browser, form_of, list_address, sign_in
+from tests.make.backoffice import address, browser, form_of, list_address, sign_in
 
 
 def save(client: Client, record: Any, **changes: Any) -> Any:
@@ -145,7 +145,7 @@ def test_a_fault_in_a_row_is_shown_at_its_cell(site: Site) -> None:
 def test_any_two_moments_are_compared_also_when_they_stand_on_different_pages(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trailpages, "PAGE", 2)
+    monkeypatch.setattr(history_pages, "PAGE", 2)
     employee, client = make.make_employee(site), browser(site)
     history = address(employee, "history")
     assert 'type="radio"' not in client.get(history).content.decode(), "There is nothing to compare yet."

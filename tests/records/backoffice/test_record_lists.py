@@ -9,7 +9,7 @@ from records.accounts.models import DefaultRole
 from records.employees.models import Employee
 from records.sites.models import Site
 from tests import make
-from tests.make_backoffice import address, browser, form_of, list_address
+from tests.make.backoffice import address, browser, form_of, list_address
 
 
 @pytest.mark.parametrize(

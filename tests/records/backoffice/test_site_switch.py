@@ -14,8 +14,8 @@ from records.employees.models import Employee
 from records.history.models import Change
 from records.sites.models import EntityFolder, Site
 from tests import make
-from tests.make_backoffice import address, list_address, sign_in
-from tests.make_complaints import make_complaint
+from tests.make.backoffice import address, list_address, sign_in
+from tests.make.complaints import make_complaint
 
 SOME_ID = str(uuid.UUID(int=7))
 

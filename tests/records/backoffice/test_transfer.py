@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from records.accounts.models import DefaultRole
-from records.backoffice.moments import NOTHING
+from records.backoffice.datetimes import NOTHING
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.history.models import Change
@@ -17,11 +17,11 @@ from records.items.models import Item
 from records.reference.models import Product
 from records.sites.models import Site
 from tests import make
-from tests.make_backoffice import browser
-from tests.make_complaints import make_complaint, make_completed, make_draft, make_entry, required_of
-from tests.make_customers import make_customer
-from tests.make_items import make_item
-from tests.make_transfer import bring_in, check, confirm, export, faults, page, table, text_of
+from tests.make.backoffice import browser
+from tests.make.complaints import make_complaint, make_completed, make_draft, make_entry, required_of
+from tests.make.customers import make_customer
+from tests.make.items import make_item
+from tests.make.transfer import bring_in, check, confirm, export, faults, page, table, text_of
 
 DAY = datetime.datetime(2024, 5, 17, tzinfo=datetime.UTC)
 MOMENT = datetime.datetime(2024, 5, 17, 8, 30, 15, 123000, tzinfo=datetime.UTC)

@@ -16,10 +16,10 @@ from records.complaints.models import Complaint
 from records.history.models import Change
 from records.items.models import Item
 from records.sites.models import Site
-from tests.make_backoffice import browser
-from tests.make_complaints import make_complaint, required_of
-from tests.make_items import make_item
-from tests.make_transfer import as_csv, as_xlsx, bring_in, check, export, faults, page, table, text_of
+from tests.make.backoffice import browser
+from tests.make.complaints import make_complaint, required_of
+from tests.make.items import make_item
+from tests.make.transfer import as_csv, as_xlsx, bring_in, check, export, faults, page, table, text_of
 
 CLOCK = datetime.datetime(2024, 5, 17, 14, 30, tzinfo=datetime.UTC).replace(tzinfo=None)
 FORMULAS = ["=cmd|' /C calc'!A0", "@SUM(1+1)", "+49 123", "-1+1", "\t=1", "\n=1", "\uff1d1", "=1\n=2", "'=1", "''+1"]
@@ -51,7 +51,7 @@ def test_exported_text_never_runs_as_a_formula_and_comes_back_as_it_was(site: Si
 
 def test_true_negative_numbers_stay_numbers(site: Site) -> None:
     from records.customers.models import Customer
-    from tests.make_customers import make_customer
+    from tests.make.customers import make_customer
 
     make_customer(site, lng="-0.1278", lat="-5")
     client = browser(site)

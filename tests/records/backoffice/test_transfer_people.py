@@ -14,11 +14,11 @@ from records.history.models import Change
 from records.reference.models import Checklist
 from records.sites.models import Site
 from tests import make
-from tests.make_audits import make_program
-from tests.make_backoffice import browser
-from tests.make_complaints import make_entry
-from tests.make_documents import make_document
-from tests.make_transfer import bring_in, check, confirm, export, faults, page, table, text_of
+from tests.make.audits import make_program
+from tests.make.backoffice import browser
+from tests.make.complaints import make_entry
+from tests.make.documents import make_document
+from tests.make.transfer import bring_in, check, confirm, export, faults, page, table, text_of
 
 DAY = datetime.datetime(2024, 5, 17, tzinfo=datetime.UTC)
 MOMENT = datetime.datetime(2024, 5, 17, 8, 30, 15, 123000, tzinfo=datetime.UTC)

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from records.accounts.models import DefaultRole
-from records.operations.rows import registry
+from records.operations.operation import registry
 from records.reference.lists import LISTS, SITE_LISTS, SYSTEM_LISTS
 from records.reference.models import Nonconformance, Product
 from records.sites.models import Entity

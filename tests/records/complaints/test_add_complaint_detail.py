@@ -12,8 +12,8 @@ from records.history.models import Change
 from records.reference.actions import archive_entry
 from records.reference.models import Brand, ComplaintMethod, ComplaintSource, Product, ProductionUnit, Title
 from tests import make
-from tests.make_complaints import complaint_body, make_draft, make_entry
-from tests.make_customers import make_customer
+from tests.make.complaints import complaint_body, make_draft, make_entry
+from tests.make.customers import make_customer
 
 ADD = "/complaint/AddComplaintDetail"
 GET = "/complaint/GetComplaint/"

@@ -17,9 +17,9 @@ from records.history.models import Change
 from records.reference.models import Product
 from records.sites.models import Site
 from tests import make
-from tests.make_backoffice import address, browser, form_of, list_address
-from tests.make_complaints import make_complaint, make_completed, make_draft, make_entry, required_of
-from tests.make_customers import make_customer
+from tests.make.backoffice import address, browser, form_of, list_address
+from tests.make.complaints import make_complaint, make_completed, make_draft, make_entry, required_of
+from tests.make.customers import make_customer
 
 ADD = reverse("admin:complaints_complaint_add")
 

@@ -11,7 +11,7 @@ from records.complaints.models import Complaint
 from records.reference.models import Brand, ComplaintSource, ProductionUnit
 from records.sites.sequences import take_numbers
 from tests import make
-from tests.make_complaints import make_complaint, make_completed, make_entry, required_of
+from tests.make.complaints import make_complaint, make_completed, make_entry, required_of
 
 LIST = "/complaint/GetComplaintList"
 

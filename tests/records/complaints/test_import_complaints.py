@@ -12,7 +12,7 @@ from records.complaints.models import Complaint
 from records.history.models import Change
 from records.history.trail import broken_links
 from tests.make import SYSTEM
-from tests.make_complaints import make_complaint, required_of
+from tests.make.complaints import make_complaint, required_of
 
 
 def test_a_hundred_are_imported_and_the_next_added_one_has_the_next_number(site: Any) -> None:

@@ -13,7 +13,7 @@ from records.history.trail import broken_links
 from records.sites.models import SiteSequence
 from tests import make
 from tests.conftest import Api
-from tests.make_complaints import complaint_body, make_draft, required_of
+from tests.make.complaints import complaint_body, make_draft, required_of
 
 WRITERS = 50
 

@@ -7,7 +7,7 @@ import pytest
 from records.accounts.models import DefaultRole
 from records.complaints.models import Complaint
 from records.history.models import Change
-from tests.make_complaints import complaint_body, make_completed
+from tests.make.complaints import complaint_body, make_completed
 
 ADD = "/complaint/AddComplaintDetail"
 GET = "/complaint/GetComplaint/"

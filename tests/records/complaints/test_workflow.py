@@ -11,9 +11,9 @@ from records.complaints import workflow
 from records.complaints.models import Complaint, RecordStatus
 from records.history.models import Change
 from records.sites.models import SiteSequence
-from records.sites.writing import RecordNotFound
+from records.sites.writing import RecordNotFoundError
 from tests.make import SYSTEM
-from tests.make_complaints import make_complaint, make_completed, make_draft, required_of
+from tests.make.complaints import make_complaint, make_completed, make_draft, required_of
 
 
 def submit(complaint: Complaint) -> Complaint:
@@ -147,7 +147,7 @@ def test_archiving_needs_a_reason_is_repeatable_and_keeps_the_kept_totals_right(
 
 def test_another_sites_complaint_takes_no_step(site: Any, other_site: Any) -> None:
     complaint = make_complaint(other_site)
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(RecordNotFoundError):
         workflow.complete(site.pk, complaint.pk, author=SYSTEM, review_report="x")
 
 

@@ -6,8 +6,8 @@ from records.accounts.models import DefaultRole
 from records.customers.models import Customer
 from records.history.models import Change
 from records.sites.models import Site
-from tests.make_backoffice import address, browser, form_of, list_address
-from tests.make_customers import make_customer
+from tests.make.backoffice import address, browser, form_of, list_address
+from tests.make.customers import make_customer
 
 
 def test_a_customer_is_added_and_changed_with_its_contacts(site: Site) -> None:

@@ -10,8 +10,8 @@ from records.customers.models import Customer
 from records.history.models import Change
 from records.reference.models import Country
 from tests.make import SYSTEM
-from tests.make_complaints import complaint_body, make_complaint
-from tests.make_customers import make_customer
+from tests.make.complaints import complaint_body, make_complaint
+from tests.make.customers import make_customer
 
 ADD = "/customer/AddCustomer"
 GET = "/customer/GetCustomer/"

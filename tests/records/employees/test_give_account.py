@@ -17,7 +17,7 @@ from records.employees.models import Employee
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
-from tests.make_backoffice import address, browser, form_of
+from tests.make.backoffice import address, browser, form_of
 
 
 def step(employee: Employee) -> str:

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from records.employees import actions
-from records.history.models import INSTALLATION, Change, Immutable
+from records.history.models import INSTALLATION, Change, ImmutableError
 from records.history.trail import broken_links, digest, recording
 from records.sites.models import Site
 from tests import make
@@ -55,7 +55,7 @@ def test_no_change_can_be_edited_or_deleted(site: Site) -> None:
         lambda: Change.objects.update(reason="x"),
         lambda: Change.objects.filter(pk=change.pk).update(reason="x"),
     ):
-        with pytest.raises(Immutable):
+        with pytest.raises(ImmutableError):
             attempt()
 
 

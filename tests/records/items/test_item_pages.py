@@ -5,7 +5,7 @@ from django.urls import reverse
 from records.history.models import Change
 from records.items.models import Item
 from records.sites.models import Site
-from tests.make_backoffice import address, browser, form_of, list_address
+from tests.make.backoffice import address, browser, form_of, list_address
 
 
 def test_an_item_is_added_changed_archived_and_restored(site: Site) -> None:

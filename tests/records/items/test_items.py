@@ -11,7 +11,7 @@ from records.items import actions
 from records.items.models import Item
 from records.sites.models import Entity
 from tests import make
-from tests.make_items import make_item
+from tests.make.items import make_item
 
 ADD = "/item/AddItem"
 GET = "/item/GetItem/"

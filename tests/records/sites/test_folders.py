@@ -11,7 +11,7 @@ from records.history.models import Change
 from records.sites import actions
 from records.sites.models import Entity, EntityFolder
 from records.sites.references import hold_folder
-from records.sites.writing import RecordNotFound
+from records.sites.writing import RecordNotFoundError
 from tests import make
 
 
@@ -103,7 +103,7 @@ def test_a_folder_stays_in_its_site_and_entity(site, other_site):
         with pytest.raises(ValidationError) as caught:
             move(folder, target)
         assert fault_of(caught) == "InvalidReference"
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(RecordNotFoundError):
         actions.rename_folder(other_site.pk, folder.pk, "Mine now", author=make.SYSTEM)
 
 

@@ -14,9 +14,9 @@ from records.employees.models import Employee
 from records.employees.resources import EmployeeResource
 from tests import make
 from tests.conftest import Api
-from tests.make_complaints import complaint_body
-from tests.make_materials import make_material
-from tests.make_transfer import as_csv
+from tests.make.complaints import complaint_body
+from tests.make.materials import make_material
+from tests.make.transfer import as_csv
 
 TURNS = 12
 ROOT = Path(__file__).resolve().parents[3]
@@ -129,10 +129,10 @@ def test_archiving_many_materials_waits_in_no_circle_with_who_restores_one() -> 
         return sum(materials.archive_materials(rows, author=make.SYSTEM, reason="Delisted") for _ in range(4))
 
     def restore() -> int:
-        wishes = [materials.Wish({"is_archived": False}, material.pk) for material in reversed(chosen * 2)]
-        for wish in wishes:
-            materials.upsert(site.pk, wish, author=make.SYSTEM, may=lambda permission: True)
-        return len(wishes)
+        upserts = [materials.DesiredMaterial({"is_archived": False}, material.pk) for material in reversed(chosen * 2)]
+        for desired in upserts:
+            materials.upsert(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
+        return len(upserts)
 
     assert make.at_once(archive, restore) == [48, 24]
 

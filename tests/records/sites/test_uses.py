@@ -4,8 +4,8 @@ from records.reference.models import Title
 from records.sites.models import Site
 from records.sites.uses import uses_of
 from tests import make
-from tests.make_complaints import make_complaint
-from tests.make_customers import make_customer
+from tests.make.complaints import make_complaint
+from tests.make.customers import make_customer
 
 
 def test_a_record_that_points_from_its_columns_and_its_rows_counts_once(site: Site) -> None:

@@ -1,0 +1,106 @@
+"""The buttons of the audit pages, each calling its action."""
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from records.audits import actions, workflow
+from records.audits.forms import PlanOneForm, ScheduleNextForm, StartForm
+from records.audits.models import RecordStatus
+from records.backoffice.current import author_of
+from records.backoffice.forms import ReasonIfAny, WithoutReason
+from records.backoffice.transitions import RecordStep
+
+Data = dict[str, Any]
+
+
+def _in(*statuses: RecordStatus) -> Any:
+    return lambda record: not record.is_archived and record.record_status in statuses
+
+
+def _schedule_next(model_admin: Any, request: HttpRequest, program: Any, reason: str, data: Data) -> None:
+    actions.schedule_next_audit_records(
+        program.site_id, program.pk, count=data["count"], author=author_of(request), reason=reason
+    )
+
+
+def _plan_one(model_admin: Any, request: HttpRequest, program: Any, reason: str, data: Data) -> None:
+    values = {name: data[name] for name in ("date", "due_date", "notes")}
+    actions.schedule_audit_record(program.site_id, program.pk, values, author=author_of(request), reason=reason)
+
+
+def _start(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
+    workflow.start_audit_record(record.site_id, record.pk, start_date=data["start_date"], author=author_of(request))
+
+
+def _submit(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
+    workflow.submit_audit_record(record.site_id, record.pk, author=author_of(request))
+
+
+def _complete(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
+    workflow.complete_audit_record(record.site_id, record.pk, author=author_of(request), reason=reason)
+
+
+def _cancel(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
+    workflow.cancel_audit_record(record.site_id, record.pk, author=author_of(request), reason=reason)
+
+
+SCHEDULE_NEXT = RecordStep(
+    "schedule-next",
+    "Schedule the next audits",
+    "audits.add_auditrecord",
+    _schedule_next,
+    applies=lambda program: not program.is_archived and program.next_due_date is not None,
+    form=ScheduleNextForm,
+    explanation="One audit is scheduled for each of the program's next due dates that none stands for yet.",
+    done="has its next audits scheduled.",
+)
+PLAN_ONE = RecordStep(
+    "plan",
+    "Plan an audit",
+    "audits.add_auditrecord",
+    _plan_one,
+    applies=lambda program: not program.is_archived,
+    form=PlanOneForm,
+    explanation="People, checklists and rating are taken over from the program and can be changed afterwards.",
+    done="has one more audit planned.",
+)
+START = RecordStep(
+    "start",
+    "Start",
+    "audits.change_auditrecord",
+    _start,
+    applies=_in(RecordStatus.SCHEDULED),
+    form=StartForm,
+    explanation="The questions of the checklists are laid out as findings, to be answered on the audit's page.",
+    done="was started.",
+)
+SUBMIT = RecordStep(
+    "submit",
+    "Submit for review",
+    "audits.change_auditrecord",
+    _submit,
+    applies=_in(RecordStatus.IN_PROGRESS),
+    form=WithoutReason,
+    explanation="Every finding needs its response.",
+    done="awaits its review.",
+)
+COMPLETE = RecordStep(
+    "complete",
+    "Complete",
+    "audits.complete_auditrecord",
+    _complete,
+    applies=_in(RecordStatus.AWAITING_REVIEW),
+    form=ReasonIfAny,
+    explanation="The audit is closed as it stands, and the program's next due date is set.",
+    done="was completed.",
+)
+CANCEL = RecordStep(
+    "cancel",
+    "Cancel the audit",
+    "audits.change_auditrecord",
+    _cancel,
+    applies=_in(RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW),
+    explanation="The audit does not take place. The program stays due, so that it can be planned anew.",
+    done="was cancelled.",
+)

@@ -1,0 +1,142 @@
+"""What a reference field offers: entries and records of the record's site, looked up as somebody types."""
+
+import uuid
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.contrib.admin.exceptions import NotRegistered
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied
+from django.db import models
+from django.http import Http404, HttpRequest, JsonResponse
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from records.accounts import access
+from records.accounts.models import User
+from records.backoffice.current import user_of
+from records.backoffice.fields import as_number, as_uuid
+from records.backoffice.lists import search
+from records.reference.lists import entries_at, starting_with
+from records.reference.models import RatingResponse, ReferenceEntry
+from records.sites.models import EntityFolder
+
+PAGE = 30
+
+
+def choices_at(admin_site: AdminSite, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
+    """Return what a foreign key or list of a record of the site may newly point at, archived entries left out.
+
+    What belongs to no site, as sites and directories do, is nobody's to choose unless its page says otherwise.
+    """
+    target: Any = field.related_model
+    if issubclass(target, ReferenceEntry):
+        return entries_at(target, site_id or uuid.UUID(int=0)).filter(is_archived=False)
+    if target is User:
+        return access.accounts_at(site_id) if site_id else User.objects.filter(is_active=True)
+    rows = target._default_manager.all()
+    names = {column.name for column in target._meta.concrete_fields}
+    if "is_archived" in names:
+        rows = rows.filter(is_archived=False)
+    if target is EntityFolder and hasattr(field.model, "ENTITY"):
+        rows = rows.filter(entity=field.model.ENTITY)
+    own = getattr(_admin_of(admin_site, target), "choices_at", None)
+    if own is not None:
+        rows = own(rows, site_id)
+    elif target is RatingResponse:
+        rows = rows.filter(rating__site_id=site_id)
+    else:
+        rows = rows.filter(site_id=site_id) if "site" in names else rows.none()
+    return rows
+
+
+def narrow(admin_site: AdminSite, rows: models.QuerySet[Any], text: str) -> models.QuerySet[Any]:
+    """Return the choices that the typed text means, in a stable order.
+
+    Where the model keeps folded keys, those are meant whose name or code begins with the text: read from an index,
+    however many there are.
+    """
+    model: Any = rows.model
+    if issubclass(model, ReferenceEntry) and not text:
+        return rows.order_by("idx", "name", "id")
+    if _is_keyed(model):
+        return starting_with(rows, text) if text else rows.order_by("name_key", "code_key", "id")
+    if model is User:
+        return search(rows, ("user_name", "given_name", "family_name", "display_name"), text).order_by(
+            "user_name", "id"
+        )
+    if model is EntityFolder:
+        rows = rows.select_related("parent")
+    names = getattr(_admin_of(admin_site, model), "search_fields", ()) or ("name",)
+    return search(rows, names, text).order_by(*(model._meta.ordering or ("id",)))
+
+
+def containing(rows: models.QuerySet[Any], text: str) -> models.QuerySet[Any]:
+    """Return the choices that hold every word of the text somewhere, for a text that none begins with."""
+    if not _is_keyed(rows.model):
+        return rows.none()
+    return search(rows, ("name_key", "code_key"), text).order_by("name_key", "code_key", "id")
+
+
+def _is_keyed(model: type[models.Model]) -> bool:
+    return {"name_key", "code_key"} <= {column.name for column in model._meta.concrete_fields}
+
+
+def _admin_of(admin_site: AdminSite, model: type[models.Model]) -> Any:
+    try:
+        return admin_site.get_model_admin(model)
+    except NotRegistered:
+        return None
+
+
+def choose_url(field: Any, site_id: uuid.UUID | None) -> str:
+    """Return the address at which a page looks up choices for a field of a record of the site."""
+    query = urlencode({"field": f"{field.model._meta.label_lower}.{field.name}", "site": str(site_id or "")})
+    return f"{reverse('admin:choose')}?{query}"
+
+
+def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
+    """Answer one page of choices: `{"results": [{"id", "text"}], "more": bool}`; a fixed number of queries.
+
+    Only for fields of forms that the user may fill at that site; anything else is refused alike.
+    """
+    site_id = as_uuid(request.GET.get("site", ""))
+    field, owner = _field(admin_site, request.GET.get("field", ""))
+    user = user_of(request)
+    permissions = [f"{owner._meta.app_label}.{action}_{owner._meta.model_name}" for action in ("add", "change", "view")]
+    if not any(access.may(user, site_id, permission) for permission in permissions):
+        raise PermissionDenied
+    start = PAGE * ((as_number(request.GET.get("page", "1"), 4) or 1) - 1)
+    text = request.GET.get("q", "")[:200].replace("\x00", "")
+    own = getattr(_admin_of(admin_site, owner), "field_choices", None)
+    offered = own(request, field, site_id) if own is not None else choices_at(admin_site, field, site_id)
+    part = slice(start, start + PAGE + 1)
+    rows = list(narrow(admin_site, offered, text)[part]) or (list(containing(offered, text)[part]) if text else [])
+    found = [{"id": str(row.pk), "text": describe(row)} for row in rows]
+    return JsonResponse({"results": found[:PAGE], "more": len(found) > PAGE})
+
+
+def describe(row: models.Model) -> str:
+    """Return a choice as it is printed: its name, with its code, or a folder with what it lies in."""
+    if isinstance(row, EntityFolder) and row.parent is not None:
+        return f"{row.parent} / {row}"
+    code = getattr(row, "code", "")
+    return f"{row} ({code})" if code else str(row)
+
+
+def _field(admin_site: AdminSite, label: str) -> tuple[Any, type[models.Model]]:
+    """Return the named field and the model whose form it stands in; a child row's is its record's."""
+    from django.apps import apps
+
+    try:
+        app, model_name, name = label.split(".")
+        model = apps.get_model(app, model_name)
+        field = model._meta.get_field(name)
+    except (ValueError, LookupError, FieldDoesNotExist):
+        raise Http404 from None
+    if not getattr(field, "related_model", None) or not getattr(field, "concrete", False) or not field.editable:
+        raise Http404
+    for registered, model_admin in admin_site._registry.items():
+        others = (*(inline.model for inline in model_admin.inlines), *getattr(model_admin, "chosen_on", ()))
+        if registered is model or model in others:
+            return field, registered
+    raise Http404

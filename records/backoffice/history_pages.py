@@ -1,0 +1,163 @@
+"""A record's history pages: every change field by field, filtered, paged, and compared between any two moments."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied
+from django.db.models import TextField
+from django.db.models.functions import Cast
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from records.backoffice.conflicts import Conflict, trail_of
+from records.backoffice.current import show_times_of, site_at
+from records.backoffice.datetimes import shown
+from records.backoffice.fields import as_number, as_uuid
+from records.backoffice.permissions import SitePermissions
+from records.backoffice.wording import field_label, printed
+from records.history.models import Change
+from records.history.snapshots import children_of
+
+PAGE = 25
+
+
+def lines_of(model: Any, fields: Iterable[dict[str, Any]], hidden: Sequence[str], days: Any) -> list[dict[str, str]]:
+    """Return changed fields as label, old and new text, private ones left out."""
+    return [
+        {
+            "label": field_label(model, entry["field"]),
+            "old": printed(entry.get("old"), day=days(entry["field"])),
+            "new": printed(entry.get("new"), day=days(entry["field"])),
+        }
+        for entry in fields
+        if entry["field"].split(".")[0] not in hidden
+    ]
+
+
+def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """Return what changed in sum over some changes, oldest first; what was changed back is left out."""
+    sums: dict[tuple[str, str], dict[str, Any]] = {}
+    for change in changes:
+        for entry in change.fields:
+            key = (entry["field"], entry.get("row", ""))
+            if key in sums:
+                sums[key]["new"] = entry.get("new")
+            else:
+                sums[key] = {"field": entry["field"], "old": entry.get("old"), "new": entry.get("new")}
+    return [entry for entry in sums.values() if entry["old"] != entry["new"]]
+
+
+class TrailPages(SitePermissions):
+    """The history page of a record, and what it shows of a conflict."""
+
+    moments: ClassVar[tuple[str, ...]] = ()
+
+    def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
+        """Return the fields that this user must not see."""
+        return ()
+
+    def is_day(self, name: str) -> bool:
+        """Return whether a date-time field is a day, the same in every zone."""
+        own = name.split(".")
+        if len(own) == 1:
+            return name not in self.moments
+        return not any(own[1] in getattr(inline, "moments", ()) for inline in self.inlines)
+
+    def conflict_context(self, request: HttpRequest, record: Any, form: Any, conflict: Conflict) -> dict[str, Any]:
+        """Return what a conflict's notice says: who changed what and when, and which fields both changed."""
+        hidden = self.hidden_fields(request, record)
+        return {
+            "changes": [
+                {
+                    "author": change.author_name or "The system",
+                    "at": shown(change.at),
+                    "reason": change.reason,
+                    "lines": lines_of(self.model, change.fields, hidden, self.is_day),
+                }
+                for change in conflict.changes
+            ],
+            "both": [str(form.fields[name].label) for name in conflict.both],
+        }
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show a page of the record's changes, newest first, or the difference between two of them."""
+        record = self.found(request, object_id)  # type: ignore[attr-defined]
+        if not self.has_history_permission(request, record):
+            raise PermissionDenied
+        show_times_of(site_at(request, self.site_id_of(record)))
+        hidden = self.hidden_fields(request, record)
+        asked = request.GET
+        rows = trail_of(record)
+        people = list(rows.order_by("author_name").values_list("author_id", "author_name").distinct())
+        if author := as_uuid(asked.get("person", "")):
+            rows = rows.filter(author_id=author)
+        choices = self._field_choices(record, hidden)
+        if asked.get("field", "") in dict(choices):
+            rows = rows.annotate(text=Cast("fields", TextField())).filter(text__contains=f'"field": "{asked["field"]}')
+        number = as_number(asked.get("p", "1"), 6)
+        page = 1 if number is None else number
+        found = list(rows[(page - 1) * PAGE : page * PAGE + 1]) if page else []
+        kept = "&".join(f"{name}={quote(asked[name])}" for name in ("field", "person", "from", "to") if asked.get(name))
+        shown_here = {change.pk for change in found[:PAGE]}
+        ends = self._chosen(record, asked)
+        elsewhere = {change.pk: change for change in ends.values() if change.pk not in shown_here}
+        older = ends["from"].pk if "from" in ends else found[:PAGE][-1].pk if found else None
+        newer = ends["to"].pk if "to" in ends else found[0].pk if found else None
+
+        def entry(change: Change) -> dict[str, Any]:
+            return {
+                "change": change,
+                "at": shown(change.at),
+                "lines": lines_of(self.model, change.fields, hidden, self.is_day),
+                "is_from": change.pk == older,
+                "is_to": change.pk == newer,
+            }
+
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"History: {record}",
+            "opts": self.opts,
+            "original": record,
+            "back": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=(quote(record.pk),)),
+            "changes": [entry(change) for change in found[:PAGE]],
+            "chosen": [entry(change) for change in elsewhere.values()],
+            "people": people,
+            "field_choices": choices,
+            "asked": {"field": asked.get("field", ""), "person": asked.get("person", "")},
+            "page": page,
+            "previous": f"?{kept}&p={page - 1}" if page > 1 else "",
+            "next": f"?{kept}&p={page + 1}" if len(found) > PAGE else "",
+            "compared": self._compared(record, ends.values(), hidden),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "backoffice/history.html", context)
+
+    def _field_choices(self, record: Any, hidden: Sequence[str]) -> list[tuple[str, str]]:
+        left_out = {*hidden, *getattr(self.model, "HISTORY_EXCLUDE", ())}
+        fields = [*self.opts.concrete_fields, *self.opts.many_to_many]
+        names = [field.name for field in fields if not field.primary_key and field.name not in left_out]
+        names += [name for name in children_of(record) if name not in left_out]
+        return [(name, field_label(self.model, name)) for name in names]
+
+    def _chosen(self, record: Any, asked: QueryDict) -> dict[str, Change]:
+        """Return the record's changes that the address names as `from` and `to`."""
+        keys = {name: as_uuid(asked.get(name, "")) for name in ("from", "to")}
+        if not any(keys.values()):
+            return {}
+        found = {change.pk: change for change in trail_of(record).filter(pk__in=[key for key in keys.values() if key])}
+        return {name: found[key] for name, key in keys.items() if key in found}
+
+    def _compared(self, record: Any, chosen: Iterable[Change], hidden: Sequence[str]) -> dict[str, Any] | None:
+        """Return the difference of the record between the moments after two of its changes."""
+        ends = sorted({change.pk: change for change in chosen}.values(), key=lambda change: change.number)
+        if len(ends) != 2:
+            return None
+        older, newer = ends
+        rows = trail_of(record).filter(number__gt=older.number, number__lte=newer.number).order_by("number")
+        return {
+            "older": shown(older.at),
+            "newer": shown(newer.at),
+            "lines": lines_of(self.model, net_changes(rows), hidden, self.is_day),
+        }

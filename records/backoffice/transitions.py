@@ -1,0 +1,145 @@
+"""Buttons that do one thing to a record: archive, restore, and the transitions that a room declares.
+
+A room adds its own to `record_actions`:
+
+    SUBMIT = RecordStep("submit", "Submit for review", "change", act=submit, applies=lambda record: record.is_draft)
+
+`act(request, record, reason, data)` calls the room's action; ValidationErrors are shown on the step's page. `form`
+(a subclass of ReasonForm) asks for more than the reason, such as a password: its cleaned data is `data`;
+`initial(record)` fills it in. `tells(record)` gives lines to be read before the button is pressed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from records.accounts import access
+from records.backoffice.current import show_times_of, site_at, user_of
+from records.backoffice.form_errors import show_faults
+from records.backoffice.forms import ReasonForm
+from records.backoffice.permissions import SitePermissions
+from records.sites.uses import uses_of
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStep:
+    """One button of a record's page: its name in the address, label, who may press it, when, and what it does.
+
+    `permission` is an action of the model's own permissions (`archive`) or a full name, such as
+    `complaints.complete_complaint`. `act` is called as `(model_admin, request, record, reason, data)`.
+    """
+
+    name: str
+    label: str
+    permission: str
+    act: Callable[[Any, HttpRequest, Any, str, dict[str, Any]], Any]
+    applies: Callable[[Any], bool] = lambda record: True
+    form: type[ReasonForm] = ReasonForm
+    explanation: str = ""
+    done: str = ""
+    initial: Callable[[Any], dict[str, Any]] | None = None
+    tells: Callable[[Any], Sequence[str]] | None = None
+
+
+def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+    model_admin.archive(request, record, archived=True, reason=reason)
+
+
+def _users(record: Any) -> list[str]:
+    return [f"Used by {use}. They keep it; new ones cannot choose it." for use in uses_of(record)]
+
+
+def _restore(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+    model_admin.archive(request, record, archived=False, reason=reason)
+
+
+ARCHIVE = RecordStep(
+    "archive",
+    "Archive",
+    "archive",
+    _archive,
+    applies=lambda record: not record.is_archived,
+    explanation="An archived record stays readable and keeps its history; it is no longer offered or listed.",
+    done="was archived.",
+    tells=_users,
+)
+RESTORE = RecordStep(
+    "restore",
+    "Restore",
+    "archive",
+    _restore,
+    applies=lambda record: record.is_archived,
+    explanation="The record is active again.",
+    done="was restored.",
+)
+
+
+class StepPages(SitePermissions):
+    """The pages behind a record's buttons."""
+
+    record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with that of the steps before them."""
+        view = self.admin_site.admin_view(self.step_view)
+        return [
+            path("<str:object_id>/do/<str:name>/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_step"),
+            *super().get_urls(),
+        ]
+
+    def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
+        """Return whether the user may take the step on the record."""
+        permission = step.permission if "." in step.permission else self.permission(step.permission)
+        return access.may(user_of(request), self.site_id_of(record), permission)
+
+    def steps_for(self, request: HttpRequest, record: Any) -> list[dict[str, str]]:
+        """Return label and address of the steps that are open to the user on the record."""
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_step"
+        return [
+            {"label": step.label, "name": step.name, "url": reverse(name, args=(quote(record.pk), step.name))}
+            for step in self.record_actions
+            if step.applies(record) and self.may_step(request, step, record)
+        ]
+
+    def step_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+        """Ask for the reason and whatever else the step needs, then take it."""
+        record = self.found(request, object_id)  # type: ignore[attr-defined]
+        step = next((step for step in self.record_actions if step.name == name), None)
+        if step is None:
+            raise Http404
+        if not self.may_step(request, step, record):
+            raise PermissionDenied
+        show_times_of(site_at(request, self.site_id_of(record)))
+        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=(quote(record.pk),))
+        if not step.applies(record):
+            self.message_user(request, f"{step.label} is not possible: {record} has moved on.", messages.WARNING)
+            return redirect(address)
+        given = step.initial(record) if step.initial is not None else {}
+        form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form(initial=given)
+        if request.method == "POST" and form.is_valid():
+            try:
+                step.act(self, request, record, form.cleaned_data.get("change_reason", "").strip(), form.cleaned_data)
+            except ValidationError as fault:
+                show_faults(form, (), fault)
+            else:
+                self.message_user(request, f"{record} {step.done or 'was changed.'}", messages.SUCCESS)
+                return redirect(address)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{step.label}: {record}",
+            "opts": self.opts,
+            "original": record,
+            "step": step,
+            "told": step.tells(record) if step.tells is not None else (),
+            "form": form,
+            "back": address,
+        }
+        return TemplateResponse(request, "backoffice/step.html", context)

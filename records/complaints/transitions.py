@@ -1,0 +1,81 @@
+"""The buttons of a complaint's page, each calling a step of the workflow."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+
+from records.backoffice.current import author_of
+from records.backoffice.fields import TextField
+from records.backoffice.forms import ReasonIfAny, WithoutReason
+from records.backoffice.transitions import RecordStep
+from records.complaints import workflow
+from records.complaints.models import Complaint, RecordStatus
+from records.sites.text import FREE_TEXT
+
+Data = dict[str, Any]
+
+
+class CompleteForm(ReasonIfAny):
+    """The review's report, which closing the review asks for."""
+
+    review_report = TextField(
+        max_length=FREE_TEXT,
+        widget=forms.Textarea({"rows": 8}),
+        help_text="What was found, what was done about it, and what the customer was told.",
+    )
+    field_order = ("review_report", "change_reason")
+
+
+def _in(status: RecordStatus) -> Any:
+    return lambda complaint: not complaint.is_archived and complaint.record_status == status
+
+
+def _submit(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: Data) -> None:
+    workflow.submit(complaint.site_id, complaint.pk, author=author_of(request))
+
+
+def _complete(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: Data) -> None:
+    workflow.complete(
+        complaint.site_id,
+        complaint.pk,
+        review_report=data["review_report"],
+        author=author_of(request),
+        reason=reason,
+    )
+
+
+def _reopen(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: Data) -> None:
+    workflow.reopen(complaint.site_id, complaint.pk, author=author_of(request), reason=reason)
+
+
+SUBMIT = RecordStep(
+    "submit",
+    "Submit for review",
+    "complaints.submit_complaint",
+    _submit,
+    applies=_in(RecordStatus.DRAFT),
+    form=WithoutReason,
+    explanation="It takes its number and awaits its review. Customer, product and nonconformance are needed.",
+    done="was submitted for review.",
+)
+COMPLETE = RecordStep(
+    "complete",
+    "Complete the review",
+    "complaints.complete_complaint",
+    _complete,
+    applies=_in(RecordStatus.AWAITING_REVIEW),
+    form=CompleteForm,
+    explanation="From then on only a Manager changes the complaint, or reopens it.",
+    done="was completed.",
+    initial=lambda complaint: {"review_report": complaint.review_report},
+)
+REOPEN = RecordStep(
+    "reopen",
+    "Reopen",
+    "complaints.complete_complaint",
+    _reopen,
+    applies=_in(RecordStatus.COMPLETED),
+    explanation="The complaint awaits its review again; the report stays and can be written on.",
+    done="was reopened.",
+)

@@ -1,0 +1,233 @@
+"""The pages of accounts: who can sign in, and how their access ends."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from records.accounts import access
+from records.accounts.actions import add_user, editing, end_access
+from records.accounts.default_roles import register
+from records.accounts.models import DefaultRole, RoleMembership, User
+from records.backoffice.current import author_of, current_site, user_of
+from records.backoffice.datetimes import NOTHING
+from records.backoffice.extension_points import RecordLink
+from records.backoffice.forms import WithoutReason
+from records.backoffice.tasks import invite
+from records.backoffice.transitions import RecordStep
+from records.dashboard.administration.editing import PlainAdmin, unchanged_since_seen
+from records.employees.models import Employee
+from records.history.trail import recording
+from records.sites.models import Site
+from records.sites.writing import Values
+
+register("accounts.add_user", DefaultRole.SITE_ADMINISTRATOR)
+register("accounts.change_user", DefaultRole.SITE_ADMINISTRATOR)
+
+
+def _end(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
+    end_access(user, author=author_of(request), reason=reason)
+
+
+def _give_back(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
+    author = author_of(request)
+    with editing(user, author=author, operation="GiveAccess", reason=reason, site_id=user.home_site_id) as locked:
+        if Employee.objects.filter(user=locked, is_archived=True).exists():
+            raise ValidationError("The employee is archived; restore it first.", code="InvalidTransition")
+        locked.is_active = True
+
+
+END_ACCESS = RecordStep(
+    "end-access",
+    "End access",
+    "change",
+    _end,
+    applies=lambda user: user.is_active,
+    explanation="Sessions, keys and tokens of the account end at once, everywhere.",
+    done="has no access any more.",
+)
+GIVE_ACCESS = RecordStep(
+    "give-access",
+    "Give access again",
+    "change",
+    _give_back,
+    applies=lambda user: not user.is_active and user.removed is None,
+    explanation="The account can sign in again; keys and tokens that ended stay ended.",
+    done="has access again.",
+)
+
+
+def _invite(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
+    with recording() as trail:
+        mailed = [{"field": "invitation", "old": "", "new": "mailed"}]
+        trail.add(user, mailed, author=author_of(request), operation="InviteUser", site_id=user.home_site_id)
+        invite.enqueue(str(user.pk))
+
+
+INVITE = RecordStep(
+    "invite",
+    "Mail an invitation",
+    "change",
+    _invite,
+    applies=lambda user: user.is_staff and user.last_login is None and bool(user.email),
+    form=WithoutReason,
+    explanation="The person gets a link, good for three days, to choose a password with.",
+    done="gets an invitation by mail.",
+)
+
+
+class ActiveFilter(admin.SimpleListFilter):
+    """Shows accounts with access unless others are asked for."""
+
+    title = "access"
+    parameter_name = "active"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return what can be chosen beside the default."""
+        return [("no", "Without access"), ("all", "All")]
+
+    def choices(self, changelist: Any) -> Any:
+        """Yield the choices, the default named as what it is."""
+        first, *rest = super().choices(changelist)
+        yield {**first, "display": "With access"}
+        yield from rest
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        return queryset if self.value() == "all" else queryset.filter(is_active=self.value() != "no")
+
+
+@admin.register(User)
+class UserAdmin(PlainAdmin):
+    """Accounts at home at a site or with a role there."""
+
+    site_field = None
+    record_actions = (INVITE, END_ACCESS, GIVE_ACCESS)
+    list_display = ("user_name", "printed_name", "email", "home_site", "kind", "may_sign_in")
+    list_filter = (ActiveFilter, "is_service_account")
+    search_fields: ClassVar[Any] = ("user_name", "given_name", "family_name", "display_name", "email")
+    ordering: ClassVar[Any] = ("user_name", "id")
+    readonly_fields = ("roles", "directory", "last_login_shown")
+
+    def site_id_of(self, record: Any) -> uuid.UUID | None:
+        """Return the account's home site."""
+        return record.home_site_id
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        """Return the accounts of the sites at which the user may see accounts; superusers see all."""
+        rows: models.QuerySet[Any] = User.objects.all()
+        if user_of(request).is_superuser:
+            return rows
+        return rows.filter(_at(self.sites_where(request, "view")))
+
+    def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
+        """Return the accounts at home at the site or with a role there."""
+        return rows.filter(_at([site.pk])) if site is not None else rows
+
+    def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
+        """Return whether the user may do this to the account.
+
+        Whoever changes an account can take it over, so it takes the permission at every site where it has a role, and
+        a superuser's account is for superusers.
+        """
+        user, permission = user_of(request), self.permission(action)
+        if user.is_superuser:
+            return True
+        allowed = set(self.sites_where(request, action))
+        if record is None:
+            site = current_site(request)
+            return site is not None and site.pk in allowed
+        held = set(access.roles_held(record.pk))
+        if action == "view":
+            return record.home_site_id in allowed or bool(held & allowed)
+        at_home = access.may(user, record.home_site_id, permission)
+        return at_home and not record.is_superuser and held <= allowed
+
+    def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
+        """Return whether the user may take the step: whoever may change the account at every site of its roles."""
+        return self.may(request, "change", record)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the account may be changed here: its directory keeps one that belongs to it."""
+        owned = obj is not None and (obj.directory_id is not None or obj.removed is not None)
+        return not owned and super().has_change_permission(request, obj)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; what makes a superuser is for superusers."""
+        names = ["user_name", "given_name", "family_name", "display_name", "email", "is_service_account"]
+        if user_of(request).is_superuser:
+            names.append("is_superuser")
+        if obj is not None:
+            names += ["roles", "directory", "last_login_shown"]
+        self_fieldsets = ((None, {"fields": names}),)
+        stamps = super().get_fieldsets(request, obj)[1:]
+        return (*self_fieldsets, *stamps)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what is fixed: whether an account is a person's or an integration's is decided when it is made."""
+        fixed = super().get_readonly_fields(request, obj)
+        return (*fixed, "is_service_account") if obj is not None else fixed
+
+    @admin.display(description="roles")
+    def roles(self, user: User) -> str:
+        """Return the roles that the account is a member of, with their sites."""
+        memberships = RoleMembership.objects.filter(user=user, role__is_archived=False).select_related("role__site")
+        names = sorted((str(entry.role.site), str(entry.role)) for entry in memberships)
+        return format_html_join("; ", "{}: {}", names) or NOTHING
+
+    @admin.display(description="kind", ordering="is_service_account")
+    def kind(self, user: User) -> str:
+        """Return whose account it is: a cross under "service account" would read as a fault."""
+        return "Service account" if user.is_service_account else "Person"
+
+    @admin.display(description="access", ordering="is_active")
+    def may_sign_in(self, user: User) -> str:
+        """Return whether the account still opens anything."""
+        return "Yes" if user.is_active else format_html('<span class="tag">{}</span>', "Ended")
+
+    @admin.display(description="last sign-in")
+    def last_login_shown(self, user: User) -> str:
+        """Return when the account last signed in."""
+        from records.backoffice.datetimes import shown
+
+        return shown(user.last_login) or NOTHING
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
+        """Add an account at home at the current site; its person sets a password by mail."""
+        return add_user(User(home_site=current_site(request), **values), author=author_of(request))
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> Any:
+        """Change an account. Raises ValidationError on a name in use."""
+        author, site_id = author_of(request), record.home_site_id
+        with (
+            unchanged_since_seen(record, precondition),
+            editing(record, author=author, operation="UpdateUser", reason=reason, site_id=site_id) as locked,
+        ):
+            for name, value in values.items():
+                setattr(locked, name, value)
+        return locked
+
+
+def _at(sites: list[uuid.UUID]) -> Q:
+    member = RoleMembership.objects.filter(user=OuterRef("pk"), role__site__in=sites, role__is_archived=False)
+    either: Q = Q(home_site__in=sites) | Q(Exists(member))
+    return either
+
+
+def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
+    """Return the button from an employee's page to the account, for those who keep the site's accounts."""
+    if not isinstance(record, Employee) or record.user_id is None:
+        return []
+    if not access.may(user_of(request), record.site_id, "accounts.change_user"):
+        return []
+    return [RecordLink("account", "Account", reverse("admin:accounts_user_change", args=(quote(record.user_id),)))]

@@ -1,0 +1,293 @@
+"""The pages of directories: their settings, tokens, connection and log of calls (DECISIONS 2.4, 7.12)."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import models
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from records.accounts import directories
+from records.accounts.default_roles import register
+from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
+from records.backoffice.current import author_of, show_times_of, site_at, user_of
+from records.backoffice.datetimes import NOTHING, moment_column, shown
+from records.backoffice.fields import as_number, as_uuid
+from records.backoffice.lists import RecordList, UncountedPaginator
+from records.backoffice.permissions import SitePermissions
+from records.dashboard.administration.editing import PlainAdmin, unchanged_since_seen
+from records.dashboard.profile import CredentialForm
+from records.history.trail import recording
+from records.sites.models import Site
+from records.sites.writing import Values
+from scim.callers import Mount, base_of
+from scim.models import ProvisioningCall
+from scim.selfcheck import check
+
+for _action in ("view", "add", "change"):
+    register(f"accounts.{_action}_directory", DefaultRole.SITE_ADMINISTRATOR)
+register("scim.view_provisioningcall", DefaultRole.SITE_ADMINISTRATOR)
+
+MOUNTS: tuple[Mount, ...] = ("scim", "prodscim")
+LAST_CALLS = 20
+
+
+class TokenForm(CredentialForm):
+    """What a new token is called, which habits the directory has, and until when it is good."""
+
+    dialect = forms.ChoiceField(
+        choices=Dialect.choices,
+        help_text="Microsoft Entra ID and Okta for these; RFC 7643 for strict clients; else the documented one.",
+    )
+    field_order = ("name", "dialect", "expires")
+
+
+@admin.register(Directory)
+class DirectoryAdmin(PlainAdmin):
+    """Directories at home at a site: its administrators make them, only a superuser widens what they may."""
+
+    site_field = "home_site"
+    list_display = ("name", "home_site", "may_administer")
+    readonly_fields = ("service_account",)
+    change_form_template = "backoffice/directory.html"
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; which sites it sees and whether it may administer are a superuser's to say."""
+        names = ["name", "matches_by_code", "sends_invitations"]
+        if user_of(request).is_superuser:
+            names += ["sites", "may_administer"]
+        if obj is not None:
+            names.append("service_account")
+        return ((None, {"fields": names}), *super().get_fieldsets(request, obj)[1:])
+
+    def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
+        """Return every site for the sites that a directory sees, which a superuser alone may say."""
+        if field.name == "sites" and user_of(request).is_superuser:
+            return Site.objects.filter(is_archived=False)
+        return super().field_choices(request, field, site_id)
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
+        """Add a directory at home at the current site, with a service account of its own."""
+        site = site_at(request, site_id)
+        if site is None:
+            raise PermissionDenied
+        given = dict(values)
+        name, sites = given.pop("name"), given.pop("sites", ())
+        return directories.add_directory(name, site, sites=sites, author=author_of(request), **given)
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> Any:
+        """Change the settings; the home site stays among its sites."""
+        given = dict(values)
+        sites = given.pop("sites", None)
+        with recording(), unchanged_since_seen(record, precondition):
+            locked = super().update_record(request, record, given, reason=reason, precondition=lambda _: None)
+            if sites is not None:
+                directories.set_sites(locked, sites, author=author_of(request))
+        return locked
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Show the way to the connection page."""
+        if context.get("original") is not None:
+            context["connection_url"] = reverse(
+                "admin:accounts_directory_connection", args=(quote(context["original"].pk),)
+            )
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with the connection page before them."""
+        view = self.admin_site.admin_view(self.connection_view)
+        return [path("<str:object_id>/connection/", view, name="accounts_directory_connection"), *super().get_urls()]
+
+    def connection_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show addresses, tokens and last calls; make or revoke a token, or run the connection test."""
+        directory = self.found(request, object_id)
+        if not self.has_view_permission(request, directory):
+            raise PermissionDenied
+        show_times_of(site_at(request, directory.home_site_id))
+        page = _Connection(request, directory, writable=self.may(request, "change", directory))
+        if request.method == "POST":
+            page.act(request.POST.get("do", ""))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Connection of {directory}",
+            "opts": self.opts,
+            "original": directory,
+            "back": reverse("admin:accounts_directory_change", args=(quote(directory.pk),)),
+            "log_url": f"{reverse('admin:scim_provisioningcall_changelist')}?directory={directory.pk}",
+            **page.context(),
+        }
+        response = TemplateResponse(request, "backoffice/connection.html", context)
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+class _Connection:
+    """One answer of the connection page: its form, the secret that it shows once, and the steps of a test."""
+
+    def __init__(self, request: HttpRequest, directory: Directory, *, writable: bool) -> None:
+        self.request = request
+        self.directory = directory
+        self.writable = writable
+        self.form = TokenForm()
+        self.secret: dict[str, str] | None = None
+        self.steps: list[Any] = []
+
+    def act(self, what: str) -> None:
+        """Do what was asked for."""
+        acts = {"issue": self._issue, "revoke": self._revoke, "check-scim": self._check, "check-prodscim": self._check}
+        if not self.writable or what not in acts:
+            raise PermissionDenied
+        try:
+            acts[what]()
+        except ValidationError as fault:
+            messages.error(self.request, "; ".join(fault.messages))
+
+    def _issue(self) -> None:
+        self.form = TokenForm(self.request.POST)
+        if not self.form.is_valid():
+            return
+        data = self.form.cleaned_data
+        token, secret = directories.issue_token(
+            self.directory,
+            data["name"],
+            author=author_of(self.request),
+            dialect=Dialect(data["dialect"]),
+            expires=data["expires"],
+        )
+        self.secret = {"name": token.name, "secret": secret}
+        self.form = TokenForm()
+
+    def _revoke(self) -> None:
+        key = as_uuid(self.request.POST.get("id", ""))
+        token = ProvisioningToken.objects.filter(pk=key, directory=self.directory).first() if key else None
+        if token is None:
+            raise Http404
+        directories.revoke_token(token.pk, author=author_of(self.request))
+        messages.success(self.request, f"The token “{token.name}” opens nothing any more.")
+
+    def _check(self) -> None:
+        mount: Mount = "prodscim" if self.request.POST.get("do") == "check-prodscim" else "scim"
+        self.steps = check(self.directory, mount, author_of(self.request))
+
+    def context(self) -> dict[str, Any]:
+        """Return what the page shows."""
+        tokens = ProvisioningToken.objects.filter(directory=self.directory).order_by("-created", "pk")
+        calls = ProvisioningCall.objects.filter(directory=self.directory)[:LAST_CALLS]
+        return {
+            "addresses": [base_of(mount) for mount in MOUNTS],
+            "tokens": [_line(token) for token in tokens[:20]],
+            "calls": [{"row": call, "at": shown(call.at), "failed": call.status >= 400} for call in calls],
+            "form": self.form,
+            "secret": self.secret,
+            "steps": self.steps,
+            "passed": bool(self.steps) and all(step.passed for step in self.steps),
+            "writable": self.writable,
+        }
+
+
+def _line(token: ProvisioningToken) -> dict[str, Any]:
+    state = "revoked" if token.revoked else "expired"
+    return {
+        "row": token,
+        "live": token.is_live,
+        "state": state,
+        "created": shown(token.created),
+        "last_used": shown(token.last_used) or "never",
+        "expires": shown(token.expires) or "no end",
+    }
+
+
+class OutcomeFilter(admin.SimpleListFilter):
+    """Narrows the log to calls that failed."""
+
+    title = "outcome"
+    parameter_name = "outcome"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return what can be chosen beside all calls."""
+        return [("failed", "Failed"), ("done", "Done")]
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        if self.value() == "failed":
+            return queryset.filter(status__gte=400)
+        return queryset.filter(status__lt=400) if self.value() == "done" else queryset
+
+
+@admin.register(ProvisioningCall)
+class ProvisioningCallAdmin(SitePermissions):
+    """The log of what directories asked for, and how it ended."""
+
+    site_field = "directory__home_site"
+    counted = "calls"
+    list_display = ("at", "token_name", "method", "line", "status", "outcome")
+    list_filter = (OutcomeFilter, "directory")
+    search_fields: ClassVar[Any] = ()
+    ordering: ClassVar[Any] = ("-at", "-id")
+    list_per_page = 50
+    paginator = UncountedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    sortable_by: ClassVar[Any] = ()
+    actions: Any = None
+
+    def site_id_of(self, record: Any) -> uuid.UUID | None:
+        """Return the home site of the call's directory."""
+        return record.directory.home_site_id if record.directory else None
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may read the log of the site."""
+        return self.may(request, "view", obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: the log writes itself."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: a call is never edited."""
+        return False
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Return the columns, the moment in the site's time."""
+        return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the list that counts nothing."""
+        return RecordList
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the log; a log has no plural."""
+        empty = {"empty_list": "No directory has called yet. Connect one on its page, under Directories."}
+        return super().changelist_view(request, {**empty, **(extra_context or {})})
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show one call with its body's shape."""
+        if request.method not in ("GET", "HEAD") or object_id is None:
+            raise PermissionDenied
+        key = as_number(object_id, 18)
+        call = self.get_queryset(request).filter(pk=key).select_related("directory").first() if key else None
+        if call is None:
+            raise Http404("There is no such call.")
+        show_times_of(site_at(request, self.site_id_of(call)))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{call.method} {call.status}",
+            "opts": self.opts,
+            "call": call,
+            "at": shown(call.at) or NOTHING,
+        }
+        return TemplateResponse(request, "backoffice/call.html", context)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Refuse: a call has no history of its own."""
+        raise Http404

@@ -1,0 +1,66 @@
+"""What the pages of rows that are no numbered records share: sites, list entries, accounts, roles."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from django.db import models
+from django.http import HttpRequest
+
+from records.accounts.actions import editing
+from records.backoffice.current import author_of
+from records.backoffice.records import RecordAdmin
+from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
+from records.history.trail import recording
+from records.sites.writing import Values
+
+CHANGE_TO_ARCHIVE = (replace(ARCHIVE, permission="change"), replace(RESTORE, permission="change"))
+"""Archive and restore for models that have no permission of their own for it."""
+
+
+@contextmanager
+def unchanged_since_seen(record: models.Model, precondition: Callable[[Any], None]) -> Iterator[None]:
+    """Open the write's transaction, lock the row, and raise what the precondition raises before the block runs."""
+    with recording():
+        precondition(type(record)._default_manager.select_for_update(of=("self",), no_key=True).get(pk=record.pk))
+        yield
+
+
+class PlainAdmin(RecordAdmin):
+    """Pages of a model without number, folder and revision."""
+
+    record_actions: Sequence[RecordStep] = CHANGE_TO_ARCHIVE
+    stamps: ClassVar[tuple[str, ...]] = ("created", "last_modified")
+    ordering: ClassVar[Any] = ("name", "id")
+    search_fields: ClassVar[Any] = ("name",)
+
+    def has_archive_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may archive: those who may change it."""
+        return self.may(request, "change", obj)
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> Any:
+        """Set the values on the locked row and record what changed; raises ValidationError."""
+        with (
+            unchanged_since_seen(record, precondition),
+            editing(
+                record,
+                author=author_of(request),
+                operation=f"Update{self.model.__name__}",
+                reason=reason,
+                site_id=self.site_id_of(record),
+            ) as locked,
+        ):
+            for name, value in values.items():
+                setattr(locked, name, value)
+        return locked
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore the row."""
+        operation = f"{'Archive' if archived else 'Restore'}{self.model.__name__}"
+        author, site_id = author_of(request), self.site_id_of(record)
+        with editing(record, author=author, operation=operation, reason=reason, site_id=site_id) as locked:
+            locked.is_archived = archived
+        return locked

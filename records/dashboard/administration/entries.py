@@ -1,0 +1,103 @@
+"""The pages of the reference lists: what records point into."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db import models
+from django.http import HttpRequest
+
+from records.accounts import access
+from records.backoffice.current import author_of, user_of
+from records.backoffice.inlines import RowsTabular
+from records.dashboard.administration.editing import PlainAdmin, unchanged_since_seen
+from records.reference import actions
+from records.reference.lists import SITE_LISTS, SYSTEM_LISTS
+from records.reference.models import Checklist, ChecklistQuestion, Rating, RatingResponse, ScoreBand
+from records.sites.writing import Values
+
+
+class EntryAdmin(PlainAdmin):
+    """A list of one site: its administrators add, change and archive entries."""
+
+    list_display = ("name", "code", "idx")
+    search_fields: ClassVar[Any] = ("name", "code")
+    ordering: ClassVar[Any] = ("idx", "name", "id")
+    fieldsets: ClassVar[Any] = ((None, {"fields": ("name", "code", "idx")}),)
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
+        """Add an entry to the list."""
+        return actions.add_entry(self.model, values, author=author_of(request), site_id=site_id)
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> Any:
+        """Change an entry of the list."""
+        with unchanged_since_seen(record, precondition):
+            return actions.update_entry(record, values, author=author_of(request), reason=reason)
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore an entry: an archived one stays valid where it is used."""
+        act = actions.archive_entry if archived else actions.restore_entry
+        return act(record, author=author_of(request), reason=reason)
+
+
+class SharedEntryAdmin(EntryAdmin):
+    """A list that all sites share: everybody with the list's view permission reads it, superusers change it."""
+
+    site_field = None
+
+    def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
+        """Return whether the user may do this to a list that no site owns."""
+        if action == "view":
+            return access.may_anywhere(user_of(request), self.permission("view"))
+        return super().may(request, action, record)
+
+    def has_history_permission(self, request: HttpRequest, obj: Any) -> bool:
+        """Return whether the user may read the entry's history."""
+        return access.may_anywhere(user_of(request), "history.view_change")
+
+
+class ResponseRows(RowsTabular):
+    """The responses of a rating; one that is taken out stays valid on the findings that have it."""
+
+    model = RatingResponse
+    fields = ("name", "description", "score")
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        """Return the responses that can be chosen."""
+        return super().get_queryset(request).filter(is_archived=False)
+
+
+class BandRows(RowsTabular):
+    """The score bands of a rating."""
+
+    model = ScoreBand
+    fields = ("from_score", "to_score", "rating", "result")
+
+
+class RatingAdmin(EntryAdmin):
+    """The scales of audits, with their responses and score bands."""
+
+    inlines = (ResponseRows, BandRows)
+
+
+class QuestionRows(RowsTabular):
+    """The questions of a checklist; findings keep the words of one that is taken out."""
+
+    model = ChecklistQuestion
+    fields = ("question",)
+
+
+class ChecklistAdmin(EntryAdmin):
+    """What audits work through, with their questions."""
+
+    inlines = (QuestionRows,)
+
+
+SPECIAL: dict[Any, type[EntryAdmin]] = {Rating: RatingAdmin, Checklist: ChecklistAdmin}
+for _model in SITE_LISTS.values():
+    admin.site.register(_model, SPECIAL.get(_model, EntryAdmin))
+for _model in SYSTEM_LISTS.values():
+    admin.site.register(_model, SharedEntryAdmin)

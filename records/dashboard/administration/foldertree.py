@@ -1,0 +1,158 @@
+"""The folders of a site as a tree that one can browse, add to, rename and move within."""
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.http import urlencode
+
+from records.backoffice.current import author_of, current_site
+from records.backoffice.fields import as_uuid
+from records.backoffice.forms import NO_REASON, ReasonForm
+from records.backoffice.permissions import SitePermissions
+from records.sites import actions
+from records.sites.models import Entity, EntityFolder, Site
+from records.sites.writing import RecordNotFoundError
+
+CHOSEN = "folders"
+
+
+@dataclass(slots=True)
+class Node:
+    """A folder of the tree with what is in it, and what can be done there."""
+
+    folder: EntityFolder
+    records: int
+    records_url: str
+    inner: list["Node"] = field(default_factory=list)
+    takes_moved: bool = False
+
+
+class FolderTree(SitePermissions):
+    """The tree page, in place of the list until the list is asked for, and moving a folder on it."""
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with that of a move before them."""
+        return [
+            path("move/", self.admin_site.admin_view(self.move_view), name="sites_entityfolder_move"),
+            *super().get_urls(),
+        ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Show the tree; with list filters in the address, the list, which holds archived folders too."""
+        if request.GET.keys() - {"entity", "move"} or request.method != "GET":
+            return super().changelist_view(request, extra_context)
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        site = current_site(request)
+        if site is None:
+            raise PermissionDenied
+        moving = self._moving(request, site)
+        entity = Entity(moving.entity) if moving else self._entity(request)
+        nodes = tree_of(site, entity, moving)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Folders",
+            "opts": self.opts,
+            "site_shown": site,
+            "entity": entity,
+            "kinds": [(kind, kind == entity) for kind in Entity],
+            "nodes": nodes,
+            "moving": moving,
+            "moving_form": ReasonForm() if moving else None,
+            "may_add": self.has_add_permission(request),
+            "may_change": self.has_change_permission(request),
+        }
+        return TemplateResponse(request, "backoffice/foldertree.html", context)
+
+    def _entity(self, request: HttpRequest) -> Entity:
+        """Return the kind of record whose folders are shown: the one asked for, else the one seen last."""
+        asked = request.GET.get("entity", "")
+        if asked in Entity.values:
+            request.session[CHOSEN] = asked
+        kept = request.session.get(CHOSEN, "")
+        return Entity(kept) if kept in Entity.values else Entity.DOCUMENT
+
+    def _moving(self, request: HttpRequest, site: Site) -> EntityFolder | None:
+        if "move" not in request.GET:
+            return None
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        key = as_uuid(request.GET["move"])
+        folder = EntityFolder.objects.filter(site=site, pk=key, is_archived=False).first() if key else None
+        if folder is None:
+            raise Http404("There is no such folder.")
+        return folder
+
+    def move_view(self, request: HttpRequest) -> HttpResponse:
+        """Move a folder into another one, or to the top, and show the tree again."""
+        site = current_site(request)
+        if site is None or request.method != "POST" or not self.has_change_permission(request):
+            raise PermissionDenied
+        folder_id, target = as_uuid(request.POST.get("folder", "")), request.POST.get("target", "")
+        target_id = as_uuid(target) if target else None
+        form = ReasonForm(request.POST)
+        if folder_id is None or (target and target_id is None):
+            raise Http404("There is no such folder.")
+        if not form.is_valid():
+            return self._again(request, folder_id, NO_REASON)
+        try:
+            folder = actions.move_folder(
+                site.pk, folder_id, target_id, author=author_of(request), reason=form.cleaned_data["change_reason"]
+            )
+        except RecordNotFoundError:
+            raise Http404("There is no such folder.") from None
+        except ValidationError as fault:
+            return self._again(request, folder_id, "; ".join(fault.messages))
+        self.message_user(request, f"{folder} was moved.", messages.SUCCESS)
+        return redirect(f"{reverse('admin:sites_entityfolder_changelist')}?{urlencode({'entity': folder.entity})}")
+
+    def _again(self, request: HttpRequest, folder_id: uuid.UUID, text: str) -> HttpResponse:
+        self.message_user(request, text, messages.ERROR)
+        return redirect(f"{reverse('admin:sites_entityfolder_changelist')}?{urlencode({'move': str(folder_id)})}")
+
+
+def tree_of(site: Site, entity: Entity, moving: EntityFolder | None = None) -> list[Node]:
+    """Return the tree of a site and entity, with the number of records in each folder; a query for each kind of record.
+
+    With a folder that is to be moved, every node says whether it can take it.
+    """
+    counts, address = _filed(site, entity)
+    top: list[Node] = []
+    branch: list[Node] = []
+    inside = -1
+    for folder, depth in actions.folder_tree(site.pk, entity):
+        node = Node(
+            folder, counts.get(folder.pk, 0), f"{address}?{urlencode({'entity_folder__id__exact': str(folder.pk)})}"
+        )
+        del branch[depth:]
+        (branch[-1].inner if branch else top).append(node)
+        branch.append(node)
+        if moving is not None:
+            if folder.pk == moving.pk:
+                inside = depth
+            elif depth <= inside:
+                inside = -1
+            node.takes_moved = inside < 0 and folder.pk != moving.parent_id
+    return top
+
+
+def _filed(site: Site, entity: Entity) -> tuple[dict[uuid.UUID, int], str]:
+    """Return how many records each folder holds, archived ones too, and the address of their list."""
+    counts: dict[uuid.UUID, int] = {}
+    address = ""
+    for model in actions.filed_models():
+        if getattr(model, "ENTITY", None) != entity:
+            continue
+        address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        rows = model._default_manager.filter(site=site, entity_folder__isnull=False).order_by()
+        for key, count in rows.values_list("entity_folder").annotate(Count("pk")):
+            counts[key] = counts.get(key, 0) + count
+    return counts, address

@@ -1,0 +1,165 @@
+"""The trail of a site: every change of every kind of record, read-only, for Managers and above (case R63)."""
+
+import datetime
+import uuid
+from typing import Any, ClassVar
+
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.exceptions import NotRegistered
+from django.core.exceptions import PermissionDenied
+from django.db import models
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import NoReverseMatch, reverse
+from django.utils.text import capfirst
+
+from records.accounts import access
+from records.backoffice.current import current_site, show_times_of, site_at, user_of
+from records.backoffice.datetimes import moment_column
+from records.backoffice.fields import as_uuid
+from records.backoffice.history_pages import lines_of
+from records.backoffice.lists import RecordList, UncountedPaginator, search
+from records.backoffice.permissions import SitePermissions
+from records.history.models import Change
+from records.history.trail import now
+
+PERIODS = {"1": "Today", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
+
+
+class PeriodFilter(admin.SimpleListFilter):
+    """Narrows the trail to the last days."""
+
+    title = "period"
+    parameter_name = "days"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the periods to choose from."""
+        return list(PERIODS.items())
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        days = self.value()
+        return queryset.filter(at__gte=now() - datetime.timedelta(days=int(days))) if days in PERIODS else queryset
+
+
+class ModelFilter(admin.SimpleListFilter):
+    """Narrows the trail to one kind of record."""
+
+    title = "kind of record"
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the kinds that have pages."""
+        labels = ((model._meta.label, str(model._meta.verbose_name_plural)) for model in admin.site._registry)
+        return sorted(((label, capfirst(name)) for label, name in labels), key=lambda pair: pair[1])
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        return queryset.filter(model=self.value()) if self.value() else queryset
+
+
+@admin.register(Change)
+class ChangeAdmin(SitePermissions):
+    """The trail's list and the page of one change."""
+
+    list_display = ("number", "at", "author_name", "channel", "operation", "kind", "record_name", "reason")
+    list_filter = (PeriodFilter, "channel", ModelFilter)
+    search_fields: ClassVar[Any] = ("record_name", "author_name", "operation")
+    search_help_text = "Record, person or operation"
+    ordering: ClassVar[Any] = ("-at", "-number", "id")
+    list_per_page = 50
+    paginator = UncountedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    sortable_by: ClassVar[Any] = ()
+    actions: Any = None
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may read the trail of the site."""
+        return self.may(request, "view", obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: the trail writes itself."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: a change is never edited."""
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        """Return the changes of the sites whose trail the user may read; those of no site for superusers."""
+        rows: models.QuerySet[Any] = Change.objects.all()
+        if user_of(request).is_superuser:
+            return rows
+        return rows.filter(site__in=self.sites_where(request, "view"))
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Return the columns, the moment in the site's time."""
+        return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
+
+    @admin.display(description="kind")
+    def kind(self, change: Change) -> str:
+        """Return the kind of record in words."""
+        try:
+            return capfirst(str(apps.get_model(change.model)._meta.verbose_name))
+        except LookupError:
+            return change.model
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the list that counts nothing."""
+        return RecordList
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
+        """Return the changes that hold every word of the term."""
+        return search(queryset, self.search_fields, search_term), False
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the current site's trail in its time."""
+        show_times_of(current_site(request))
+        return super().changelist_view(request, extra_context)
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show one change, field by field."""
+        key = as_uuid(object_id or "")
+        if request.method not in ("GET", "HEAD") or object_id is None:
+            raise PermissionDenied
+        change = self.get_queryset(request).filter(pk=key).first() if key else None
+        if change is None or not self.has_view_permission(request, change):
+            raise Http404("There is no such change.")
+        show_times_of(site_at(request, change.site_id))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Change {change.number}",
+            "opts": self.opts,
+            "change_shown": change,
+            "kind": self.kind(change),
+            "at": moment_column("at", "when", day=False)(change),
+            "lines": self._lines(request, change),
+            "record_url": _record_url(change.model, change.record_id),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "backoffice/change.html", context)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Refuse: a change has no history of its own."""
+        raise Http404
+
+    def _lines(self, request: HttpRequest, change: Change) -> list[dict[str, str]]:
+        try:
+            model = apps.get_model(change.model)
+            page: Any = self.admin_site.get_model_admin(model)
+        except (LookupError, NotRegistered):
+            return lines_of(Change, change.fields, (), lambda name: False)
+        private = getattr(page, "private_fields", ())
+        shown = not private or access.may(user_of(request), change.site_id, page.private_permission)
+        return lines_of(model, change.fields, () if shown else private, page.is_day)
+
+
+def _record_url(label: str, record_id: uuid.UUID) -> str:
+    try:
+        return reverse(f"admin:{label.lower().replace('.', '_')}_change", args=(record_id,))
+    except NoReverseMatch:
+        return ""

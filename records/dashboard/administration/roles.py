@@ -1,0 +1,234 @@
+"""The pages of roles: what they permit, as a matrix, and who holds them."""
+
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.contrib.auth.models import Permission
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from records.accounts import access
+from records.accounts.actions import add_role, editing, set_members
+from records.accounts.default_roles import permissions_of, register
+from records.accounts.models import DefaultRole, Role, RoleMembership, User
+from records.accounts.roles_held import touch_members
+from records.backoffice.autocomplete import choose_url
+from records.backoffice.current import author_of, user_of
+from records.backoffice.fields import ChooserMultiple, ReferencesField, as_number, as_uuid
+from records.backoffice.form_errors import show_faults
+from records.backoffice.forms import ReasonForm
+from records.backoffice.lists import UncountedPaginator
+from records.dashboard.administration.editing import PlainAdmin, unchanged_since_seen
+from records.dashboard.administration.matrix import PermissionMatrix
+from records.history.trail import recording
+from records.sites.writing import Values
+
+for _action in ("view", "add", "change"):
+    register(f"accounts.{_action}_role", DefaultRole.SITE_ADMINISTRATOR)
+
+MEMBERS_A_PAGE = 100
+
+
+def grantable() -> Any:
+    """Return the permissions that something in the product asks for, in the order of the matrix."""
+    wanted = Q(pk__in=[])
+    for name in permissions_of(DefaultRole.SITE_ADMINISTRATOR):
+        app, codename = name.split(".")
+        wanted |= Q(content_type__app_label=app, codename=codename)
+    return Permission.objects.filter(wanted).select_related("content_type")
+
+
+class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """The permissions of a role as a matrix of kinds of record and what may be done with them."""
+
+    widget = PermissionMatrix
+
+    def label_from_instance(self, obj: Any) -> Any:
+        """Return the permission itself: the matrix words it."""
+        return obj
+
+
+@admin.register(Role)
+class RoleAdmin(PlainAdmin):
+    """Roles of a site. What default roles permit follows the product; their members are the site's to choose."""
+
+    list_display = ("name", "kind", "directory")
+    search_fields: ClassVar[Any] = ("name",)
+    ordering: ClassVar[Any] = ("name", "id")
+    fieldsets: ClassVar[Any] = ((None, {"fields": ("name", "permissions")}),)
+    change_form_template = "backoffice/role.html"
+    chosen_on = (RoleMembership,)
+
+    @admin.display(description="kind")
+    def kind(self, role: Role) -> str:
+        """Return whether the product or the site made the role."""
+        return "Default" if role.default_role else "Own"
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the matrix for the permissions."""
+        if db_field.name == "permissions":
+            return PermissionsField(grantable(), required=False, label="Permissions")
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether name and permissions may be changed: not those of a default role or a directory's."""
+        kept = obj is not None and (bool(obj.default_role) or obj.directory_id is not None)
+        return not kept and super().has_change_permission(request, obj)
+
+    def may_step(self, request: HttpRequest, step: Any, record: Any) -> bool:
+        """Return whether the role may be archived: only the site's own ones."""
+        return self.has_change_permission(request, record) or (
+            record.is_archived and not record.default_role and self.may(request, "change", record)
+        )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the name and the permissions; the matrix is shown to those who cannot change it, too."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return fieldsets
+        return [
+            (title, {**options, "fields": [n for n in options["fields"] if n != "permissions"]})
+            for title, options in fieldsets
+        ]
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Show the matrix of a role that cannot be changed, and the way to its members."""
+        role = context.get("original")
+        if role is not None:
+            context["members_url"] = reverse("admin:accounts_role_members", args=(quote(role.pk),))
+            if not self.has_change_permission(request, role):
+                chosen = set(role.permissions.values_list("pk", flat=True))
+                context["matrix"] = PermissionMatrix().rows(grantable(), chosen)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
+        """Add a role of the site's own."""
+        role = Role(site_id=site_id, name=values["name"])
+        return add_role(role, permissions=values["permissions"], author=author_of(request))
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> Any:
+        """Rename a role or change what it permits."""
+        author, site_id = author_of(request), record.site_id
+        with (
+            unchanged_since_seen(record, precondition),
+            editing(record, author=author, operation="UpdateRole", reason=reason, site_id=site_id) as locked,
+        ):
+            if "name" in values:
+                locked.name = values["name"]
+                touch_members(locked)
+            if "permissions" in values:
+                locked.permissions.set(values["permissions"])
+        return locked
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore the role; for its members a group has gone or come."""
+        with recording():
+            locked = super().archive(request, record, archived=archived, reason=reason)
+            touch_members(locked)
+        return locked
+
+    def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> Any:
+        """Return whom a role can have as member: people of the site (for a superuser all), and the site's roles."""
+        if field.related_model is User:
+            people = User.objects.filter(is_active=True)
+            if user_of(request).is_superuser or site_id is None:
+                return people
+            here = access.accounts_at(site_id).order_by().values("pk")
+            return people.filter(Q(home_site_id=site_id) | Q(pk__in=here))
+        return super().field_choices(request, field, site_id)
+
+    # --- Members ---------------------------------------------------------------------------------------------------
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with the members' page before them."""
+        view = self.admin_site.admin_view(self.members_view)
+        return [path("<str:object_id>/members/", view, name="accounts_role_members"), *super().get_urls()]
+
+    def members_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show a page of the role's members, add some, or take some out, with a reason."""
+        role = self.found(request, object_id)
+        writable = self.may(request, "change", role) and not role.is_archived
+        people = self.field_choices(request, RoleMembership._meta.get_field("user"), role.site_id)
+        form = MembersForm(request.POST or None, role=role, people=people)
+        if request.method == "POST":
+            if not writable:
+                raise PermissionDenied
+            if form.is_valid():
+                try:
+                    self._set_members(request, role, form)
+                except ValidationError as fault:
+                    show_faults(form, (), fault)
+                else:
+                    self.message_user(request, f"The members of {role} were changed.")
+                    return redirect(request.path)
+        asked = as_number(request.GET.get("p", "1"), 5)
+        number = 1 if asked is None else asked
+        rows = role.memberships.select_related("user", "member_role", "directory").order_by("created", "id")
+        pages: Any = UncountedPaginator(rows, MEMBERS_A_PAGE)
+        if number < 1:
+            raise Http404
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Members of {role}",
+            "opts": self.opts,
+            "original": role,
+            "back": reverse("admin:accounts_role_change", args=(quote(role.pk),)),
+            "members": pages.read(number),
+            "page": number,
+            "has_next": pages.has_more,
+            "form": form,
+            "writable": writable,
+        }
+        return TemplateResponse(request, "backoffice/members.html", context)
+
+    def _set_members(self, request: HttpRequest, role: Role, form: "MembersForm") -> None:
+        marked = RoleMembership.objects.filter(role=role, pk__in=form.cleaned_data["remove"])
+        removed = [entry.user or entry.member_role for entry in marked.select_related("user", "member_role")]
+        set_members(
+            role,
+            add=[*form.cleaned_data["users"], *form.cleaned_data["roles"]],
+            remove=[member for member in removed if member is not None],
+            author=author_of(request),
+            reason=form.cleaned_data["change_reason"],
+        )
+
+
+class MembersForm(ReasonForm):
+    """Whom to add to a role and whom to take out, and why."""
+
+    field_order = ("users", "roles", "change_reason")
+
+    def __init__(self, data: Any, *, role: Role, people: Any) -> None:
+        super().__init__(data)
+        self.sent = data
+        url = choose_url(RoleMembership._meta.get_field("user"), role.site_id)
+        self.fields["users"] = ReferencesField(people, widget=ChooserMultiple(url), required=False, label="Add people")
+        roles = Role.objects.filter(site_id=role.site_id, is_archived=False).exclude(pk=role.pk)
+        url = choose_url(RoleMembership._meta.get_field("member_role"), role.site_id)
+        self.fields["roles"] = ReferencesField(
+            roles,
+            widget=ChooserMultiple(url),
+            required=False,
+            label="Add roles",
+            help_text="Whoever holds one of these roles holds this one too.",
+        )
+        self.order_fields(self.field_order)
+
+    def clean(self) -> Any:
+        """Return the cleaned data with the marked memberships."""
+        data = super().clean() or self.cleaned_data
+        marked: Iterable[str] = self.sent.getlist("remove") if self.sent is not None else ()
+        data["remove"] = [key for key in map(as_uuid, marked) if key is not None]
+        if not (data["remove"] or data.get("users") or data.get("roles")):
+            raise ValidationError("Choose whom to add or to take out.")
+        return data

@@ -1,0 +1,29 @@
+"""The dashboard app: what staff see across records."""
+
+from django.apps import AppConfig
+
+
+class DeskConfig(AppConfig):
+    """Registers records.dashboard and puts its pages into the back-office."""
+
+    name = "records.dashboard"
+    label = "dashboard"
+    verbose_name = "Desk"
+
+    def ready(self) -> None:
+        """Put the start page, the search, print views and the overview of who may do what into the back-office."""
+        from django.contrib import admin
+
+        from records.backoffice import extension_points
+        from records.dashboard import rights, search, start
+        from records.dashboard.administration.accounts import account_links
+        from records.dashboard.printing import pages as printing
+
+        extension_points.start_page = start.context
+        extension_points.add_pages(search.pages)
+        extension_points.add_pages(printing.addresses)
+        extension_points.add_record_links(printing.links)
+        extension_points.add_record_links(account_links)
+        admin.site.index_template = "dashboard/start.html"
+        extension_points.add_pages(rights.addresses)
+        extension_points.add_menu_links(rights.links)

@@ -1,0 +1,195 @@
+"""The start page's charts for one site and period, with their tables and what stands behind each bar."""
+
+import datetime
+import uuid
+
+from django.contrib.admin import AdminSite
+
+from records.accounts import access
+from records.accounts.models import User
+from records.audits.models import OPEN, AuditRecord
+from records.backoffice.date_filters import address_part
+from records.complaints.models import Complaint, RecordStatus
+from records.dashboard.addresses import list_of, page_of
+from records.dashboard.figures import audits, complaints
+from records.dashboard.figures.drawing import (
+    Cell,
+    Chart,
+    Column,
+    Dot,
+    Row,
+    Table,
+    draw_columns,
+    draw_dots,
+    draw_rows,
+    percent,
+)
+from records.dashboard.figures.periods import Period, last_day
+from records.sites.models import Site
+
+SUBMITTED = ",".join((RecordStatus.AWAITING_REVIEW.value, RecordStatus.COMPLETED.value))
+PARETO = (
+    ("nonconformance", "Complaints by nonconformance"),
+    ("product", "Complaints by product"),
+    ("customer", "Complaints by customer"),
+)
+
+
+def charts_for(admin_site: AdminSite, user: User, site: Site, period: Period) -> list[Chart]:
+    """Return the charts that the user may see at the site; ten queries at most, whatever is stored."""
+    found: list[Chart] = []
+    if access.may(user, site, "complaints.view_complaint"):
+        found += complaint_charts(admin_site, site.pk, period)
+    if access.may(user, site, "audits.view_auditrecord"):
+        found += [score_chart(admin_site, site.pk, period), overdue_chart(admin_site, site.pk, period)]
+    return found
+
+
+def complaint_charts(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> list[Chart]:
+    """Return complaints by month and the three Pareto charts."""
+    months, limits = complaints.by_month(site_id, period)
+    total = sum(month.count for month in months)
+    found = [month_chart(admin_site, months, limits, period)]
+    for relation, title in PARETO:
+        shares = complaints.pareto(site_id, period, relation, total)
+        found.append(pareto_chart(admin_site, relation, title, shares, period))
+    return found
+
+
+def _complaints_on(admin_site: AdminSite, first: datetime.date, last: datetime.date, **more: str) -> str:
+    return list_of(admin_site, Complaint, record_status__in=SUBMITTED, **address_part("date", first, last), **more)
+
+
+def month_chart(
+    admin_site: AdminSite, months: list[complaints.Month], limits: complaints.Limits | None, period: Period
+) -> Chart:
+    """Return the c-chart of complaints by month."""
+    chart = Chart("by-month", "Complaints by month")
+    total = sum(month.count for month in months)
+    if not total:
+        chart.empty = f"No complaints in {period.name}. Choose another period, or record a complaint."
+        return chart
+    columns, rows = [], []
+    for month in months:
+        said = []
+        if month.is_beyond:
+            said.append("above the limit")
+        if not month.is_over:
+            said.append("so far")
+        remark = ", ".join(said)
+        url = _complaints_on(admin_site, month.first, last_day(month.first)) if month.count else ""
+        name = f"{month.first:%B} {month.first.year:04}"
+        columns.append(
+            Column(
+                f"{month.first:%b}",
+                f"{month.first.year:04}",
+                month.count,
+                f"{name}: {month.count}{f' ({remark})' if remark else ''}",
+                url,
+                " ".join(
+                    kind for kind, holds in (("beyond", month.is_beyond), ("running", not month.is_over)) if holds
+                ),
+            )
+        )
+        rows.append((Cell(name, url), Cell(str(month.count)), Cell(remark)))
+    levels = []
+    if limits is not None:
+        levels = [
+            (f"upper limit {limits.upper:.1f}", limits.upper, "limit"),
+            (f"mean {limits.mean:.1f}", limits.mean, "mean"),
+        ]
+        averaged = [month for month in months if month.is_averaged]
+        chart.notes.append(
+            f"Mean {limits.mean:.2f} over {len(averaged)} whole month{'s' if len(averaged) != 1 else ''};"
+            f" upper control limit {limits.upper:.2f} (c-chart: mean + 3 √mean)."
+        )
+    beyond = [month for month in months if month.is_beyond]
+    if beyond:
+        names = ", ".join(f"{month.first:%b} {month.first.year:04}" for month in beyond)
+        chart.notes.append(f"▲ Above the limit: {names}. Look for a cause that is not chance.")
+    draw_columns(chart, columns, levels)
+    chart.description = (
+        f"{total} complaints in {period.name}; most in one month: {max(month.count for month in months)}. "
+        + " ".join(chart.notes)
+    )
+    chart.table = Table(("Month", "Complaints", "Remark"), rows)
+    return chart
+
+
+def pareto_chart(
+    admin_site: AdminSite, relation: str, title: str, shares: list[complaints.Share], period: Period
+) -> Chart:
+    """Return a Pareto chart: bars from the most frequent down, and the line of cumulative shares."""
+    chart = Chart(f"by-{relation}", title)
+    if not shares:
+        chart.empty = f"No complaints in {period.name}."
+        return chart
+    bars, rows = [], []
+    for share in shares:
+        more = {f"{relation}__id__exact": str(share.key)}
+        url = _complaints_on(admin_site, period.first, period.last, **more) if share.key else ""
+        said = f"{share.name}: {share.count}, together {percent(share.cumulative)}"
+        bars.append(Row(share.name, share.count, said, url, "" if share.key else "others", share.cumulative))
+        rows.append((Cell(share.name, url), Cell(str(share.count)), Cell(percent(share.cumulative))))
+    draw_rows(chart, bars)
+    chart.description = f"{shares[0].name} leads with {shares[0].count}. The line adds up the shares."
+    chart.table = Table((title.removeprefix("Complaints by ").capitalize(), "Complaints", "Cumulative share"), rows)
+    return chart
+
+
+def score_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
+    """Return the scores of the period's audits over time."""
+    chart = Chart("scores", "Audit scores over time")
+    found, has_more = audits.scores(site_id, period)
+    if not found:
+        chart.empty = f"No scored audit was completed in {period.name}. A score comes from a program with a rating."
+        return chart
+    dots, rows = [], []
+    for score in found:
+        url = page_of(admin_site, AuditRecord, score.key)
+        outcome = " · ".join(part for part in (score.rating, score.result) if part)
+        said = f"{score.name}, {score.day}: {score.score:g}{f' ({outcome})' if outcome else ''}"
+        dots.append(Dot(score.day, score.score, said, url))
+        rows.append((Cell(score.name, url), Cell(score.day.isoformat()), Cell(f"{score.score:g}"), Cell(outcome)))
+    draw_dots(chart, dots, period.first, period.last)
+    mean = sum(score.score for score in found) / len(found)
+    chart.description = f"{len(found)} audits scored {mean:.1f} of 100 on average. The line joins the monthly means."
+    chart.notes.append(chart.description)
+    if has_more:
+        chart.notes.append(f"Only the newest {len(found)} are shown; choose a shorter period for the others.")
+    chart.table = Table(("Audit", "Finished", "Score", "Outcome"), rows)
+    return chart
+
+
+def overdue_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
+    """Return how many open audits are overdue, and for how long, as of today."""
+    chart = Chart("overdue", "Overdue audits")
+    delays = audits.delays(site_id, period)
+    late = audits.longest_overdue(site_id, period)
+    if not any(delay.count for delay in delays):
+        chart.empty = "No open audit is overdue or due within 30 days."
+        return chart
+    bars = []
+    for delay in delays:
+        more = address_part("due_date", delay.first, delay.last)
+        url = list_of(admin_site, AuditRecord, record_status__in=",".join(OPEN), **more) if delay.count else ""
+        kind = "late" if delay.is_overdue else ""
+        bars.append(Row(delay.name, delay.count, f"{delay.name}: {delay.count}", url, kind))
+    draw_rows(chart, bars)
+    overdue = sum(delay.count for delay in delays if delay.is_overdue)
+    chart.description = f"{overdue} overdue today, {delays[-1].count} due within 30 days, whatever the period is."
+    chart.notes.append(chart.description)
+    rows = [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars]
+    rows += [
+        (
+            Cell(str(audit), page_of(admin_site, AuditRecord, audit.pk)),
+            Cell(f"due {_day(audit.due_date)}, {audit.record_status}"),
+        )
+        for audit in late
+    ]
+    chart.table = Table(("Audits", "Number, or when it was due"), rows)
+    return chart
+
+
+def _day(moment: datetime.datetime | None) -> str:
+    return moment.astimezone(datetime.UTC).date().isoformat() if moment else ""

@@ -1,0 +1,207 @@
+"""The demo's complaints: two years with their seasons, one cluster that a manager should see, and some drafts."""
+
+import datetime
+import math
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from records.complaints import actions, workflow
+from records.complaints.models import Complaint, RecordStatus
+from records.dashboard.demo.place import Place
+from records.history.trail import Channel, recording
+from records.reference.models import Title
+from records.sites.models import Entity
+
+TWO_YEARS, IMPORTED_DAYS = 730, 60
+CLUSTER_DAYS_AGO, CLUSTER = 140, 17
+
+# What is reported, how it is told, what the review found, and how much more often in summer (+) or winter (-).
+STORIES: tuple[tuple[str, tuple[str, ...], str, float], ...] = (
+    (
+        "Mould",
+        ("Green mould on the crust two days before the date.", "White spots under the wrapper."),
+        "Retained samples were sound to the end of life; storage at the shop was warm. The customer was advised.",
+        0.9,
+    ),
+    (
+        "Off taste or odour",
+        ("Smells of solvent on opening.", "Tastes sour, thrown away."),
+        "Retained samples tasted; no fault found. Cleaning records of the day were in order.",
+        0.6,
+    ),
+    (
+        "Damaged packaging",
+        ("Film torn along the seal.", "Case crushed, four packs unsaleable."),
+        "Seal temperature was low after a reel change. Setting corrected and added to the start-up check.",
+        -0.5,
+    ),
+    (
+        "Late delivery",
+        ("Arrived at eleven instead of six.", "Half of the order came a day late."),
+        "Road closure; the carrier now telephones ahead.",
+        -0.8,
+    ),
+    (
+        "Short weight",
+        ("Pack weighs 40 g less than declared.", "One roll missing from the pack."),
+        "Check weigher log shows no rejects missed; the scale of the customer was not verified. Credit given.",
+        0.0,
+    ),
+    (
+        "Foreign body",
+        ("A hair in the crumb.", "A small stone, tooth not hurt.", "A thread, probably from a sack."),
+        "Sieve and hair-net checks were in order; supplier of the raw material informed.",
+        0.1,
+    ),
+    (
+        "Wrong date code",
+        ("Date of last week on packs of today.",),
+        "Printer was set by hand after a stop. Second check by the line leader introduced.",
+        0.0,
+    ),
+    (
+        "Quality below standard",
+        ("Much drier than usual.", "Uneven colour, pale underneath."),
+        "Bake profile of the day was at the lower limit; oven zone 3 recalibrated.",
+        0.0,
+    ),
+    (
+        "Allergen labelling",
+        ("Label of another product on two packs.",),
+        "Label roll left on the printer at changeover. Line clearance retrained; stock checked, no more found.",
+        0.0,
+    ),
+)
+WEIGHTS = (20, 12, 14, 10, 9, 10, 3, 14, 2)
+CONSUMERS = (
+    ("Alex", "Arden"),
+    ("Bo", "Berg"),
+    ("Charlie", "Cole"),
+    ("Dana", "Dale"),
+    ("Eli", "Ekman"),
+    ("Fran", "Fox"),
+)
+
+
+def fill(place: Place) -> None:
+    """Add two years of complaints, most of them completed, in the order of their dates.
+
+    What is older than two months comes from an earlier register; what came since was entered and completed here.
+    """
+    told = [_ordinary(place, day) for day in _days(place)]
+    if place.main:
+        told += [_of_the_cluster(place, number) for number in range(CLUSTER)]
+    told.sort(key=lambda values: values["date"])
+    turn = place.today - datetime.timedelta(days=IMPORTED_DAYS)
+    officer, manager, site_id = place.author(place.users.get("standard")), place.author(), place.site.pk
+    old = [values for values in told if values["date"] < turn]
+    for values in old:
+        report = values.pop("review")
+        if _is_reviewed(place, values["date"]):
+            values.update(record_status=RecordStatus.COMPLETED, review_report=report)
+    register = replace(manager, channel=Channel.IMPORT)
+    made = list(actions.import_complaints(site_id, old, author=register, reason="Taken over from the old register"))
+    with recording():
+        for values in told[len(old) :]:
+            report = values.pop("review")
+            complaint = actions.add_complaint_detail(site_id, values, author=officer)
+            if _is_reviewed(place, values["date"]):
+                workflow.complete(site_id, complaint.pk, author=manager, review_report=report)
+            made.append(complaint)
+        _add_drafts(place)
+    place.records["Complaint"] = made
+
+
+def _days(place: Place) -> list[int]:
+    """Return how many days ago each ordinary complaint was made; growing trade brings slowly more of them."""
+    chance, often = place.chance, 0.75 if place.main else 0.35
+    days = []
+    for ago in range(TWO_YEARS, 0, -1):
+        rate = often * (1.15 - 0.3 * ago / TWO_YEARS) * (1 + 0.35 * _summer(place, ago))
+        days += [ago] * sum(chance.random() < rate / 3 for _ in range(3))
+    return days
+
+
+def _summer(place: Place, ago: int) -> float:
+    """Return 1 in the middle of July, -1 in the middle of January, and what lies between."""
+    day = (place.today - datetime.timedelta(days=ago)).timetuple().tm_yday
+    return math.cos((day - 197) * 2 * math.pi / 365)
+
+
+def _ordinary(place: Place, ago: int) -> dict[str, Any]:
+    chance, summer = place.chance, _summer(place, ago)
+    weights = [weight * max(0.1, 1 + season * summer) for weight, (*_, season) in zip(WEIGHTS, STORIES, strict=True)]
+    name, texts, review, _ = chance.choices(STORIES, weights)[0]
+    return _values(place, ago, name, chance.choice(texts), review, product=chance.choice(place.lists["Product"]))
+
+
+def _of_the_cluster(place: Place, number: int) -> dict[str, Any]:
+    """Return one of the complaints that belong together: one lot, one line, one fault, within ten days."""
+    lot = (place.today - datetime.timedelta(days=CLUSTER_DAYS_AGO + 3)).strftime("L%y%j-1")
+    values = _values(
+        place,
+        CLUSTER_DAYS_AGO - number * 10 // CLUSTER,
+        "Foreign body",
+        "A piece of blue plastic, some 4 mm long, in the crumb.",
+        "Scraper of divider 1 was chipped. Divider stopped, scraper replaced by a detectable one, lot withdrawn.",
+        product=place.lists["Product"][0],
+    )
+    return {**values, "trace_number": lot, "production_unit": place.lists["ProductionUnit"][0]}
+
+
+def _values(place: Place, ago: int, name: str, text: str, review: str, *, product: Any) -> dict[str, Any]:
+    chance, lists = place.chance, place.lists
+    date = min(place.days_ago(ago), place.today)
+    made = (date - datetime.timedelta(days=chance.randrange(1, 6))).replace(hour=0, minute=0)
+    source = chance.choices(lists["ComplaintSource"], (6, 3, 0.2, 0.8))[0]
+    consumer = {}
+    if source.name == "Consumer":
+        first, last = chance.choice(CONSUMERS)
+        consumer = {
+            "consumer_salutation": chance.choice(list(place.known(Title).values())[:4]),
+            "consumer_first_name": first,
+            "consumer_last_name": last,
+            "consumer_purchased": f"Shop in {chance.choice(('the high street', 'the station', 'the new centre'))}",
+            "consumer_email": f"{first}.{last}@mail.example".lower(),
+        }
+    return {
+        "date": date,
+        "customer": chance.choice(place.records["Customer"]),
+        "source": source,
+        "method": chance.choice(lists["ComplaintMethod"]),
+        **consumer,
+        "product": product,
+        "quantity": Decimal(chance.choice((1, 1, 1, 2, 4, 12))),
+        "manufacture_date": made,
+        "expiration_date": made + datetime.timedelta(days=10),
+        "trace_number": made.strftime(f"L%y%j-{chance.randrange(1, 4)}"),
+        "brand": chance.choice(lists["Brand"]),
+        "production_unit": chance.choice(lists["ProductionUnit"]),
+        "nonconformance": next(entry for entry in lists["Nonconformance"] if entry.name == name),
+        "complaint_description": text,
+        "entity_folder": place.folder(Entity.COMPLAINT, "Consumers" if consumer else "Retail"),
+        "review": review,
+    }
+
+
+def _is_reviewed(place: Place, date: datetime.datetime) -> bool:
+    """Return whether the review is done: all but a few of the older ones, some of the newest."""
+    days = (place.today - date).days
+    return place.chance.random() < (0.97 if days > 60 else 0.7 if days > 14 else 0.1)
+
+
+def _add_drafts(place: Place) -> None:
+    """Leave two drafts, as somebody does who is still asking the caller for the lot."""
+    for product in place.lists["Product"][:2]:
+        draft: Complaint = workflow.add_draft(
+            place.site.pk,
+            {
+                "date": place.days_ago(1),
+                "product": product,
+                "consumer_phone": "+44 1632 960111",
+                "complaint_description": "Caller rings back with the lot number.",
+            },
+            author=place.author(place.users.get("standard")),
+        )
+        place.records.setdefault("Draft complaint", []).append(draft)

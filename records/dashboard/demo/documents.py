@@ -1,0 +1,146 @@
+"""The demo's documents: procedures, instructions and forms in every state, each with a real PDF."""
+
+import datetime
+import io
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+
+from documents import actions, approvals
+from documents.content import UploadedPart
+from documents.models import Document, DocumentVersion
+from records.accounts.models import User
+from records.dashboard.demo.place import Place
+from records.employees.actions import update_job_description
+from records.sites.models import Entity
+
+TITLES = [
+    ("Food safety policy", "Policies", "What we promise our customers and how we keep it."),
+    ("Hazard analysis of the main line", "HACCP", "Every step, its hazards, and how each is controlled."),
+    ("Metal detection at packing", "HACCP", "Critical control point 2: limits, checks, what to do on failure."),
+    ("Allergen management", "Procedures", "Keeping allergens apart from goods-in to dispatch."),
+    ("Cleaning of mixers", "Work instructions", "Who cleans what, with which agent, and how it is checked."),
+    ("Hand washing", "Work instructions", "When and how hands are washed before entering production."),
+    ("Glass and hard plastic register", "Forms", "Where glass is, and when it was last seen whole."),
+    ("Product recall", "Procedures", "Who decides, who is called, and how stock is traced in four hours."),
+    ("Supplier approval", "Procedures", "How a supplier is chosen, assessed and watched."),
+    ("Pest control", "Procedures", "Bait points, visits and what a finding leads to."),
+    ("Calibration of scales and probes", "Work instructions", "Intervals, reference weights and tolerances."),
+    ("Visitor declaration", "Forms", "What visitors confirm before they enter."),
+    ("Waste and by-products", "Procedures", "Separating, labelling and handing over waste."),
+    ("Temperature control at goods-in", "HACCP", "Critical control point 1: limits and what to refuse."),
+    ("Maintenance requests", "Forms", "Reporting a fault and releasing the machine again."),
+    ("Training plan", "Policies", "Who is trained in what, and how often."),
+    ("Water quality", "Procedures", "Sampling points, limits and the laboratory's part."),
+    ("Shelf-life testing", "Procedures", "How a best-before date is found and confirmed."),
+]
+
+Fate = Callable[[Place, Document], None]
+
+
+def fill(place: Place) -> None:
+    """Add documents in every state, and let job descriptions name one."""
+    fates: list[tuple[bool, bool, Fate]] = [
+        (True, True, _approved),
+        (False, False, _left),
+        (True, True, _left),
+        (True, True, _reviewed),
+        (True, True, _rejected),
+        (True, True, _approved_twice),
+        (True, True, _approved_then_newer),
+        (True, False, _reviewed),
+        (False, True, _approved),
+    ]
+    place.records["Document"] = []
+    for idx, title in enumerate(TITLES if place.main else TITLES[:9]):
+        reviewed, approved, fate = fates[idx % len(fates)]
+        document = _add(place, idx, title, reviewed=reviewed, approved=approved)
+        fate(place, document)
+        place.records["Document"].append(document)
+    for idx, job in enumerate(place.records.get("JobDescription", ())[:3]):
+        chosen = {"document": place.records["Document"][idx]}
+        reason = "The job's instruction is a controlled document now."
+        update_job_description(place.site.pk, job.pk, chosen, author=place.author(), reason=reason)
+
+
+def _add(place: Place, idx: int, title: tuple[str, str, str], *, reviewed: bool, approved: bool) -> Document:
+    name, folder, description = title
+    values = {
+        "name": name,
+        "description": description,
+        "entity_folder": place.folder(Entity.DOCUMENT, folder),
+        "review_date": place.days_ago(-(idx * 37 % 400) + 40).replace(hour=0, minute=0),
+        "user_to_review": [place.users["reviewer"]] if reviewed else [],
+        "user_to_approve": [place.users["approver"]] if approved else [],
+        "user_to_notify": [place.users["standard"], place.users["reader"]] if idx % 3 == 0 else [],
+    }
+    content, facts = _pdf(place, name, description, 1)
+    return actions.add_document(place.site.pk, {**values, **facts}, content, author=place.author())
+
+
+def _newer(place: Place, document: Document) -> None:
+    content, facts = _pdf(place, document.name, document.description, 2)
+    values = {"name": document.name, **facts}
+    reason = "Yearly review."
+    author = place.author()
+    actions.update_document(place.site.pk, document.pk, values, content, author=author, reason=reason)
+
+
+def _pdf(place: Place, name: str, description: str, number: int) -> tuple[UploadedPart, dict[str, Any]]:
+    """Return a page of PDF and its facts."""
+    page = io.BytesIO()
+    canvas = Canvas(page, pagesize=A4, invariant=True)
+    canvas.setTitle(name)
+    canvas.setFont("Helvetica-Bold", 20)
+    canvas.drawString(72, 760, name)
+    canvas.setFont("Helvetica", 11)
+    valid = place.today - datetime.timedelta(days=30)
+    for line, text in enumerate((description, f"{place.site.name}, version {number}, {valid:%d %B %Y}")):
+        canvas.drawString(72, 730 - 18 * line, text)
+    canvas.save()
+    file_name = f"{name.lower().replace(' ', '-')}-v{number}.pdf"
+    facts = {"file_type": "application/pdf", "file_name": file_name}
+    return UploadedPart(ContentFile(page.getvalue(), file_name), settings.FILE_SIZE_LIMIT), facts
+
+
+# --- What became of a document --------------------------------------------------------------------------------------
+
+
+def _left(place: Place, document: Document) -> None:
+    """Leave the version where it started."""
+
+
+def _sign(place: Place, document: Document, who: str, how: Callable[..., Any], comment: str = "") -> None:
+    user: User = place.users[who]
+    version = DocumentVersion.objects.filter(document=document).latest("version")
+    # The people of the demo get their passwords when it is filled.
+    how(version.pk, user, "", author=place.author(user), comment=comment, confirm=lambda user, password: True)
+
+
+def _reviewed(place: Place, document: Document) -> None:
+    _sign(place, document, "reviewer", approvals.sign_review, "Matches practice on the line.")
+
+
+def _approved(place: Place, document: Document) -> None:
+    if document.user_to_review.exists():
+        _reviewed(place, document)
+    _sign(place, document, "approver", approvals.approve)
+
+
+def _rejected(place: Place, document: Document) -> None:
+    _sign(place, document, "reviewer", approvals.reject, "The rinse temperature is missing in step 4.")
+
+
+def _approved_twice(place: Place, document: Document) -> None:
+    _approved(place, document)
+    _newer(place, document)
+    _approved(place, document)
+
+
+def _approved_then_newer(place: Place, document: Document) -> None:
+    _approved(place, document)
+    _newer(place, document)

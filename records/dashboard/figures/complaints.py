@@ -1,0 +1,125 @@
+"""What the start page counts among a site's complaints: by month with a control limit, and Pareto by what they name.
+
+Counted are active complaints that were submitted; a database index (`complaint_for_charts`) answers all of it.
+"""
+
+import datetime
+import math
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, Count, IntegerField, QuerySet, Value, When
+
+from records.backoffice.date_filters import before, day_of
+from records.complaints.models import Complaint
+from records.dashboard.figures.periods import Period, months_on
+
+TOP = 10
+"""How many bars a Pareto chart shows before it sums up the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The centre line of a c-chart and its control limits."""
+
+    mean: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """How many complaints one month brought; a month that still runs is judged against the limit, but not averaged."""
+
+    first: datetime.date
+    count: int
+    is_over: bool
+    is_averaged: bool
+    is_beyond: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One bar of a Pareto chart: what the complaints name, how many do, and the share of all down to this bar."""
+
+    key: uuid.UUID | None
+    name: str
+    count: int
+    cumulative: float
+
+
+def counted(site_id: uuid.UUID) -> QuerySet[Complaint]:
+    """Return the site's complaints that charts count. A draft has no number (a constraint says so)."""
+    return Complaint.objects.filter(site_id=site_id, is_archived=False, site_sequence_id__isnull=False).order_by()
+
+
+def control_limits(counts: Sequence[int]) -> Limits | None:
+    """Return mean and control limits of counts of events in equal spans of time, or None without counts.
+
+    A c-chart: events that happen independently at a steady rate are Poisson distributed, whose variance is its mean,
+    so the limits lie three standard deviations around it: UCL = c̄ + 3·√c̄, LCL = max(0, c̄ - 3·√c̄).
+    Source: NIST/SEMATECH e-Handbook of Statistical Methods, section 6.3.3.1, "Counts Control Charts"
+    (https://www.itl.nist.gov/div898/handbook/pmc/section3/pmc331.htm). A u-chart would need the quantity sold in each
+    month, which is not recorded.
+    """
+    if not counts:
+        return None
+    mean = sum(counts) / len(counts)
+    reach = 3 * math.sqrt(mean)
+    return Limits(mean, max(0.0, mean - reach), mean + reach)
+
+
+def by_month(site_id: uuid.UUID, period: Period) -> tuple[list[Month], Limits | None]:
+    """Return the complaints of each month and the control limits; two queries.
+
+    Averaged are the months that are over, from the month of the site's first complaint on: the months before it are
+    not months without complaints but months without records.
+    """
+    rows = counted(site_id)
+    first = rows.filter(date__isnull=False).order_by("date").values_list("date", flat=True).first()
+    start = day_of(first, period.zone).replace(day=1) if first else None
+    months = period.months
+    which = Case(
+        *(
+            When(before("date", months_on(month, 1), period.zone), then=Value(index))
+            for index, month in enumerate(months[:-1])
+        ),
+        default=Value(len(months) - 1),
+        output_field=IntegerField(),
+    )
+    found = rows.filter(period.covers("date")).annotate(month=which).values_list("month").annotate(count=Count("*"))
+    counts = dict(found)
+    averaged = [period.is_over(month) and start is not None and month >= start for month in months]
+    limits = control_limits([counts.get(index, 0) for index, used in enumerate(averaged) if used])
+    return [
+        Month(
+            month,
+            counts.get(index, 0),
+            period.is_over(month),
+            averaged[index],
+            limits is not None and counts.get(index, 0) > limits.upper,
+        )
+        for index, month in enumerate(months)
+    ], limits
+
+
+def pareto(site_id: uuid.UUID, period: Period, relation: str, total: int) -> list[Share]:
+    """Return what the period's complaints name most often, most often first, the rest summed up; two queries.
+
+    `relation` is one of those that every submitted complaint has; `total` is the number of complaints in the period.
+    """
+    rows = counted(site_id).filter(period.covers("date"))
+    key = f"{relation}_id"
+    found = list(rows.values_list(key).annotate(count=Count("*")).order_by("-count", key)[:TOP])
+    target: Any = Complaint._meta.get_field(relation).related_model
+    names = dict(target.objects.filter(pk__in=[pk for pk, _ in found]).values_list("pk", "name"))
+    found.sort(key=lambda pair: (-pair[1], names.get(pair[0], "")))
+    shares, so_far = [], 0
+    for pk, count in found:
+        so_far += count
+        shares.append(Share(pk, names.get(pk, ""), count, so_far / total))
+    if so_far < total:
+        shares.append(Share(None, "All others", total - so_far, 1.0))
+    return shares

@@ -1,0 +1,274 @@
+"""The positions of a chart's parts as plain numbers, for the SVG templates in `dashboard/charts/`, and its table.
+
+A drawing is one picture to assistive technology, with a title and a description; what stands behind each bar is linked
+from the bar (for the pointer) and from the table (for everybody). Colours and strokes come from the stylesheet.
+"""
+
+import datetime
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+WIDTH = 480
+ROW = 36
+LEFT, RIGHT, TOP, BOTTOM = 34, 8, 18, 36
+HEIGHT = 250
+PLANE = 392
+"""How wide horizontal bars can be; their numbers stand to the right of them."""
+LONGEST = 52
+"""Letters of a name that fit above its bar; the table has the whole name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a chart's table, linked where there is something behind it."""
+
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The numbers of a chart as a table; the first cell of each row is its heading."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A bar or dot: where it stands, what it says, where it leads, and the classes that colour it."""
+
+    x: str
+    y: str
+    width: str
+    height: str
+    label: str
+    url: str = ""
+    kind: str = ""
+    note: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line with a word at its end: a grid line, mean or limit."""
+
+    y: str
+    label: str
+    kind: str = ""
+    label_y: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A word under the horizontal axis."""
+
+    x: str
+    label: str
+    second: str = ""
+
+
+@dataclass
+class Chart:
+    """A chart of the start page: its words, its drawing, its table, and what to say when there is nothing to draw."""
+
+    key: str
+    title: str
+    description: str = ""
+    table: Table | None = None
+    empty: str = ""
+    notes: list[str] = field(default_factory=list)
+    form: str = "columns"
+    height: int = HEIGHT
+    width: int = WIDTH
+    marks: list[Mark] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    ticks: list[Tick] = field(default_factory=list)
+    path: str = ""
+    dots: list[Mark] = field(default_factory=list)
+
+    @property
+    def template(self) -> str:
+        """Return the template that draws this form of chart."""
+        return f"dashboard/charts/{self.form}.svg"
+
+    @property
+    def right(self) -> int:
+        """Return where the drawing's plane ends on the right."""
+        return self.width - RIGHT
+
+    @property
+    def plane(self) -> int:
+        """Return how wide horizontal bars can be."""
+        return PLANE
+
+    @property
+    def left(self) -> int:
+        """Return where the drawing's plane begins."""
+        return LEFT
+
+    @property
+    def floor(self) -> int:
+        """Return where the horizontal axis stands."""
+        return self.height - BOTTOM
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column to draw: its value, what is said about it, and where it leads."""
+
+    label: str
+    second: str
+    value: int
+    says: str
+    url: str = ""
+    kind: str = ""
+
+
+def at(number: float) -> str:
+    """Return a coordinate as SVG writes it."""
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def steps(highest: float, most: int = 5) -> list[int]:
+    """Return whole numbers for a vertical axis from 0 to at least highest, evenly spaced, at most `most` above 0."""
+    wanted = max(highest, 1) / most
+    power = 10 ** math.floor(math.log10(wanted)) if wanted >= 1 else 1
+    step = next(int(factor * power) for factor in (1, 2, 5, 10) if factor * power >= wanted)
+    return list(range(0, step * math.ceil(max(highest, 1) / step) + 1, step))
+
+
+def draw_columns(chart: Chart, columns: Sequence[Column], levels: Sequence[tuple[str, float, str]] = ()) -> None:
+    """Draw columns over a horizontal axis, with level lines (label, value, kind) across them."""
+    axis = steps(max([column.value for column in columns] + [value for _, value, _ in levels]))
+    scale = (chart.floor - TOP) / axis[-1]
+    chart.lines = [Line(at(chart.floor - step * scale), str(step), "grid") for step in axis]
+    taken: list[float] = []
+    for label, value, kind in levels:
+        y = chart.floor - value * scale
+        label_y = y - 4
+        while any(abs(label_y - other) < 12 for other in taken):
+            label_y += 12
+        taken.append(label_y)
+        chart.lines.append(Line(at(y), label, kind, at(label_y)))
+    slot = (chart.right - LEFT) / len(columns)
+    every = math.ceil(len(columns) / 12)
+    for index, column in enumerate(columns):
+        height = column.value * scale
+        x = LEFT + slot * index
+        chart.marks.append(
+            Mark(
+                at(x + slot * 0.14),
+                at(chart.floor - height),
+                at(slot * 0.72),
+                at(height),
+                column.says,
+                column.url,
+                column.kind,
+                note="▲" if "beyond" in column.kind else "",
+                value=at(x + slot / 2),
+            )
+        )
+        if index % every == 0:
+            chart.ticks.append(Tick(at(x + slot / 2), column.label, column.second if index == 0 or every > 1 else ""))
+        if every == 1 and index and column.second != columns[index - 1].second:
+            chart.ticks[-1] = Tick(at(x + slot / 2), column.label, column.second)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One horizontal bar to draw: its name and value, and the share of all that it closes, if shares are shown."""
+
+    name: str
+    value: int
+    says: str
+    url: str = ""
+    kind: str = ""
+    cumulative: float | None = None
+
+
+def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
+    """Draw horizontal bars under their names, and the line of cumulative shares over them."""
+    chart.form, chart.height = "rows", ROW * len(rows) + 6
+    most = max(1, max(row.value for row in rows))
+    points = []
+    for index, row in enumerate(rows):
+        top = ROW * index
+        y = at(top + 17)
+        share = f" · {percent(row.cumulative)}" if row.cumulative is not None else ""
+        chart.marks.append(
+            Mark(
+                "0",
+                y,
+                at(max(row.value / most * PLANE, 2 if row.value else 0)),
+                "12",
+                row.says,
+                row.url,
+                row.kind,
+                note=shortened(row.name),
+                value=f"{row.value}{share}",
+            )
+        )
+        if row.cumulative is not None:
+            x = at(4 + row.cumulative * (PLANE - 8))
+            points.append(f"{x},{at(top + 23)}")
+            chart.dots.append(Mark(x, at(top + 23), "", "", ""))
+    chart.path = " ".join(points) if len(points) > 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One value on a day, from 0 to 100."""
+
+    day: datetime.date
+    value: float
+    says: str
+    url: str = ""
+    kind: str = ""
+
+
+def draw_dots(chart: Chart, dots: Sequence[Dot], first: datetime.date, last: datetime.date) -> None:
+    """Draw values from 0 to 100 on their days, and the line through the mean of each month."""
+    chart.form = "dots"
+    scale = (chart.floor - TOP) / 100
+    across = (chart.right - LEFT - 12) / max(1, (last - first).days)
+    chart.lines = [Line(at(chart.floor - step * scale), str(step), "grid") for step in (0, 25, 50, 75, 100)]
+
+    def x_of(day: datetime.date) -> float:
+        return LEFT + 6 + (day - first).days * across
+
+    months: dict[datetime.date, list[Dot]] = {}
+    for dot in dots:
+        months.setdefault(dot.day.replace(day=1), []).append(dot)
+        chart.marks.append(
+            Mark(at(x_of(dot.day)), at(chart.floor - dot.value * scale), "", "", dot.says, dot.url, dot.kind)
+        )
+    points = [
+        (
+            sum(x_of(dot.day) for dot in found) / len(found),
+            chart.floor - scale * sum(dot.value for dot in found) / len(found),
+        )
+        for _, found in sorted(months.items())
+    ]
+    chart.path = " ".join(f"{at(x)},{at(y)}" for x, y in points) if len(points) > 1 else ""
+    short = (last - first).days < 62
+    for day in (first, first + (last - first) / 2, last):
+        label = f"{day.day} {day:%b}" if short else f"{day:%b} {day.year:04}"
+        chart.ticks.append(Tick(at(min(max(x_of(day), LEFT + 22), chart.right - 26)), label))
+
+
+def percent(share: float) -> str:
+    """Return a share as whole percent; 100 only when it is all."""
+    return f"{min(round(share * 100), 99) if share < 1 else 100} %"
+
+
+def shortened(name: str) -> str:
+    """Return a name that fits above its bar; letters of East Asian scripts are twice as wide."""
+    room = LONGEST
+    for index, letter in enumerate(name):
+        room -= 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        if room < 1 and index < len(name) - 1:
+            return name[:index].rstrip() + "…"
+    return name

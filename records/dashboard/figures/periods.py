@@ -1,0 +1,97 @@
+"""The months that the start page's charts look at, as somebody chose them in the address."""
+
+import datetime
+import re
+import zoneinfo
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from records.backoffice.date_filters import on_days, today_at
+
+USUAL_MONTHS = 12
+MOST_MONTHS = 60
+SPANS = (3, 6, 12, 24, 36)
+"""The spans up to today, in months, that the page offers."""
+
+_MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Whole months at a site, from the first day of the first to the last day of the last."""
+
+    first: datetime.date
+    final_month: datetime.date
+    zone: zoneinfo.ZoneInfo
+    today: datetime.date
+
+    @property
+    def months(self) -> list[datetime.date]:
+        """Return the first day of each month."""
+        found = [self.first]
+        while found[-1] < self.final_month:
+            found.append(months_on(found[-1], 1))
+        return found
+
+    @property
+    def last(self) -> datetime.date:
+        """Return the last day."""
+        return last_day(self.final_month)
+
+    @property
+    def name(self) -> str:
+        """Return the period as it is printed: `December 2025 to November 2026`."""
+        first, final = (f"{month:%B} {month.year:04}" for month in (self.first, self.final_month))
+        return first if first == final else f"{first} to {final}"
+
+    def covers(self, field: str) -> Q:
+        """Return the condition that the field lies in the period."""
+        return on_days(field, self.first, self.last, self.zone)
+
+    def is_over(self, month: datetime.date) -> bool:
+        """Return whether the month has ended at the site."""
+        return last_day(month) < self.today
+
+
+def months_on(month: datetime.date, count: int) -> datetime.date:
+    """Return the first day of the month that lies so many months after it, or before it."""
+    year, index = divmod(month.year * 12 + month.month - 1 + count, 12)
+    return datetime.date(year, index + 1, 1)
+
+
+def last_day(month: datetime.date) -> datetime.date:
+    """Return the last day of the month."""
+    return months_on(month, 1) - datetime.timedelta(days=1)
+
+
+def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, str]:
+    """Return the period that `from` and `to` (as `2026-05`), or `months`, ask for, and what was wrong with them.
+
+    What cannot be read gives the usual period, the last twelve months with the running one.
+    """
+    today = today_at(zone)
+    running = today.replace(day=1)
+    usual = Period(months_on(running, 1 - USUAL_MONTHS), running, zone, today)
+    given_first, given_final = asked.get("from", "").strip(), asked.get("to", "").strip()
+    if not given_first and not given_final:
+        months = asked.get("months", "")
+        if months in {str(span) for span in SPANS}:
+            return Period(months_on(running, 1 - int(months)), running, zone, today), ""
+        return usual, "" if not months else f"Choose one of {', '.join(map(str, SPANS))} months."
+    final = _month(given_final) if given_final else running
+    first = _month(given_first) if given_first else (months_on(final, 1 - USUAL_MONTHS) if final else None)
+    if first is None or final is None:
+        return usual, "Write a month as year and month, such as 2026-05, from 1950 to 2999."
+    if final < first:
+        return usual, "The first month lies after the last one."
+    if months_on(first, MOST_MONTHS) <= final:
+        return usual, f"Choose at most {MOST_MONTHS} months."
+    return Period(first, final, zone, today), ""
+
+
+def _month(text: str) -> datetime.date | None:
+    found = _MONTH.fullmatch(text)
+    year, month = (int(part) for part in found.groups()) if found else (0, 0)
+    return datetime.date(year, month, 1) if 1950 <= year <= 2999 and 1 <= month <= 12 else None

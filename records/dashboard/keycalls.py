@@ -1,0 +1,77 @@
+"""The recent calls of keys: the newest of all on the profile page, and a page for each key."""
+
+import uuid
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import admin
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from records.accounts.calls import KEPT, NEWEST, recent_calls
+from records.accounts.models import SubscriptionKey, User
+from records.backoffice.current import current_site, show_times_of, user_of
+from records.backoffice.datetimes import wall_clock
+
+ON_PROFILE = 10
+
+
+def administers(request: HttpRequest, account: User) -> bool:
+    """Return whether the user manages the keys of the account: a service account of a site that it administers."""
+    page: Any = admin.site.get_model_admin(User)
+    return account.is_service_account and account.is_active and bool(page.may(request, "change", account))
+
+
+def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
+    """Show the recent calls of one of the user's keys, or of a service account's that the user administers."""
+    if not admin.site.has_permission(request):
+        return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")
+    key = SubscriptionKey.objects.select_related("user", "site").filter(pk=key_id).first()
+    if key is None or (key.user_id != user_of(request).pk and not administers(request, key.user)):
+        raise Http404
+    own = key.user_id == user_of(request).pk
+    show_times_of(current_site(request))
+    failed = request.GET.get("outcome") == "failed"
+    context = {
+        **admin.site.each_context(request),
+        "title": f"Recent calls of “{key.name}”",
+        "key": key,
+        "account": key.user,
+        "own": own,
+        "back": reverse("profile") + ("" if own else f"?account={key.user_id}"),
+        "calls": [line for line in lines([key.pk]) if line["failed"] or not failed],
+        "failed": failed,
+        "newest": NEWEST,
+        "days": KEPT.days,
+    }
+    return TemplateResponse(request, "dashboard/calls.html", context)
+
+
+def lines(key_ids: Iterable[uuid.UUID], newest: int = NEWEST) -> list[dict[str, Any]]:
+    """Return the newest calls of the keys, worded for a table; one query."""
+    return [
+        {
+            "row": call,
+            "at": shown_to_the_second(call),
+            "failed": call.status >= 400,
+            "meaning": _meaning(call.status),
+            "duration": f"{call.duration_ms:.1f} ms" if call.duration_ms < 1000 else f"{call.duration_ms / 1000:.1f} s",
+        }
+        for call in recent_calls(key_ids, newest)
+    ]
+
+
+def shown_to_the_second(call: Any) -> str:
+    """Return when the call was made, in the site's time; calls of one minute are many."""
+    return f"{wall_clock(call.at)[0]:%Y-%m-%d %H:%M:%S}"
+
+
+def _meaning(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""

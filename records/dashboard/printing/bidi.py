@@ -1,0 +1,137 @@
+"""Text with letters that are written from right to left: lines broken as they are spoken, then set as they are read.
+
+The PDF library sets letters from the left in the order in which they are stored. So lines are broken here first, Arabic
+letters get the shapes that they take beside each other, and each line is put in its visual order (Unicode, Annex 9).
+"""
+
+import re
+import unicodedata
+from typing import Any
+
+from arabic_reshaper import ArabicReshaper
+from bidi import get_display
+from bidi.mirror import MIRRORED
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.platypus import Flowable
+
+from records.dashboard.printing.fonts import stretches, width_of
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_MARK = "\N{COMBINING GRAPHEME JOINER}"
+_MIRRORED = re.compile("[{}]".format(re.escape("".join(MIRRORED))))
+_TURNED = re.compile(f"{_MARK}{_MIRRORED.pattern}")
+# Vowel signs are kept, as they were written; the one ligature that the font lacks is not made.
+_reshaper = ArabicReshaper(configuration={"delete_harakat": False, "ARABIC LIGATURE ALLAH": False})
+
+Line = tuple[str, bool]
+"""A line in its visual order, and whether it belongs to a paragraph that is read from the right."""
+
+
+def is_right_to_left(text: str) -> bool:
+    """Return whether the text holds letters that are written from right to left."""
+    return _RIGHT_TO_LEFT.search(text) is not None
+
+
+def in_shape(text: str) -> str:
+    """Return the text with each Arabic letter in the shape that it takes between its neighbours."""
+    return str(_reshaper.reshape(text)) if is_right_to_left(text) else text
+
+
+def visual_lines(text: str, width: float, style: ParagraphStyle) -> list[Line]:
+    """Return the text's lines of at most this width (in points), each as it is set from left to right."""
+    found: list[Line] = []
+    for paragraph in text.replace("\t", "    ").split("\n"):
+        from_right = _begins_right_to_left(paragraph)
+        for line in _broken(in_shape(paragraph), width, style):
+            found.append((_as_read(line, from_right=from_right), from_right))
+    return found
+
+
+def _as_read(line: str, *, from_right: bool) -> str:
+    """Return the line in its visual order, brackets and the like turned where they stand among what is turned (L4).
+
+    The library orders them, and does not turn them. A mark that belongs to the letter before it goes with each: where
+    it comes out before the letter, the letter was turned round.
+    """
+    marked = _MIRRORED.sub(rf"\g<0>{_MARK}", line.replace(_MARK, ""))
+    ordered = str(get_display(marked, base_dir="R" if from_right else "L"))
+    turned = _TURNED.sub(lambda found: MIRRORED[found[0][1]], ordered)
+    return turned.replace(_MARK, "")
+
+
+def _begins_right_to_left(paragraph: str) -> bool:
+    """Return the direction of the first letter that has one (rule P2)."""
+    for letter in paragraph:
+        direction = unicodedata.bidirectional(letter)
+        if direction in ("L", "R", "AL"):
+            return direction != "L"
+    return False
+
+
+def _broken(paragraph: str, width: float, style: ParagraphStyle) -> list[str]:
+    """Return lines that end between words, and within one only where it is wider than a line."""
+    lines, line = [], ""
+    for word in paragraph.split(" "):
+        longer = f"{line} {word}" if line else word
+        if width_of(longer, style.fontName, style.fontSize) <= width:
+            line = longer
+            continue
+        if line:
+            lines.append(line)
+        line = word
+        while width_of(line, style.fontName, style.fontSize) > width and len(line) > 1:
+            fits = _letters_that_fit(line, width, style)
+            lines.append(line[:fits])
+            line = line[fits:]
+    return [*lines, line]
+
+
+def _letters_that_fit(word: str, width: float, style: ParagraphStyle) -> int:
+    """Return how many letters of a long word fit into a line, one at least; found by halving."""
+    least, most = 1, len(word)
+    while least < most:
+        middle = (least + most + 1) // 2
+        if width_of(word[:middle], style.fontName, style.fontSize) <= width:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+class TextBothWays(Flowable):
+    """A text of both directions on paper; goes on to the next page line by line."""
+
+    def __init__(self, text: str, style: ParagraphStyle, lines: list[Line] | None = None) -> None:
+        super().__init__()
+        self.text, self.style, self.lines = text, style, lines
+        self.spaceBefore, self.spaceAfter = style.spaceBefore, style.spaceAfter
+        self.keepWithNext = getattr(style, "keepWithNext", 0)
+
+    def wrap(self, width: float, height: float) -> tuple[float, float]:
+        """Break the text into lines of the width, and return the room that they take."""
+        if self.lines is None:
+            self.lines = visual_lines(self.text, width, self.style)
+        self.width, self.height = width, len(self.lines) * self.style.leading
+        return self.width, self.height
+
+    def split(self, width: float, height: float) -> list[Flowable]:
+        """Return the lines that find room, and the rest."""
+        self.wrap(width, height)
+        lines, fitting = self.lines or [], int(height // self.style.leading)
+        if fitting < 1:
+            return []
+        parts = (lines[:fitting], lines[fitting:])
+        return [TextBothWays("", self.style, part) for part in parts if part]
+
+    def draw(self) -> None:
+        """Set the lines from the top, those that are read from the right at the right."""
+        canvas: Any = self.canv
+        canvas.setFillColor(self.style.textColor)
+        name, size = self.style.fontName, self.style.fontSize
+        for number, (line, from_right) in enumerate(self.lines or [], 1):
+            x = self.width - width_of(line, name, size) if from_right else 0
+            y = self.height - number * self.style.leading + (self.style.leading - size)
+            for font, stretch in stretches(line, name):
+                canvas.setFont(font, size)
+                canvas.drawString(x, y, stretch)
+                x += width_of(stretch, name, size)

@@ -1,0 +1,86 @@
+"""Which font prints which letter: DejaVu Sans, which comes with the product, and the reader's own fonts for East Asia.
+
+What neither can set is still printed as well as it goes, and reported, so that nobody takes the paper for the record.
+"""
+
+import re
+import threading
+from functools import cache
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfbase.ttfonts import TTFont
+
+PLAIN, BOLD = "LarderSans", "LarderSans-Bold"
+CHINESE, JAPANESE, KOREAN = "STSong-Light", "HeiseiKakuGo-W5", "HYGothic-Medium"
+_FOLDER = Path(__file__).parent / "font_files"
+_registering = threading.Lock()
+
+_KANA = "\u3040-\u30ff\u31f0-\u31ff\uff65-\uff9f"
+_HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+_HAN = "\u2e80-\u2fdf\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff64\uffe0-\uffee"
+_EAST_ASIAN = re.compile(f"[{_KANA}{_HANGUL}{_HAN}]+")
+_IS_KANA, _IS_HANGUL = re.compile(f"[{_KANA}]"), re.compile(f"[{_HANGUL}]")
+# Signs above and below Hebrew and Arabic letters, and letters that take other shapes or places beside each other.
+_SHAPED = re.compile(
+    "[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0700-\u08ff\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]"
+)
+
+
+def use_fonts() -> None:
+    """Make the fonts known to the PDF library, once."""
+    with _registering:
+        if PLAIN in pdfmetrics.getRegisteredFontNames():
+            return
+        for name in (CHINESE, JAPANESE, KOREAN):
+            pdfmetrics.registerFont(UnicodeCIDFont(name))
+        pdfmetrics.registerFont(TTFont(BOLD, _FOLDER / "DejaVuSans-Bold.ttf"))
+        pdfmetrics.registerFont(TTFont(PLAIN, _FOLDER / "DejaVuSans.ttf"))
+        pdfmetrics.registerFontFamily(PLAIN, normal=PLAIN, bold=BOLD, italic=PLAIN, boldItalic=BOLD)
+
+
+@cache
+def _letters() -> frozenset[int]:
+    use_fonts()
+    return frozenset(pdfmetrics.getFont(PLAIN).face.charToGlyph)
+
+
+def is_east_asian(text: str) -> bool:
+    """Return whether lines of the text may break between any two letters."""
+    return _EAST_ASIAN.search(text) is not None
+
+
+def is_set_faithfully(text: str) -> bool:
+    """Return whether every letter of the text is printed as it should look; Arabic letters in their shapes."""
+    if text.isascii():
+        return True
+    rest = _EAST_ASIAN.sub("", text)
+    return not _SHAPED.search(rest) and all(ord(letter) in _letters() for letter in rest if letter not in "\n\t")
+
+
+def stretches(text: str, font: str) -> list[tuple[str, str]]:
+    """Return the text's stretches, each after the name of the font that has its letters: this one, or East Asia's."""
+    han, found, end = JAPANESE if _IS_KANA.search(text) else CHINESE, [], 0
+    for match in _EAST_ASIAN.finditer(text):
+        found += [(font, text[end : match.start()]), (KOREAN if _IS_HANGUL.search(match[0]) else han, match[0])]
+        end = match.end()
+    return [(name, stretch) for name, stretch in [*found, (font, text[end:])] if stretch]
+
+
+def width_of(text: str, font: str, size: float) -> float:
+    """Return the width in points of a line, each stretch in its font."""
+    return sum(pdfmetrics.stringWidth(stretch, name, size) for name, stretch in stretches(text, font))
+
+
+def markup(text: str) -> str:
+    """Return the text as the PDF library's markup, with a font for each stretch and its line ends kept."""
+    han = JAPANESE if _IS_KANA.search(text) else CHINESE
+
+    def in_its_font(found: re.Match[str]) -> str:
+        font = KOREAN if _IS_HANGUL.search(found[0]) else han
+        return f'<font name="{font}">{found[0]}</font>'
+
+    marked = _EAST_ASIAN.sub(in_its_font, escape(text.replace("\t", "    ")))
+    return marked.replace("\n", "<br/>")

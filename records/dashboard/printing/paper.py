@@ -1,0 +1,176 @@
+"""A record on paper: title, sections of labelled values, long texts in full, and page numbers."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any
+
+from reportlab.lib import colors
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import Flowable, Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
+
+from records.backoffice.datetimes import NOTHING
+from records.dashboard.printing.bidi import TextBothWays, in_shape, is_right_to_left
+from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, is_set_faithfully, markup, use_fonts
+
+LONG = 300
+"""Letters from which on a value is printed over the whole width, where it can go on to the next page."""
+MOST_LINES = 6
+CAUTION = (
+    "Some letters of this record need a script that this print cannot set as it should look. "
+    "The record's page on the screen shows them, and the browser prints it."
+)
+EAST_ASIAN = "East Asian letters are shown in a font of your PDF reader, and stay empty where it has none."
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One labelled value of a record."""
+
+    label: str
+    text: str
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether it may need more room than a line of a table has."""
+        return len(self.text) > LONG or self.text.count("\n") > MOST_LINES
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section of the paper: a heading and its values."""
+
+    title: str
+    values: Sequence[Value]
+
+
+@dataclass
+class Paper:
+    """What is printed of a record, and the lines at the head and foot of each page."""
+
+    title: str
+    subtitle: str
+    parts: list[Part] = field(default_factory=list)
+    foot: str = ""
+
+    @property
+    def texts(self) -> list[str]:
+        """Return every text on the paper."""
+        values = [text for part in self.parts for value in part.values for text in (value.label, value.text)]
+        return [self.title, self.subtitle, self.foot, *(part.title for part in self.parts), *values]
+
+
+def _style(name: str, size: float, font: str = PLAIN, **more: Any) -> ParagraphStyle:
+    return ParagraphStyle(name, fontName=font, fontSize=size, leading=size * 1.35, **more)
+
+
+TITLE = _style("title", 17, BOLD, spaceAfter=2 * mm)
+SUBTITLE = _style("subtitle", 9.5, textColor=colors.HexColor("#525d57"), spaceAfter=5 * mm)
+HEADING = _style("heading", 11.5, BOLD, spaceBefore=3.5 * mm, spaceAfter=1 * mm, keepWithNext=1)
+LABEL = _style("label", 9, BOLD)
+LONG_LABEL = _style("long label", 9, BOLD, spaceBefore=2.5 * mm, spaceAfter=0.5 * mm, keepWithNext=1)
+BODY = _style("body", 9.5)
+NOTE = _style("note", 8.5, spaceBefore=4 * mm, textColor=colors.HexColor("#7a4b00"))
+LINES = TableStyle(
+    (
+        ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ("LINEBELOW", (0, 0), (-1, -1), 0.4, colors.HexColor("#d3d9d5")),
+        ("LEFTPADDING", (0, 0), (-1, -1), 0),
+        ("TOPPADDING", (0, 0), (-1, -1), 1),
+        ("BOTTOMPADDING", (0, 0), (-1, -1), 2.5),
+    )
+)
+
+
+class _NumberedCanvas(Canvas):
+    """Writes the foot of each page once it is known how many there are."""
+
+    foot = ""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._pages: list[dict[str, Any]] = []
+
+    def showPage(self) -> None:  # noqa: N802 (the library's name)
+        """Keep the page instead of writing it."""
+        self._pages.append(dict(self.__dict__))
+        self._startPage()
+
+    def save(self) -> None:
+        """Write all pages with their feet."""
+        for number, page in enumerate(self._pages, 1):
+            self.__dict__.update(page)
+            self.setFillColor(colors.HexColor("#525d57"))
+            right = f"Page {number} of {len(self._pages)}"
+            paragraph = _paragraph(self.foot, _style("foot", 7.5))
+            _, height = paragraph.wrap(A4[0] - 60 * mm, 20 * mm)
+            paragraph.drawOn(self, 18 * mm, 16 * mm - height)
+            self.setFont(PLAIN, 7.5)
+            self.drawRightString(A4[0] - 18 * mm, 16 * mm - 9, right)
+            super().showPage()
+        super().save()
+
+
+def printed(paper: Paper) -> bytes:
+    """Return the paper as a PDF; its fonts are embedded as far as they come with the product."""
+    use_fonts()
+    story: list[Flowable] = [_paragraph(paper.title, TITLE), _paragraph(paper.subtitle, SUBTITLE)]
+    for part in paper.parts:
+        story += [_paragraph(part.title, HEADING), *_values(part.values)]
+    if not all(is_set_faithfully(in_shape(text)) for text in paper.texts):
+        story.append(_paragraph(CAUTION, NOTE))
+    if any(is_east_asian(text) for text in paper.texts):
+        story.append(_paragraph(EAST_ASIAN, NOTE))
+    out = BytesIO()
+    document = SimpleDocTemplate(
+        out,
+        pagesize=A4,
+        leftMargin=18 * mm,
+        rightMargin=18 * mm,
+        topMargin=16 * mm,
+        bottomMargin=22 * mm,
+        title=paper.title,
+        author="Larder",
+        lang="en",
+    )
+    canvas = type("Sheet", (_NumberedCanvas,), {"foot": paper.foot})
+    document.build(story, canvasmaker=canvas)
+    return out.getvalue()
+
+
+def _values(values: Sequence[Value]) -> list[Flowable]:
+    """Return the values in their order: short ones as lines of tables, long ones as text that runs over pages."""
+    found: list[Flowable] = []
+    lines: list[list[Flowable]] = []
+
+    def close() -> None:
+        if lines:
+            found.append(Table([*lines], colWidths=(48 * mm, None), style=LINES, hAlign="LEFT"))
+            lines.clear()
+
+    for value in values:
+        if value.is_long:
+            close()
+            found += [_paragraph(value.label, LONG_LABEL), *_paragraphs(value.text), Spacer(1, 2 * mm)]
+        else:
+            lines.append([_paragraph(value.label, LABEL), _paragraph(value.text or NOTHING, BODY)])
+    close()
+    return found
+
+
+def _paragraphs(text: str) -> list[Flowable]:
+    """Return a long text as paragraphs of at most fifty lines, since the library slows down over very long ones."""
+    lines = re.sub(r"\n{3,}", "\n\n", text).split("\n")
+    return [_paragraph("\n".join(lines[start : start + 50]) or " ", BODY) for start in range(0, len(lines), 50)]
+
+
+def _paragraph(text: str, style: ParagraphStyle) -> Flowable:
+    if is_right_to_left(text):
+        return TextBothWays(text, style)
+    if is_east_asian(text):
+        style = style.clone(f"{style.name} CJK", wordWrap="CJK")
+    return Paragraph(markup(text), style)

@@ -1,0 +1,115 @@
+"""What is printed of a complaint and of an audit: which fields, in which order, under which headings."""
+
+import datetime
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import models
+from django.utils.text import capfirst
+
+from records.accounts.models import User
+from records.audits.models import AuditRecord
+from records.backoffice.current import zone_of
+from records.backoffice.datetimes import NOTHING, plain_number, shown
+from records.complaints.models import Complaint
+from records.dashboard.printing.paper import Paper, Part, Value
+from records.history.trail import now
+from records.sites.models import Site, SiteRecord
+
+Moments = Sequence[str]
+
+COMPLAINT = (
+    (
+        "Complaint",
+        ("record_status", "date", "customer", "product", "nonconformance", "quantity", "complaint_description"),
+    ),
+    ("Lot", ("trace_number", "manufacture_date", "expiration_date", "brand", "production_unit")),
+    ("How it reached us", ("source", "source_details", "method", "sample_details")),
+    (
+        "Consumer",
+        (
+            "consumer_salutation",
+            "consumer_first_name",
+            "consumer_last_name",
+            "consumer_address",
+            "consumer_purchased",
+            "consumer_phone",
+            "consumer_mobile",
+            "consumer_email",
+        ),
+    ),
+    ("Review", ("review_report",)),
+)
+AUDIT = (
+    ("Audit", ("audit_program", "record_status", "date", "due_date", "start_date", "finish_date")),
+    ("People and checklists", ("auditors", "auditees", "checklists")),
+    ("Outcome", ("rating_scale", "score", "rating", "result", "completed_date", "completed_by", "notes")),
+)
+STAMPS = ("created", "created_by", "last_modified", "last_modified_by")
+
+
+def complaint_paper(complaint: Complaint, site: Site, user: User, moments: Moments) -> Paper:
+    """Return a complaint's paper."""
+    paper = _paper(complaint, site, user)
+    paper.parts = _parts(complaint, COMPLAINT, moments)
+    paper.parts.append(_stamps(complaint))
+    return paper
+
+
+def audit_paper(audit: AuditRecord, site: Site, user: User, moments: Moments) -> Paper:
+    """Return an audit's paper with its findings; five queries."""
+    paper = _paper(audit, site, user)
+    paper.title = f"Audit {audit.site_sequence_id}: {audit.audit_program.name}"
+    paper.parts = _parts(audit, AUDIT, moments)
+    findings = audit.findings.select_related("rating_response", "nonconformance")
+    for number, finding in enumerate(findings, 1):
+        values = [
+            Value("Question", finding.question),
+            Value("Response", str(finding.rating_response or NOTHING)),
+            Value("Comment", finding.comment),
+            Value("Nonconformance", str(finding.nonconformance or NOTHING)),
+        ]
+        paper.parts.append(Part(f"Finding {number}", values))
+    paper.parts.append(_stamps(audit))
+    return paper
+
+
+PAPERS: dict[type[models.Model], Callable[[Any, Site, User, Moments], Paper]] = {
+    Complaint: complaint_paper,
+    AuditRecord: audit_paper,
+}
+"""The kinds of record that can be printed."""
+
+
+def _paper(record: SiteRecord, site: Site, user: User) -> Paper:
+    archived = ", archived" if record.is_archived else ""
+    at = f"{shown(now())} ({zone_of(site).key})"
+    return Paper(
+        title=str(record),
+        subtitle=f"{site.name}{archived}. Id {record.pk}, revision {record.revision}",
+        foot=f"{site.name} · printed {at} by {user.printed_name}",
+    )
+
+
+def _parts(record: Any, layout: Sequence[tuple[str, Sequence[str]]], moments: Moments) -> list[Part]:
+    return [Part(title, [_value(record, name, moments) for name in names]) for title, names in layout]
+
+
+def _stamps(record: Any) -> Part:
+    return Part("Record", [_value(record, name, STAMPS) for name in STAMPS])
+
+
+def _value(record: Any, name: str, moments: Moments) -> Value:
+    column: Any = record._meta.get_field(name)
+    found = getattr(record, name)
+    if column.many_to_many:
+        text = ", ".join(str(target) for target in found.all())
+    elif isinstance(found, datetime.datetime):
+        text = shown(found, day=name not in moments)
+    elif found is None:
+        text = ""
+    elif isinstance(column, models.DecimalField):
+        text = plain_number(found)
+    else:
+        text = str(found)
+    return Value(capfirst(str(column.verbose_name)), text)

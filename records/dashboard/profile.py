@@ -1,0 +1,222 @@
+"""The profile page: keys and clients, the own and those of administered service accounts, sites, roles, password."""
+
+import datetime
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from records.accounts import access, clients, keys
+from records.accounts.models import OAuthClient, RoleMembership, SubscriptionKey, User
+from records.backoffice.current import author_of, current_site, show_times_of, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.fields import TextField, as_uuid
+from records.dashboard import keycalls
+from records.history.trail import now
+from records.sites.models import Site
+
+ENDED = 10
+
+
+class CredentialForm(forms.Form):
+    """What a new key or client is called, and until when it is good."""
+
+    name = TextField(max_length=100, help_text="What will use it, such as “ERP sync”.")
+    expires = forms.DateField(
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="The last day on which it works; empty when it is good until it is revoked.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+
+    def clean_expires(self) -> datetime.datetime | None:
+        """Return the end of the day that was entered."""
+        day = self.cleaned_data["expires"]
+        if day is None:
+            return None
+        if not now().date() <= day <= now().date() + datetime.timedelta(days=3660):
+            raise ValidationError("Choose a day from today on, at most ten years ahead.")
+        return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC) + datetime.timedelta(days=1)
+
+
+class KeyForm(CredentialForm):
+    """What a new key is called, which site it opens, and until when."""
+
+    site = forms.ModelChoiceField(Site.objects.none(), empty_label=None, help_text="The site that it acts on.")
+    field_order = ("name", "site", "expires")
+
+    def __init__(self, sites: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["site"].queryset = sites  # type: ignore[attr-defined]
+
+
+def profile(request: HttpRequest) -> HttpResponse:
+    """Show the profile, or issue, rotate or revoke what was asked for; a secret is shown in that answer alone."""
+    if not admin.site.has_permission(request):
+        return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")
+    account = _account(request)
+    site = current_site(request)
+    show_times_of(site)
+    page = _Page(request, account)
+    if request.method == "POST":
+        done = page.act(request.POST.get("do", ""))
+        if done is not None:
+            return done
+    response = TemplateResponse(request, "backoffice/profile.html", page.context())
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _account(request: HttpRequest) -> User:
+    """Return whose credentials are shown: the user, or a service account that the user administers."""
+    asked = request.GET.get("account", "")
+    if not asked:
+        return user_of(request)
+    key = as_uuid(asked)
+    account = User.objects.filter(pk=key, is_service_account=True, is_active=True).first() if key else None
+    if account is None or not keycalls.administers(request, account):
+        raise Http404
+    return account
+
+
+class _Page:
+    """One answer of the profile page: whose it is, its forms, and the secret that it shows once."""
+
+    def __init__(self, request: HttpRequest, account: User) -> None:
+        self.request = request
+        self.account = account
+        self.author = author_of(request)
+        self.sites = Site.objects.filter(pk__in=access.sites_where(account), is_archived=False).order_by("name", "id")
+        self.secret: dict[str, str] | None = None
+        self.key_form = KeyForm(self.sites)
+        self.client_form = CredentialForm(prefix="client")
+
+    def act(self, what: str) -> HttpResponse | None:
+        """Do what was asked for; returns an answer unless the page itself is to be shown."""
+        acts = {
+            "issue-key": self._issue_key,
+            "rotate-key": self._rotate_key,
+            "revoke-key": self._revoke_key,
+            "issue-client": self._issue_client,
+            "rotate-client": self._rotate_client,
+            "revoke-client": self._revoke_client,
+        }
+        if what not in acts:
+            raise PermissionDenied
+        try:
+            return acts[what]()
+        except ValidationError as fault:
+            messages.error(self.request, "; ".join(fault.messages))
+            return None
+
+    def _own(self, model: Any) -> Any:
+        key = as_uuid(self.request.POST.get("id", ""))
+        found = model.objects.filter(pk=key, user=self.account).first() if key else None
+        if found is None:
+            raise Http404
+        return found
+
+    def _issue_key(self) -> None:
+        self.key_form = KeyForm(self.sites, self.request.POST)
+        if self.key_form.is_valid():
+            data = self.key_form.cleaned_data
+            key, secret = keys.issue_key(
+                self.account, data["site"], data["name"], author=self.author, expires=data["expires"]
+            )
+            self._show(f"Subscription key “{key.name}”", secret)
+            self.key_form = KeyForm(self.sites)
+
+    def _rotate_key(self) -> None:
+        key, secret = keys.rotate_key(self._own(SubscriptionKey).pk, author=self.author)
+        self._show(f"New key “{key.name}”: the old one works until you revoke it", secret)
+
+    def _revoke_key(self) -> HttpResponse:
+        key = keys.revoke_key(self._own(SubscriptionKey).pk, author=self.author)
+        messages.success(self.request, f"The key “{key.name}” (…{key.hint}) opens nothing any more.")
+        return self._back()
+
+    def _issue_client(self) -> None:
+        self.client_form = CredentialForm(self.request.POST, prefix="client")
+        if self.client_form.is_valid():
+            data = self.client_form.cleaned_data
+            client, secret = clients.issue_client(
+                self.account, data["name"], author=self.author, expires=data["expires"]
+            )
+            self._show(f"Client “{client.name}”", secret, client.client_id)
+            self.client_form = CredentialForm(prefix="client")
+
+    def _rotate_client(self) -> None:
+        client, secret = clients.rotate_client(self._own(OAuthClient).pk, author=self.author)
+        self._show(f"New secret of “{client.name}”: the old one has ended", secret, client.client_id)
+
+    def _revoke_client(self) -> HttpResponse:
+        client = clients.revoke_client(self._own(OAuthClient).pk, author=self.author)
+        messages.success(self.request, f"The client “{client.name}” fetches no token any more.")
+        return self._back()
+
+    def _back(self) -> HttpResponse:
+        return redirect(self.request.get_full_path())
+
+    def _show(self, name: str, secret: str, client_id: str = "") -> None:
+        self.secret = {"name": name, "secret": secret, "client_id": client_id}
+
+    def context(self) -> dict[str, Any]:
+        """Return what the page shows."""
+        base = settings.BASE_URL.rstrip("/")
+        own = self.account.pk == user_of(self.request).pk
+        title = "Your profile" if own else f"Keys of {self.account}"
+        keys_shown = _lines(SubscriptionKey.objects.filter(user=self.account).select_related("site"))
+        context = {
+            **admin.site.each_context(self.request),
+            "title": title,
+            "account": self.account,
+            "own": own,
+            "secret": self.secret,
+            "key_form": self.key_form,
+            "client_form": self.client_form,
+            "keys": keys_shown,
+            "calls": keycalls.lines([line["row"].pk for line in keys_shown], keycalls.ON_PROFILE),
+            "clients": _lines(OAuthClient.objects.filter(user=self.account)),
+            "roles": RoleMembership.objects.filter(user=self.account, role__is_archived=False)
+            .select_related("role__site")
+            .order_by("role__site__name", "role__name", "id")[:200],
+            "may_have_keys": self.sites.exists(),
+            "base_url": base,
+            "token_url": f"{base}/oauth/token",
+            "docs_url": f"{base}/docs/",
+        }
+        if own:
+            mine = User.objects.filter(is_service_account=True, is_active=True, home_site__in=self._administered())
+            context["service_accounts"] = mine.select_related("home_site").order_by("user_name", "id")[:200]
+        return context
+
+    def _administered(self) -> list[Any]:
+        return access.sites_where(user_of(self.request), "accounts.change_user")
+
+
+def _lines(rows: Any) -> list[dict[str, Any]]:
+    """Return live credentials, then the last ones that ended, worded for the page."""
+    found = list(rows.order_by("-created", "id")[:100])
+    live = [row for row in found if row.is_live]
+    ended = [row for row in found if not row.is_live][:ENDED]
+    return [
+        {
+            "row": row,
+            "live": row.is_live,
+            "created": shown(row.created),
+            "last_used": shown(row.last_used) or "never",
+            "expires": shown(row.expires - datetime.timedelta(milliseconds=1), day=True) if row.expires else "no end",
+            "state": "" if row.is_live else f"revoked {shown(row.revoked)}" if row.revoked else "expired",
+        }
+        for row in (*live, *ended)
+    ]

@@ -1,0 +1,96 @@
+"""Who may do what at the current site: roles across, what they permit down, and the people who hold them."""
+
+from collections import defaultdict
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.text import capfirst
+
+from records.accounts import access
+from records.accounts.default_roles import ORDER
+from records.accounts.models import Role, RoleMembership
+from records.backoffice.current import current_site, user_of
+from records.backoffice.extension_points import RecordLink
+from records.dashboard.administration.matrix import COLUMNS
+from records.dashboard.administration.roles import grantable
+
+PEOPLE = 500
+
+
+def addresses(admin_site: Any) -> list[URLPattern]:
+    """Return the page's address below /admin/."""
+    return [path("rights/", admin_site.admin_view(rights), name="rights")]
+
+
+def links(request: HttpRequest) -> list[RecordLink]:
+    """Return the menu's line for those who may see the roles of the site."""
+    site = current_site(request)
+    if site is None or not access.may(user_of(request), site, "accounts.view_role"):
+        return []
+    return [RecordLink("rights", "Who may do what", reverse("admin:rights"))]
+
+
+def rights(request: HttpRequest) -> HttpResponse:
+    """Show the site's roles with what they permit and who holds them; a fixed number of queries."""
+    site = current_site(request)
+    if site is None or not access.may(user_of(request), site, "accounts.view_role"):
+        raise PermissionDenied
+    roles = sorted(Role.objects.filter(site=site, is_archived=False).order_by("name", "id"), key=_rank)
+    through = Role.permissions.through
+    held: dict[Any, set[int]] = defaultdict(set)
+    for role_id, permission_id in through.objects.filter(role__in=roles).values_list("role_id", "permission_id"):
+        held[role_id].add(permission_id)
+    kinds: dict[Any, list[Permission]] = defaultdict(list)
+    for permission in grantable():
+        if permission.content_type.app_label != "reference":
+            kinds[permission.content_type.model_class()].append(permission)
+    lines = [
+        {
+            "name": capfirst(str(model._meta.verbose_name_plural)),
+            "cells": [_abilities(model, [one for one in found if one.pk in held[role.pk]]) for role in roles],
+        }
+        for model, found in kinds.items()
+        if model is not None
+    ]
+    context = {
+        **admin.site.each_context(request),
+        "title": f"Who may do what at {site}",
+        "roles": roles,
+        "lines": sorted(lines, key=lambda line: str(line["name"])),
+        "people": _people(roles, may_see_users=access.may(user_of(request), site, "accounts.view_user")),
+        "most": PEOPLE,
+    }
+    return TemplateResponse(request, "backoffice/rights.html", context)
+
+
+def _abilities(model: Any, permissions: list[Permission]) -> dict[str, Any]:
+    """Return what the permissions allow with a kind of record: the common verbs, and the others in their own words."""
+    words = {permission.codename: permission.name for permission in permissions}
+    verbs = [verb for verb in COLUMNS if words.pop(f"{verb}_{model._meta.model_name}", None)]
+    others = sorted(name.removeprefix("Can ") for name in words.values())
+    return {"verbs": ", ".join(verbs).capitalize(), "others": [f"{name[:1].upper()}{name[1:]}" for name in others]}
+
+
+def _rank(role: Role) -> int:
+    """Return where the role stands: default ones from the lowest up, then the site's own."""
+    ranks = [str(default.value) for default in ORDER]
+    return ranks.index(role.default_role) if role.default_role in ranks else len(ranks)
+
+
+def _people(roles: list[Role], *, may_see_users: bool) -> list[dict[str, Any]]:
+    """Return the direct members of the roles by name, each with the names of the roles; the first ones of very many."""
+    found: dict[Any, dict[str, Any]] = {}
+    memberships = RoleMembership.objects.filter(role__in=roles).select_related("user", "member_role", "role")
+    for entry in memberships.order_by("user__user_name", "id")[: PEOPLE * 2]:
+        member: Any = entry.user or entry.member_role
+        line = found.setdefault(member.pk, {"name": str(member), "is_role": entry.user is None, "roles": []})
+        if entry.user is None or may_see_users:
+            line["url"] = reverse(f"admin:accounts_{member._meta.model_name}_change", args=(member.pk,))
+        line["active"] = getattr(member, "is_active", True)
+        line["roles"].append(str(entry.role))
+    return sorted(found.values(), key=lambda line: line["name"].casefold())[:PEOPLE]

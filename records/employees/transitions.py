@@ -1,0 +1,75 @@
+"""The button of an employee's page that gives an account, with the form that it asks."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from records.accounts import access
+from records.accounts.models import DefaultRole
+from records.backoffice.current import author_of, user_of
+from records.backoffice.fields import TextField
+from records.backoffice.forms import ReasonForm
+from records.backoffice.tasks import invite
+from records.backoffice.transitions import RecordStep
+from records.employees import actions
+from records.employees.models import Employee
+from records.history.trail import recording
+from records.sites.text import NAME
+
+MAY_GIVE_ROLES = "accounts.change_role"
+
+
+class AccountForm(ReasonForm):
+    """What the account is called, what it may do at the employee's site, and whether its person is told."""
+
+    user_name = TextField(max_length=NAME, help_text="What the person signs in with; often the e-mail address.")
+    role = forms.ChoiceField(
+        required=False,
+        choices=[("", "None yet"), *DefaultRole.choices],
+        help_text="At the employee's site. Without a role the person can sign in and sees nothing.",
+    )
+    invites = forms.BooleanField(
+        label="Mail an invitation",
+        required=False,
+        help_text="A link, good for three days, to choose a password with. “Forgotten your password?” mails another.",
+    )
+    field_order = ("user_name", "role", "invites", "change_reason")
+
+
+def _initial(employee: Employee) -> dict[str, Any]:
+    name = employee.email_address or ".".join(f"{employee.first_name} {employee.last_name}".lower().split())
+    return {"user_name": name, "invites": bool(employee.email_address)}
+
+
+def _give(model_admin: Any, request: HttpRequest, employee: Employee, reason: str, data: dict[str, Any]) -> None:
+    if data["role"] and not access.may(user_of(request), employee.site_id, MAY_GIVE_ROLES):
+        raise ValidationError({"role": "Giving roles is for those who administer the site's roles."})
+    if data["invites"] and not employee.email_address:
+        text = "There is no e-mail address on the employee's page to send it to."
+        raise ValidationError({"invites": text})
+    with recording():
+        user = actions.give_account(
+            employee.site_id,
+            employee.pk,
+            data["user_name"],
+            role=DefaultRole(data["role"]) if data["role"] else None,
+            author=author_of(request),
+            reason=reason,
+        )
+        if data["invites"]:
+            invite.enqueue(str(user.pk))
+
+
+GIVE_ACCOUNT = RecordStep(
+    "give-account",
+    "Give an account",
+    "accounts.add_user",
+    _give,
+    applies=lambda employee: employee.user_id is None and not employee.is_archived,
+    form=AccountForm,
+    explanation="The person can sign in to the back-office, sign documents and hold keys, as far as roles allow.",
+    done="has an account now.",
+    initial=_initial,
+)

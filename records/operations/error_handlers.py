@@ -1,0 +1,73 @@
+"""Answers to requests that reach no operation: unknown paths, foreign hosts, faults outside a view (DECISIONS 1.12)."""
+
+import logging
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.views import defaults
+
+from records.operations.errors import ApiError, answer, refusal_of
+
+logger = logging.getLogger("larder.errors")
+
+PAGES = ("/admin", "/profile", "/docs", "/accounts")
+"""Paths that people open in a browser; everything else is an interface and answers in its own shape."""
+
+Shape = Callable[[HttpRequest, ApiError], HttpResponse]
+_shapes: dict[str, Shape] = {}
+
+
+def answer_below(prefix: str, shape: Shape) -> None:
+    """Let refusals of paths below the prefix (such as `/scim`) be answered in a shape of their own."""
+    _shapes[prefix] = shape
+
+
+def is_page(path: str) -> bool:
+    """Return whether the path is one that people open in a browser."""
+    return any(path == start or path.startswith(start + "/") for start in PAGES)
+
+
+def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
+    """Return a refusal in the shape of the path that was asked for."""
+    refusal = ApiError(status, code, message)
+    for prefix, shape in _shapes.items():
+        if request.path == prefix or request.path.startswith(prefix + "/"):
+            return shape(request, refusal)
+    if is_page(request.path):
+        return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
+    return answer(request, refusal)
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer 400 (Django's handler400)."""
+    return refuse(request, 400, "MalformedRequest", "The request cannot be understood.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer 403 (Django's handler403)."""
+    if is_page(request.path):
+        return defaults.permission_denied(request, exception or Exception())
+    return refuse(request, 403, "Forbidden", "This is not allowed.")
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer 404 (Django's handler404)."""
+    if is_page(request.path):
+        return defaults.page_not_found(request, exception or Exception())
+    return refuse(request, 404, "NotFound", "There is no such path.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer 500, or 503 where the database is out of reach (Django's handler500)."""
+    import sys
+
+    error = sys.exc_info()[1]
+    refusal = refusal_of(error) if error is not None else ApiError(500, "InternalError", "")
+    if is_page(request.path) and refusal.status == 500:
+        return defaults.server_error(request)
+    if refusal.status != 503:
+        refusal = ApiError(500, "InternalError", "Something went wrong on our side. Quote the request id.")
+    response = refuse(request, refusal.status, refusal.code, refusal.message)
+    for name, value in refusal.headers.items():
+        response[name] = value
+    return response

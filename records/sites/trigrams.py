@@ -1,0 +1,193 @@
+"""Part of a text found by index on PostgreSQL: the runs of three letters of a column, in a GIN index of its own.
+
+PostgreSQL's own means for this (pg_trgm) is an extension that a server may not offer. What stands here needs none: a
+function that returns the runs of a text as numbers, and a plain index over what it returns. SQLite looks through the
+rows of the site instead (docs/decisions/0012).
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db import connection, models
+from django.db.migrations.operations.base import Operation
+
+from records.sites.text import fold, normal
+
+RUN = 3
+FEW = 400
+"""Up to how many rows are taken from the index; what more rows hold is soon found among the newest."""
+
+FUNCTION = """
+CREATE FUNCTION larder_grams(text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 500 AS $$
+-- Every run of three letters, each run a number of three code points with 21 bits. Read in pieces of 64 letters, since
+-- reaching the n-th letter of a text costs n.
+DECLARE
+  grams bigint[] := '{}';
+  piece text;
+  seen int := 0;
+  run bigint := 0;
+BEGIN
+  FOR start IN 0..(length($1) - 1) / 64 LOOP
+    piece := substr($1, start * 64 + 1, 64);
+    FOR i IN 1..length(piece) LOOP
+      run := ((run & 4398046511103) << 21) | ascii(substr(piece, i, 1));
+      seen := seen + 1;
+      IF seen > 2 THEN
+        grams[seen - 2] := run;
+      END IF;
+    END LOOP;
+  END LOOP;
+  RETURN grams;
+END
+$$
+"""
+
+
+class CreateGrams(Operation):
+    """Make the function that the indexes are made of; nothing on SQLite."""
+
+    reversible = True
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """Change no model."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Create the function."""
+        if schema_editor.connection.vendor == "postgresql":
+            schema_editor.execute(FUNCTION, params=None)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Drop the function."""
+        if schema_editor.connection.vendor == "postgresql":
+            schema_editor.execute("DROP FUNCTION larder_grams(text)", params=None)
+
+    def describe(self) -> str:
+        """Return what the operation does."""
+        return "Create the function of runs of letters"
+
+
+class IndexTrigrams(Operation):
+    """Index columns of a model, those that its `SEARCHED` names, by their runs of letters; nothing on SQLite."""
+
+    reversible = True
+
+    def __init__(self, model_name: str, columns: Sequence[str]) -> None:
+        self.model_name = model_name
+        self.columns = columns
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """Change no model."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Create an index a column. Its list of waiting entries is short, lest one write clears a long one."""
+        for name, table, expression in self._indexes(app_label, schema_editor, to_state):
+            schema_editor.execute(
+                f"CREATE INDEX {name} ON {table} USING gin (larder_grams({expression})) "
+                "WITH (gin_pending_list_limit = 1024)",
+                params=None,
+            )
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Drop the indexes."""
+        for name, _, _ in self._indexes(app_label, schema_editor, from_state):
+            schema_editor.execute(f"DROP INDEX {name}", params=None)
+
+    def describe(self) -> str:
+        """Return what the operation does."""
+        return f"Index {', '.join(self.columns)} of {self.model_name} by runs of letters"
+
+    def _indexes(self, app_label: str, schema_editor: Any, state: Any) -> list[tuple[str, str, str]]:
+        if schema_editor.connection.vendor != "postgresql":
+            return []
+        model = state.apps.get_model(app_label, self.model_name)
+        quote = schema_editor.quote_name
+        fields = [model._meta.get_field(name) for name in self.columns]
+        table = model._meta.db_table
+        return [(quote(index_name(table, f.column)), quote(table), compared(f, quote(f.column))) for f in fields]
+
+
+def index_name(table: str, column: str) -> str:
+    """Return what the index of a column's runs is called."""
+    return f"{table}_{column}_grams"
+
+
+def compared(field: Any, column: str) -> str:
+    """Return a column as it is compared without regard to case; a folded one is as it should be."""
+    return column if _is_folded(field) else f"UPPER({column})"
+
+
+class HasTrigrams(models.Lookup[Any]):
+    """`name__grams="cme"`: the column has every run of the text, as each that holds it has; from the index."""
+
+    lookup_name = "grams"
+
+    def get_prep_lookup(self) -> str:
+        """Return the value as text."""
+        return str(self.rhs)
+
+    def as_sql(self, compiler: Any, connection: Any) -> Any:
+        """Compare as the index has it; PostgreSQL only."""
+        field = self.lhs.output_field
+        left, params = self.process_lhs(compiler, connection)
+        value = fold(self.rhs) if _is_folded(field) else normal(self.rhs)
+        return f"larder_grams({compared(field, left)}) @> larder_grams({compared(field, '%s')})", [*params, value]
+
+
+def holding(
+    rows: models.QuerySet[Any], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
+) -> models.QuerySet[Any]:
+    """Narrow rows to those that hold every wanted text, in any case, in one of the named columns.
+
+    A text may stand for a number too: then the row that bears it is meant as well. On PostgreSQL one query asks the
+    indexes first which few rows those are. Where there are more, a page of the newest is found soon without; texts
+    of one or two letters and columns that are not `SEARCHED` are looked for in the rows.
+    """
+    asked = rows
+    for text, number in wanted:
+        asked = asked.filter(reduce(or_, _ways(names, "within", text, number)))
+    long = [one for one in wanted if len(one[0]) >= RUN]
+    if not long or connection.vendor != "postgresql" or not all(_is_searched(rows.model, name) for name in names):
+        return asked
+    keys = {row["pk"] for row in _by_index(asked, names, *max(long, key=lambda one: len(one[0])))[: FEW + 1]}
+    if len(keys) <= FEW:
+        return rows.filter(pk__in=keys)
+    # PostgreSQL takes a part of a text for rare, and would rather read and sort the whole table than go through it
+    # from the newest. Of a CASE it knows nothing, and takes it to hold for every other row.
+    for text, number in wanted:
+        match = reduce(or_, _ways(names, "within", text, number))
+        rows = rows.filter(
+            models.Case(models.When(match, then=True), default=False, output_field=models.BooleanField())
+        )
+    return rows
+
+
+def _by_index(rows: models.QuerySet[Any], names: Sequence[str], text: str, number: int | None) -> models.QuerySet[Any]:
+    """Return the keys of those rows that hold the text, perhaps twice, as `{"pk": …}`: a part for each column.
+
+    Of conditions joined by OR, each row that an index found would be compared with all of them again; and to tell the
+    runs of a long text takes longer than to look through it. Nor are the runs of a second text asked for: PostgreSQL
+    takes indexes for two of them together, or none, by what it guesses; one and a comparison it reads at one speed.
+    """
+    found = rows.order_by()
+    first, *others = (found.filter(way).values("pk") for way in _ways(names, "grams", text, number))
+    return first.union(*others, all=True) if others else first
+
+
+def _ways(names: Sequence[str], lookup: str, text: str, number: int | None) -> list[models.Q]:
+    """Return the conditions of which a row has to meet one."""
+    ways = [models.Q(**{f"{name}__{lookup}": text}) for name in names]
+    return ways if number is None else [*ways, models.Q(site_sequence_id=number)]
+
+
+def _is_searched(model: Any, name: str) -> bool:
+    """Tell whether a column is indexed by its runs, one of a record that is pointed at too."""
+    *path, column = name.split("__")
+    for step in path:
+        model = model._meta.get_field(step).related_model
+    return column in getattr(model, "SEARCHED", ())
+
+
+def _is_folded(field: Any) -> bool:
+    return getattr(field, "is_folded", False)

@@ -1,0 +1,317 @@
+"""From a User document to what account and employee are to become."""
+
+import base64
+import binascii
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from scim2_models import InvalidValueException
+
+from records.accounts.employee_facts import Key, address_entry, mobile_entry, phone_entry
+from records.accounts.provisioning import DesiredAccount, DesiredEmail
+from records.employees.provisioning import DesiredPerson
+from records.sites.text import normalise
+from scim.callers import Caller
+from scim.representations import STATE, TAKEN, Representation, display_of, formatted_name, profile_url
+from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
+from scim.visibility import visible_users
+
+MOST_ENTRIES = 100
+LONGEST_TEXT = 20_000
+
+_COLUMNS = {
+    "schemas",
+    "id",
+    "externalId",
+    "meta",
+    "userName",
+    "displayName",
+    "userType",
+    "preferredLanguage",
+    "locale",
+    "active",
+    "password",
+    "emails",
+    "groups",
+    "name",
+    EMPLOYEE,
+    ENTERPRISE,
+    TAKEN,
+}
+"""What has a column or table of its own; the rest is kept as it was given."""
+
+
+def person_wish(caller: Caller, after: Representation, before: Representation | None, *, whole: bool) -> DesiredPerson:
+    """Return the desired that a User document stands for.
+
+    `whole`: what the document lacks is to be unassigned; otherwise an extension that it lacks keeps what is there.
+    An absent `active` keeps the state.
+    """
+    _refuse_excess(after)
+    account = _account(after, before)
+    desired = DesiredPerson(account)
+    _employment(desired, after, before, whole=whole)
+    kept = _kept(after, before, account, whole=whole)
+    _enterprise(caller, desired, after, before, kept, whole=whole)
+    _contacts(desired, after, before)
+    taken = sorted(_taken(after, before, whole=whole))
+    if taken:
+        kept[TAKEN] = taken
+    account.attributes = kept
+    account.keys = tuple(_keys(kept))
+    return desired
+
+
+def _taken(after: Representation, before: Representation | None, *, whole: bool) -> Iterator[str]:
+    """Yield what a PATCH removed although the record always has it: the RFC 7643 shape leaves it out from then on."""
+    if before is None or not whole:
+        return
+    marked = before.get(TAKEN, ())
+    for name in ("displayName", "profileUrl", "name", "active"):
+        if name not in after and (name in before or name in marked):
+            yield name
+    now, then = after.get(EMPLOYEE, {}), before.get(EMPLOYEE, {})
+    for name in ("position", "natureOfEmployment"):
+        if name not in now and (name in then or f"{EMPLOYEE}:{name}" in marked):
+            yield f"{EMPLOYEE}:{name}"
+
+
+def _account(after: Representation, before: Representation | None) -> DesiredAccount:
+    user_name = after.get("userName") or ""
+    if not user_name.strip():
+        raise InvalidValueException(detail="userName must not be blank.")
+    name = after.get("name", {})
+    given, family = name.get("givenName", ""), name.get("familyName", "")
+    given = given if given.strip() else _given_name(after.get("displayName", "").strip(), family) or user_name
+    desired = DesiredAccount(
+        user_name=user_name,
+        given_name=given,
+        family_name=family,
+        honorific_prefix=name.get("honorificPrefix", ""),
+        user_type=after.get("userType", ""),
+        preferred_language=after.get("preferredLanguage", ""),
+        locale=after.get("locale", ""),
+        active=bool(after.get("active", before[STATE] if before else True)),
+        external_id=normalise(after.get("externalId", "")),
+        password=after.get("password") or None,
+        emails=_emails(after.get("emails", [])),
+    )
+    desired.display_name = _own_display_name(desired, after, before)
+    return desired
+
+
+def _given_name(shown: str, family: str) -> str:
+    """Return the part of a display name before the family name, all of it where that does not end it."""
+    before = shown.removesuffix(family.strip()) if family.strip() else shown
+    return before.strip() if before != shown and before[-1:].isspace() else shown
+
+
+def _own_display_name(desired: DesiredAccount, after: Representation, before: Representation | None) -> str:
+    """Return the display name to keep; '' when it is only the default, of now or of before."""
+    shown = after.get("displayName", "")
+    columns = {"display_name": "", "given_name": desired.given_name, "family_name": desired.family_name}
+    if shown == display_of({**columns, "user_name": desired.user_name}):
+        return ""
+    if before and shown == before.get("displayName"):
+        name = before.get("name", {})
+        columns = {
+            "display_name": "",
+            "given_name": name.get("givenName", ""),
+            "family_name": name.get("familyName", ""),
+        }
+        if shown == display_of({**columns, "user_name": before["userName"]}):
+            return ""
+    return str(shown)
+
+
+def _emails(entries: list[Representation]) -> list[DesiredEmail]:
+    """Return the addresses; where none is marked primary, the first unmarked one of type work is, else the first."""
+    found = [entry for entry in entries if entry.get("value")]
+    chosen = next((entry for entry in found if entry.get("primary")), None)
+    unmarked = [entry for entry in found if entry.get("primary") is None]
+    chosen = chosen or next((entry for entry in unmarked if entry.get("type") == "work"), None)
+    chosen = chosen or (unmarked[0] if unmarked else None)
+    return [
+        DesiredEmail(entry["value"], entry.get("type", ""), entry.get("display", ""), entry is chosen)
+        for entry in found
+    ]
+
+
+def _employment(desired: DesiredPerson, after: Representation, before: Representation | None, *, whole: bool) -> None:
+    given = after.get(EMPLOYEE)
+    if before is None:
+        desired.position = (given or {}).get("position") or None
+        desired.default_position = after.get("userType") or desired.default_position
+        desired.nature_of_employment = (given or {}).get("natureOfEmployment") or None
+        desired.folder = (given or {}).get("folder") or None
+    elif given is not None or whole:
+        now = given or {}
+        then = before.get(EMPLOYEE, {})
+        desired.position = _changed(now, then, "position") or None
+        desired.nature_of_employment = _changed(now, then, "natureOfEmployment") or None
+        desired.folder = _changed(now, then, "folder")
+
+
+def _changed(now: Representation, then: Representation, name: str) -> str | None:
+    """Return the value now, '' for none; None when it is what it was."""
+    value = now.get(name, "")
+    return None if value == then.get(name, "") else str(value)
+
+
+def _kept(
+    after: Representation, before: Representation | None, account: DesiredAccount, *, whole: bool
+) -> Representation:
+    """Return what no column holds, as it was given."""
+    kept = {name: value for name, value in after.items() if name not in _COLUMNS}
+    if before and kept.get("profileUrl") == profile_url(uuid.UUID(before["id"])):
+        del kept["profileUrl"]
+    name = {part: after.get("name", {}).get(part) for part in ("middleName", "honorificSuffix", "formatted")}
+    if name["formatted"] and _is_default_format(name["formatted"], account, before):
+        name["formatted"] = None
+    name = {part: value for part, value in name.items() if value}
+    if name:
+        kept["name"] = name
+    return kept
+
+
+def _is_default_format(shown: str, account: DesiredAccount, before: Representation | None) -> bool:
+    """Return whether a formatted name is what the parts give, or a leftover from before the parts changed."""
+    parts = (account.honorific_prefix, account.given_name, account.family_name)
+    if shown == formatted_name(*parts):
+        return True
+    if not before:
+        return False
+    then = before.get("name", {})
+    changed = parts != (then.get("honorificPrefix", ""), then.get("givenName", ""), then.get("familyName", ""))
+    return bool(changed and shown == then.get("formatted"))
+
+
+def _enterprise(
+    caller: Caller,
+    desired: DesiredPerson,
+    after: Representation,
+    before: Representation | None,
+    kept: Representation,
+    *,
+    whole: bool,
+) -> None:
+    then = (before or {}).get(ENTERPRISE, {})
+    if ENTERPRISE not in after and before is not None and not whole:
+        desired.keeps_manager = True
+        rest = {name: value for name, value in then.items() if name not in ("employeeNumber", "manager")}
+        manager = then.get("manager", {})
+        if manager and "$ref" not in manager:
+            rest["manager"] = manager
+        if rest:
+            kept[ENTERPRISE] = rest
+        return
+    now = after.get(ENTERPRISE, {})
+    desired.code = now.get("employeeNumber") or None if before is None else _changed(now, then, "employeeNumber")
+    rest = {name: value for name, value in now.items() if name not in ("employeeNumber", "manager")}
+    value, past = _manager(now, then), _manager(then)
+    known = "$ref" in then.get("manager", {})
+    if value == past and (known or not value):
+        desired.keeps_manager = True
+    elif value:
+        key = _id(value)
+        if key and visible_users(caller).filter(pk=key).exists():
+            desired.manager = key
+        else:
+            # A directory may name a manager whom it adds later, or by a name of its own: echoed, no reporting line.
+            rest["manager"] = {"value": value}
+    if rest:
+        kept[ENTERPRISE] = rest
+
+
+def _manager(enterprise: Representation, then: Representation | None = None) -> str:
+    """Return the manager's id: the value, or what `$ref` ends in where only that was sent or changed."""
+    manager, past = enterprise.get("manager") or {}, (then or {}).get("manager") or {}
+    value, reference = manager.get("value"), manager.get("$ref")
+    if reference and (value is None or (value == past.get("value") and reference != past.get("$ref"))):
+        return str(reference).rstrip("/").rpartition("/")[2]
+    return str(value or "")
+
+
+def _id(value: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(value)
+    except ValueError:
+        return None
+
+
+def _contacts(desired: DesiredPerson, after: Representation, before: Representation | None) -> None:
+    """Set the employee's phone, mobile and address where the entries that carry them changed."""
+    for name, reads in (("phone", phone_of), ("mobile", mobile_of), ("address", address_of)):
+        value = reads(after)
+        if before is None:
+            setattr(desired, name, value or None)
+        elif value != reads(before):
+            setattr(desired, name, value)
+
+
+def phone_of(document: Representation) -> str:
+    """Return the telephone number of a document."""
+    return str((phone_entry(document.get("phoneNumbers", [])) or {}).get("value", ""))
+
+
+def mobile_of(document: Representation) -> str:
+    """Return the mobile number of a document."""
+    return str((mobile_entry(document.get("phoneNumbers", [])) or {}).get("value", ""))
+
+
+def address_of(document: Representation) -> str:
+    """Return the address of a document, as lines."""
+    entry = address_entry(document.get("addresses", [])) or {}
+    if entry.get("formatted"):
+        return str(entry["formatted"])
+    town = " ".join(str(entry[part]) for part in ("postalCode", "locality") if entry.get(part))
+    lines = (entry.get("streetAddress"), town, entry.get("region"), entry.get("country"))
+    return "\n".join(str(line) for line in lines if line)
+
+
+def _refuse_excess(document: Representation) -> None:
+    waiting: list[Any] = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            if len(value) > MOST_ENTRIES:
+                raise InvalidValueException(detail=f"An attribute holds at most {MOST_ENTRIES} values.")
+            waiting += value
+        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise InvalidValueException(detail=f"A value is longer than {LONGEST_TEXT} characters.")
+
+
+def _keys(kept: Representation) -> Iterator[Key]:
+    """Yield one key for each value that is kept, under the names by which filters find it."""
+    for name, value in kept.items():
+        if name == TAKEN:
+            continue
+        if name == ENTERPRISE:
+            for part, inner in value.items():
+                yield from _parts(f"{ENTERPRISE}:{part}", inner)
+        else:
+            yield from _parts(name, value)
+
+
+def _parts(attribute: str, value: Any) -> Iterator[Key]:
+    entries = value if isinstance(value, list) else [value]
+    for idx, entry in enumerate(entries):
+        parts = entry.items() if isinstance(entry, dict) else (("", entry),)
+        for part, inner in parts:
+            if inner not in (None, ""):
+                path = f"{attribute}.{part}" if part else attribute
+                yield Key(attribute.lower(), idx, part.lower(), _key(path, inner))
+
+
+def _key(path: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if path == "x509Certificates.value":
+        try:
+            return base64.b64decode(value).hex()
+        except (ValueError, binascii.Error):
+            return str(value)
+    return comparable("User", path, str(value))

@@ -1,0 +1,304 @@
+"""The documents that answers carry: Users and Groups built from rows, without a query for each."""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from records.accounts.models import ExternalId, Role, RoleMembership, User, UserEmail
+from scim.callers import Caller
+from scim.projection import Projection
+from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
+from scim.sources import profile_prefix
+from scim.visibility import visible_memberships, visible_roles
+
+TAKEN = "taken"
+"""Where an account keeps the names of what a PATCH removed although it always has a value."""
+STATE = "state"
+"""Where a document for our own eyes keeps whether the account is active, whatever the shape shows."""
+
+USER_COLUMNS = (
+    "pk",
+    "user_name",
+    "given_name",
+    "family_name",
+    "honorific_prefix",
+    "display_name",
+    "user_type",
+    "preferred_language",
+    "locale",
+    "is_active",
+    "directory_attributes",
+    "revision",
+    "created",
+    "last_modified",
+    "employee__position",
+    "employee__code",
+    "employee__nature_of_employment__name",
+    "employee__entity_folder__name",
+    "employee__reporting_to__user_id",
+    "employee__reporting_to__user__user_name",
+    "employee__reporting_to__user__given_name",
+    "employee__reporting_to__user__family_name",
+    "employee__reporting_to__user__display_name",
+    "employee__reporting_to__user__home_site_id",
+    "employee__reporting_to__user__removed",
+)
+GROUP_COLUMNS = (
+    "pk",
+    "name",
+    "external_id",
+    "directory_id",
+    "site_id",
+    "site__name",
+    "revision",
+    "created",
+    "last_modified",
+)
+
+Representation = dict[str, Any]
+
+
+def moment(value: datetime.datetime) -> str:
+    """Return a date-time as every interface writes it (DECISIONS 1.8)."""
+    return value.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def version_of(revision: int) -> str:
+    """Return the entity tag of a revision."""
+    return f'W/"{revision}"'
+
+
+def display_of(row: Mapping[str, Any], prefix: str = "") -> str:
+    """Return the display name of an account's columns: its own, else given and family name, else the user name."""
+    full = f"{row[f'{prefix}given_name']} {row[f'{prefix}family_name']}".strip()
+    return str(row[f"{prefix}display_name"] or full or row[f"{prefix}user_name"])
+
+
+def formatted_name(prefix: str, given: str, family: str) -> str:
+    """Return the full name for display."""
+    return " ".join(part for part in (prefix, given, family) if part)
+
+
+def profile_url(key: uuid.UUID) -> str:
+    """Return the address of the employee's back-office page."""
+    return f"{profile_prefix()}{key}/change/"
+
+
+def user_documents(caller: Caller, users: QuerySet[User], projection: Projection) -> list[Representation]:
+    """Return the documents of the users: one query, and one more each for emails, ids and groups.
+
+    What the projection leaves out is not read, but still to be taken away by `Projection.apply`.
+    """
+    rows = list(users.values(*USER_COLUMNS))
+    keys = [row["pk"] for row in rows]
+    emails: dict[uuid.UUID, list[Representation]] = defaultdict(list)
+    if projection.holds("emails") and keys:
+        for email in UserEmail.objects.filter(user_id__in=keys).order_by("user_id", "idx", "pk"):
+            emails[email.user_id].append(_email(email))
+    external: dict[uuid.UUID, str] = {}
+    if projection.holds("externalId") and keys:
+        owned = ExternalId.objects.filter(directory_id=caller.directory.pk, user_id__in=keys)
+        external = dict(owned.values_list("user_id", "value"))
+    groups = _groups_of(caller, keys) if projection.holds("groups") and keys else defaultdict(list)
+    return [
+        user_document(caller, row, emails[row["pk"]], external.get(row["pk"], ""), groups[row["pk"]]) for row in rows
+    ]
+
+
+def user_document_of(caller: Caller, user: User, external_id: str, projection: Projection) -> Representation:
+    """Return the document of an account that is at hand with its addresses and employee; one query, for its groups."""
+    row = {column: _at(user, column) for column in USER_COLUMNS}
+    emails = [_email(email) for email in user.emails.all()]
+    groups = _groups_of(caller, [user.pk])[user.pk] if projection.holds("groups") else []
+    return user_document(caller, row, emails, external_id, groups)
+
+
+def _at(row: User | Role, column: str) -> Any:
+    """Return the value of a column of the row, or of what it points at; None where that is nothing."""
+    found: Any = row
+    for name in column.split("__"):
+        found = getattr(found, name, None)
+    return found
+
+
+def _groups_of(caller: Caller, keys: list[uuid.UUID]) -> dict[uuid.UUID, list[Representation]]:
+    groups: dict[uuid.UUID, list[Representation]] = defaultdict(list)
+    held = RoleMembership.objects.filter(user_id__in=keys, role__in=visible_roles(caller))
+    for user_id, role_id, name in held.order_by("role_id").values_list("user_id", "role_id", "role__name"):
+        groups[user_id].append(
+            {"value": str(role_id), "$ref": f"{caller.base}/Groups/{role_id}", "display": name, "type": "direct"}
+        )
+    return groups
+
+
+def _email(email: UserEmail) -> Representation:
+    found = {"value": email.value, "type": email.type, "display": email.display}
+    return {**{name: value for name, value in found.items() if value}, "primary": email.primary}
+
+
+def user_document(
+    caller: Caller, row: Mapping[str, Any], emails: list[Representation], external_id: str, groups: list[Representation]
+) -> Representation:
+    """Return a User's whole document."""
+    key = row["pk"]
+    kept: Representation = row["directory_attributes"]
+    prefix, given, family = row["honorific_prefix"], row["given_name"], row["family_name"]
+    name = {
+        "familyName": family,
+        "givenName": given,
+        "honorificPrefix": prefix,
+        "formatted": formatted_name(prefix, given, family),
+        **kept.get("name", {}),
+    }
+    enterprise = _enterprise(caller, row, kept.get(ENTERPRISE, {}))
+    document: Representation = {
+        "schemas": [USER, EMPLOYEE, *([ENTERPRISE] if enterprise else [])],
+        "id": str(key),
+        "userName": row["user_name"],
+        "name": {part: value for part, value in name.items() if value},
+        "displayName": display_of(row),
+        "profileUrl": profile_url(key),
+        "userType": row["user_type"],
+        "preferredLanguage": row["preferred_language"],
+        "locale": row["locale"],
+        "active": row["is_active"],
+        "emails": emails,
+        **{part: value for part, value in kept.items() if part not in ("name", ENTERPRISE, TAKEN)},
+        "groups": groups,
+        EMPLOYEE: {
+            part: value
+            for part, value in (
+                ("position", row["employee__position"]),
+                ("natureOfEmployment", row["employee__nature_of_employment__name"]),
+                ("folder", row["employee__entity_folder__name"]),
+            )
+            if value
+        },
+    }
+    if enterprise:
+        document[ENTERPRISE] = enterprise
+    for part in ("userType", "preferredLanguage", "locale"):
+        if not document[part]:
+            del document[part]
+    if external_id or not caller.reads_rfc:
+        document["externalId"] = external_id
+    document["meta"] = _meta(row, f"{caller.base}/Users/{key}", "User")
+    if caller.reads_rfc:
+        for path in kept.get(TAKEN, ()):
+            urn, _, part = path.rpartition(":")
+            (document.get(urn, {}) if urn else document).pop(part, None)
+        if not document[EMPLOYEE]:
+            del document[EMPLOYEE]
+            document["schemas"].remove(EMPLOYEE)
+    return document
+
+
+def _enterprise(caller: Caller, row: Mapping[str, Any], kept: Representation) -> Representation:
+    found: Representation = {"employeeNumber": row["employee__code"]} if row["employee__code"] else {}
+    found |= kept
+    manager = row["employee__reporting_to__user_id"]
+    at = row["employee__reporting_to__user__home_site_id"]
+    if manager and at in caller.site_ids and row["employee__reporting_to__user__removed"] is None:
+        found["manager"] = {
+            "value": str(manager),
+            "$ref": f"{caller.base}/Users/{manager}",
+            "displayName": display_of(row, "employee__reporting_to__user__"),
+        }
+    return found
+
+
+def _meta(row: Mapping[str, Any], location: str, kind: str) -> Representation:
+    return {
+        "resourceType": kind,
+        "created": moment(row["created"]),
+        "lastModified": moment(row["last_modified"]),
+        "location": location,
+        "version": version_of(row["revision"]),
+    }
+
+
+def group_documents(caller: Caller, roles: QuerySet[Role], projection: Projection) -> list[Representation]:
+    """Return the documents of the roles: one query, and one more for members unless the projection leaves them out."""
+    rows = list(roles.values(*GROUP_COLUMNS))
+    members: dict[uuid.UUID, list[Representation]] | None = None
+    if projection.holds("members"):
+        members = members_of(caller, [row["pk"] for row in rows])
+    return [group_document(caller, row, None if members is None else members.get(row["pk"], [])) for row in rows]
+
+
+def group_document_of(caller: Caller, role: Role, projection: Projection) -> Representation:
+    """Return the document of a role that is at hand; one query for members unless the projection leaves them out."""
+    sites = {site.pk: site for site in (caller.directory.home_site, *caller.directory.sites.all())}
+    role.site = sites[role.site_id]
+    row = {column: _at(role, column) for column in GROUP_COLUMNS}
+    members = members_of(caller, [role.pk]).get(role.pk, []) if projection.holds("members") else None
+    return group_document(caller, row, members)
+
+
+def group_document(caller: Caller, row: Mapping[str, Any], members: list[Representation] | None) -> Representation:
+    """Return a Group's document; without `members` when they were not read."""
+    document: Representation = {
+        "schemas": [GROUP, SITE],
+        "id": str(row["pk"]),
+        **({"displayName": row["name"]} if row["name"] else {}),
+        **({} if members is None else {"members": members}),
+        SITE: {"value": str(row["site_id"]), "displayName": row["site__name"]},
+    }
+    if row["external_id"] and row["directory_id"] == caller.directory.pk:
+        document["externalId"] = row["external_id"]
+    document["meta"] = _meta(row, f"{caller.base}/Groups/{row['pk']}", "Group")
+    return document
+
+
+MOST_NAMED = 5_000
+"""How many ids one statement names; for more, all members are read."""
+
+MEMBER_COLUMNS = (
+    "role_id",
+    "user_id",
+    "member_role_id",
+    "display",
+    "user__user_name",
+    "user__given_name",
+    "user__family_name",
+    "user__display_name",
+    "member_role__name",
+)
+
+
+def members_of(
+    caller: Caller, roles: Iterable[uuid.UUID], among: set[uuid.UUID] | None = None
+) -> dict[uuid.UUID, list[Representation]]:
+    """Return the members of each role that the token sees, oldest first; one query. `among` narrows them to ids."""
+    found: dict[uuid.UUID, list[Representation]] = defaultdict(list)
+    if among is not None and len(among) > MOST_NAMED:
+        among = None
+    narrowed = Q() if among is None else Q(user_id__in=among) | Q(member_role_id__in=among)
+    rows = visible_memberships(caller).filter(narrowed, role_id__in=list(roles)).order_by("created", "pk")
+    users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
+    for role_id, user_id, member_role_id, display, name, given, family, shown, role_name in rows.values_list(
+        *MEMBER_COLUMNS
+    ).iterator(chunk_size=5000):
+        if user_id:
+            display = display or shown or f"{given} {family}".strip() or name
+            member = {"value": str(user_id), "$ref": f"{users}{user_id}", "display": display, "type": "User"}
+        else:
+            key = str(member_role_id)
+            member = {"value": key, "$ref": f"{groups}{key}", "display": display or role_name, "type": "Group"}
+        found[role_id].append(member)
+    return found
+
+
+def list_response(documents: list[Representation], total: int, start_index: int) -> Representation:
+    """Return a ListResponse."""
+    return {
+        "schemas": [LIST_RESPONSE],
+        "totalResults": total,
+        "startIndex": start_index,
+        "itemsPerPage": len(documents),
+        "Resources": documents,
+    }

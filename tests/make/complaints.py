@@ -1,0 +1,57 @@
+"""Plain functions that make complaints, and what they point at, for tests."""
+
+import itertools
+from typing import Any
+
+from records.complaints import actions, workflow
+from records.complaints.models import Complaint
+from records.reference.actions import add_entry
+from records.reference.models import Nonconformance, Product, SiteEntry
+from records.sites.models import Site
+from tests.make import SYSTEM
+from tests.make.customers import make_customer
+
+_counter = itertools.count(1)
+
+
+def make_entry(model: type[SiteEntry], site: Site, name: str = "", **fields: Any) -> Any:
+    """Make an entry of one of the site's lists."""
+    values = {"name": name or f"{model.__name__} {next(_counter)}", **fields}
+    return add_entry(model, values, author=SYSTEM, site_id=site.pk)
+
+
+def required_of(site: Site) -> dict[str, Any]:
+    """Return a customer, a product and a nonconformance of the site: what every complaint names."""
+    return {
+        "customer": make_customer(site),
+        "product": make_entry(Product, site),
+        "nonconformance": make_entry(Nonconformance, site),
+    }
+
+
+def complaint_body(site: Site, **fields: Any) -> dict[str, Any]:
+    """Return a body for AddComplaintDetail with the required fields."""
+    needed = required_of(site)
+    body = {
+        "CustomerId": str(needed["customer"].pk),
+        "ProductId": str(needed["product"].pk),
+        "NonconformanceId": str(needed["nonconformance"].pk),
+    }
+    return {**body, **fields}
+
+
+def make_complaint(site: Site, **fields: Any) -> Complaint:
+    """Make a complaint that awaits its review."""
+    needed = {} if {"customer", "product", "nonconformance"} <= fields.keys() else required_of(site)
+    return actions.add_complaint_detail(site.pk, {**needed, **fields}, author=SYSTEM)
+
+
+def make_draft(site: Site, **fields: Any) -> Complaint:
+    """Make a draft."""
+    return workflow.add_draft(site.pk, fields, author=SYSTEM)
+
+
+def make_completed(site: Site, **fields: Any) -> Complaint:
+    """Make a complaint whose review is closed."""
+    complaint = make_complaint(site, **fields)
+    return workflow.complete(site.pk, complaint.pk, author=SYSTEM, review_report="Metal detector checked.")

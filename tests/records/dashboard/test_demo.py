@@ -1,0 +1,104 @@
+"""The demo: what it says of complaints, customers, items and audits, and every page opened with it (case R59)."""
+
+import datetime
+from collections import Counter
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.core.management import call_command
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.audits.models import AuditProgram, AuditRecord
+from records.audits.models import RecordStatus as AuditStatus
+from records.audits.schedule import overdue_audits
+from records.complaints.models import Complaint, RecordStatus
+from records.customers.models import Customer
+from records.dashboard.demo import audits
+from records.history.models import Change
+from records.history.trail import broken_links
+from records.items.models import Item
+from records.reference.models import Rating
+from records.sites.models import Site
+from tests import make
+from tests.make.backoffice import address, list_address, sign_in
+
+
+@pytest.mark.django_db
+def test_the_demo_tells_its_story_and_every_page_opens_with_it(capsys: Any) -> None:
+    """One test, since filling the demo is what takes its time."""
+    call_command("demo", "--json")
+    capsys.readouterr()
+    complaints_make_sense()
+    audits_make_sense()
+    every_page_opens()
+
+
+def complaints_make_sense() -> None:
+    """Two years of complaints, and one cluster."""
+    for site in Site.objects.all():
+        complaints = Complaint.objects.filter(site=site)
+        numbered = complaints.exclude(record_status=RecordStatus.DRAFT)
+        assert 100 < numbered.count() < 900
+        assert list(numbered.values_list("site_sequence_id", flat=True)) == list(range(1, numbered.count() + 1))
+        dates = [date for date in numbered.values_list("date", flat=True) if date is not None]
+        assert len(dates) == numbered.count()
+        assert dates == sorted(dates)
+        assert dates[-1] - dates[0] > datetime.timedelta(days=700)
+        assert set(complaints.values_list("record_status", flat=True)) == set(RecordStatus.values)
+        assert not complaints.filter(is_archived=True).exists()
+        assert Customer.objects.filter(site=site).count() >= 12
+        assert Item.objects.filter(site=site).count() >= 10
+        assert Change.objects.filter(site=site, model="complaints.Complaint").count() >= complaints.count()
+        assert list(broken_links(site.pk)) == []
+    main = Complaint.objects.filter(site__code="HILL")
+    lots = Counter(main.values_list("trace_number", "production_unit", "nonconformance"))
+    (_, most), (_, next_most) = lots.most_common(2)
+    assert most >= 15 > 3 * next_most
+    assert Customer.objects.filter(site__code="HILL").count() == 40
+
+
+def audits_make_sense() -> None:
+    """Twelve programs a site, each with an audit, in every state, some overdue."""
+    for site in Site.objects.all():
+        programs = AuditProgram.objects.filter(site=site)
+        assert programs.count() == len(audits.PROGRAMS) == 12
+        assert not programs.filter(records=None).exists()
+        records = AuditRecord.objects.filter(site=site)
+        assert set(records.values_list("record_status", flat=True)) == set(AuditStatus.values)
+        assert {audit.record_status for audit in overdue_audits(site)} == {"Scheduled", "In Progress"}
+        assert not records.filter(is_archived=True).exists()
+        scored = records.filter(record_status="Completed", rating_scale__isnull=False, score__isnull=False)
+        assert scored.count() > 10
+
+
+def every_page_opens() -> None:
+    """Each model's list, search, form, record and history, as a superuser and as a Site Administrator."""
+    site = Site.objects.order_by("created").first()
+    assert site is not None
+    rating = Rating.objects.filter(site=site).first()
+    for user, each in (
+        (make.make_user("root", is_superuser=True), 2),
+        (make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR), 1),
+    ):
+        client = sign_in(user, site)
+        assert client.get(reverse("admin:index")).status_code == 200
+        opened = 0
+        for model in admin.site._registry:
+            app, name = model._meta.app_label, model._meta.model_name
+            listed = client.get(list_address(model))
+            assert listed.status_code in (200, 403), model
+            if listed.status_code == 403:
+                assert not user.is_superuser, model
+                continue
+            found = client.get(list_address(model) + "?q=a")
+            assert found.status_code == 200, model
+            assert client.get(reverse(f"admin:{app}_{name}_add")).status_code in (200, 403), model
+            for record in found.context["cl"].result_list[:each]:
+                assert client.get(address(record)).status_code == 200, (model, record)
+                if model is not Change:
+                    assert client.get(address(record, "history")).status_code == 200, (model, record)
+                opened += 1
+        assert opened > 20
+        assert rating is None or client.get(address(rating)).status_code == 200

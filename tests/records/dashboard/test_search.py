@@ -1,0 +1,149 @@
+"""The search across all kinds of record: what it finds, for whom, and what it costs."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.complaints.models import Complaint
+from records.customers.models import Customer
+from records.dashboard.search import KINDS, Kind, matches
+from records.sites.models import Site
+from tests import make
+from tests.make import audits as make_audits
+from tests.make.backoffice import address, browser, sign_in
+from tests.make.complaints import make_complaint, make_draft
+from tests.make.customers import make_customer
+from tests.make.documents import make_document
+from tests.make.figures import make_complaints, noon
+from tests.make.items import make_item
+
+KIND: dict[Any, Kind] = {kind.model: kind for kind in KINDS}
+
+
+def found(client: Any, text: str) -> dict[str, list[str]]:
+    response = client.get(reverse("admin:search"), {"q": text})
+    assert response.status_code == 200
+    return {group.key: [hit.name for hit in group.hits] for group in response.context["groups"]}
+
+
+def names(model: Any, site: Site, text: str) -> list[str]:
+    return [str(row) for row in matches(KIND[model], {site.pk}, text)]
+
+
+def test_a_name_is_found_in_any_case_what_begins_with_it_first(site: Site) -> None:
+    for name in ("Corner Bakery", "BAKERY Ångström", "Dairy"):
+        make_customer(site, name=name)
+    assert names(Customer, site, "bakery") == ["BAKERY Ångström", "Corner Bakery"]
+    assert names(Customer, site, "ÅNGSTRÖM bak") == ["BAKERY Ångström"]
+    assert names(Customer, site, "%") == []
+
+
+def test_a_code_and_a_number_are_found(site: Site) -> None:
+    first, second = make_customer(site, name="First", code="AX-77"), make_customer(site, name="Second")
+    assert names(Customer, site, "ax-7") == ["First"]
+    assert names(Customer, site, f"#{second.site_sequence_id}") == ["Second"]
+    assert names(Customer, site, str(first.site_sequence_id)) == ["First"]
+    complaint = make_complaint(site, trace_number="L24-0815")
+    assert [row.pk for row in matches(KIND[Complaint], {site.pk}, "l24-08")] == [complaint.pk]
+    assert names(Customer, site, "9" * 40) == []
+
+
+def test_the_record_with_the_number_comes_before_codes_that_begin_with_it(site: Site) -> None:
+    make_customer(site, name="Aardvark", code="2000")
+    make_customer(site, name="Zebra")
+    assert names(Customer, site, "2") == ["Zebra", "Aardvark"]
+
+
+def test_the_page_groups_what_it_finds_by_kind_with_links(site: Site) -> None:
+    employee = make.make_employee(site, first_name="Mira", last_name="Quill")
+    document = make_document(site, name="Quill pen cleaning")
+    program = make_audits.make_program(site, name="Quill audit")
+    client = browser(site)
+    assert found(client, "quill") == {
+        "document": ["Quill pen cleaning (No. 1)"],
+        "auditprogram": ["Quill audit (No. 1)"],
+        "employee": ["Mira Quill (No. 1)"],
+    }
+    text = client.get(reverse("admin:search"), {"q": "quill"}).content.decode()
+    for record in (employee, document, program):
+        assert f'href="{address(record)}"' in text
+
+
+def test_other_sites_and_kinds_without_permission_stay_invisible(site: Site, other_site: Site) -> None:
+    make.make_employee(site, last_name="Quill")
+    make.make_employee(other_site, last_name="Quill")
+    make_document(site, name="Quill")
+    assert found(browser(site), "quill") == {"document": ["Quill (No. 1)"], "employee": ["Ada Quill (No. 1)"]}
+    clerk = make.make_user(site=site)
+    make.make_role(site, ["documents.view_document"], [clerk])
+    assert found(sign_in(clerk, site), "quill") == {"document": ["Quill (No. 1)"]}
+    assert found(sign_in(make.make_user()), "quill") == {}
+
+
+def test_all_sites_of_the_user_are_searched_and_named(site: Site, other_site: Site) -> None:
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER)
+    make.give_role(manager, other_site, DefaultRole.READER)
+    make.make_employee(other_site, last_name="Quill")
+    client = sign_in(manager, site)
+    response = client.get(reverse("admin:search"), {"q": "quill"})
+    [group] = response.context["groups"]
+    assert group.hits[0].about.endswith(f"at {other_site.name}")
+
+
+@pytest.mark.parametrize("text", ["", " ", "a", "\x00", "%00", "'", "#", "# ", "'; drop table", "\ud83d", "x" * 5000])
+def test_odd_texts_answer_with_a_page(site: Site, text: str) -> None:
+    response = browser(site).get(reverse("admin:search"), {"q": text.encode("utf-8", "replace").decode()})
+    assert response.status_code == 200
+    assert response.context["groups"] == []
+
+
+def test_what_was_typed_is_escaped(site: Site) -> None:
+    text = browser(site).get(reverse("admin:search"), {"q": "<script>alert(1)"}).content.decode()
+    assert "<script>alert(1)" not in text
+
+
+def test_a_draft_is_found_without_a_number(site: Site) -> None:
+    make_draft(site, trace_number="L9-DRAFT")
+    assert names(Complaint, site, "l9-dr") == ["Draft complaint: L9-DRAFT"]
+
+
+def test_a_stranger_is_sent_to_sign_in(site: Site) -> None:
+    from django.test import Client
+
+    response = Client().get(reverse("admin:search"), {"q": "quill"})
+    assert response.status_code == 302
+    assert "login" in response["Location"]
+
+
+def test_a_search_costs_no_more_for_300_records_than_for_3(site: Site) -> None:
+    client = browser(site)
+
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            found(client, "quill")
+        return len(queries)
+
+    for _ in range(3):
+        make_item(site, name="Quill")
+        make_document(site, name="Quill")
+    make_complaints(site, [noon("2026-03-10")] * 3, trace_number="Quill")
+    cost()
+    few = cost()
+    make_complaints(site, [noon("2026-03-10")] * 300, trace_number="Quill")
+    for _ in range(12):
+        make_item(site, name="Quill")
+        make_document(site, name="Quill")
+        make.make_employee(site, last_name="Quill")
+    assert cost() <= few
+
+
+def test_a_beginning_is_read_from_an_index(site: Site) -> None:
+    plan = str(
+        Customer.objects.filter(site__in=[site.pk], name_key__startswith="baker").order_by("name_key", "id").explain()
+    )
+    if connection.vendor == "sqlite":
+        assert "USING INDEX customer_by_name" in plan or "USING COVERING INDEX customer_by_name" in plan, plan
