@@ -1,13 +1,16 @@
 """The forms of a record and its child rows: what was changed, why, and what the editor had seen."""
 
+import datetime
 from collections.abc import Iterator
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.forms.models import BaseInlineFormSet
 
 from records.backoffice.fields import ReferenceField, ReferencesField, TextField
+from records.history.trail import now
 from records.sites.text import REASON
 from records.sites.writing import Values
 
@@ -46,6 +49,30 @@ class WithoutReason(ReasonForm):
     """A step that explains itself."""
 
     change_reason = None  # type: ignore[assignment]
+
+
+class CredentialForm(forms.Form):
+    """What a new key or client is called, and until when it is good."""
+
+    name = TextField(max_length=100, help_text="What will use it, such as “ERP sync”.")
+    expires = forms.DateField(
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="The last day on which it works; empty when it is good until it is revoked.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+
+    def clean_expires(self) -> datetime.datetime | None:
+        """Return the end of the day that was entered."""
+        day = self.cleaned_data["expires"]
+        if day is None:
+            return None
+        if not now().date() <= day <= now().date() + datetime.timedelta(days=3660):
+            raise ValidationError("Choose a day from today on, at most ten years ahead.")
+        return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC) + datetime.timedelta(days=1)
 
 
 class _KeepsTargets:

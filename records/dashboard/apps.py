@@ -16,14 +16,12 @@ class DeskConfig(AppConfig):
 
         from records.backoffice import extension_points
         from records.dashboard import rights, search, start
-        from records.dashboard.administration.accounts import account_links
         from records.dashboard.printing import pages as printing
 
         extension_points.start_page = start.context
         extension_points.add_pages(search.pages)
         extension_points.add_pages(printing.addresses)
         extension_points.add_record_links(printing.links)
-        extension_points.add_record_links(account_links)
         admin.site.index_template = "dashboard/start.html"
         extension_points.add_pages(rights.addresses)
         extension_points.add_menu_links(rights.links)

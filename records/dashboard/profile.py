@@ -17,36 +17,12 @@ from records.accounts import access, clients, keys
 from records.accounts.models import OAuthClient, RoleMembership, SubscriptionKey, User
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
 from records.backoffice.datetimes import shown
-from records.backoffice.fields import TextField, as_uuid
+from records.backoffice.fields import as_uuid
+from records.backoffice.forms import CredentialForm
 from records.dashboard import keycalls
-from records.history.trail import now
 from records.sites.models import Site
 
 ENDED = 10
-
-
-class CredentialForm(forms.Form):
-    """What a new key or client is called, and until when it is good."""
-
-    name = TextField(max_length=100, help_text="What will use it, such as “ERP sync”.")
-    expires = forms.DateField(
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="The last day on which it works; empty when it is good until it is revoked.",
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-
-    def clean_expires(self) -> datetime.datetime | None:
-        """Return the end of the day that was entered."""
-        day = self.cleaned_data["expires"]
-        if day is None:
-            return None
-        if not now().date() <= day <= now().date() + datetime.timedelta(days=3660):
-            raise ValidationError("Choose a day from today on, at most ten years ahead.")
-        return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC) + datetime.timedelta(days=1)
 
 
 class KeyForm(CredentialForm):
@@ -72,7 +48,7 @@ def profile(request: HttpRequest) -> HttpResponse:
         done = page.act(request.POST.get("do", ""))
         if done is not None:
             return done
-    response = TemplateResponse(request, "backoffice/profile.html", page.context())
+    response = TemplateResponse(request, "dashboard/profile.html", page.context())
     response["Cache-Control"] = "no-store"
     return response
 

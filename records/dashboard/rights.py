@@ -12,12 +12,12 @@ from django.urls import URLPattern, path, reverse
 from django.utils.text import capfirst
 
 from records.accounts import access
+from records.accounts.admin.permission_matrix import COLUMNS
+from records.accounts.admin.roles import grantable
 from records.accounts.default_roles import ORDER
 from records.accounts.models import Role, RoleMembership
 from records.backoffice.current import current_site, user_of
 from records.backoffice.extension_points import RecordLink
-from records.dashboard.administration.matrix import COLUMNS
-from records.dashboard.administration.roles import grantable
 
 PEOPLE = 500
 
@@ -65,7 +65,7 @@ def rights(request: HttpRequest) -> HttpResponse:
         "people": _people(roles, may_see_users=access.may(user_of(request), site, "accounts.view_user")),
         "most": PEOPLE,
     }
-    return TemplateResponse(request, "backoffice/rights.html", context)
+    return TemplateResponse(request, "dashboard/rights.html", context)
 
 
 def _abilities(model: Any, permissions: list[Permission]) -> dict[str, Any]:

@@ -4,11 +4,14 @@ import uuid
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 
-from records.accounts.access import accounts_at
-from records.backoffice.current import author_of
+from records.accounts import access
+from records.backoffice.current import author_of, user_of
+from records.backoffice.extension_points import RecordLink, add_record_links
 from records.backoffice.inlines import RowsStacked
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
@@ -76,7 +79,7 @@ class EmployeeAdmin(RecordAdmin):
 
     def choices_at(self, rows: QuerySet[Employee], site_id: uuid.UUID | None) -> QuerySet[Employee]:
         """Return the site's employees, and those whose account holds a role there (DECISIONS 2.6)."""
-        accounts = [] if site_id is None else accounts_at(site_id).order_by().values("pk")
+        accounts = [] if site_id is None else access.accounts_at(site_id).order_by().values("pk")
         return rows.filter(Q(site_id=site_id) | Q(user__in=accounts))
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
@@ -101,3 +104,15 @@ class JobDescriptionAdmin(RecordAdmin):
         ("Content", {"fields": ("purpose", "responsibilities", "authority", "qualifications", "experience")}),
         ("Validity", {"fields": ("effective_date", "review_date", "document")}),
     )
+
+
+def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
+    """Return the button from an employee's page to the account, for those who keep the site's accounts."""
+    if not isinstance(record, Employee) or record.user_id is None:
+        return []
+    if not access.may(user_of(request), record.site_id, "accounts.change_user"):
+        return []
+    return [RecordLink("account", "Account", reverse("admin:accounts_user_change", args=(quote(record.user_id),)))]
+
+
+add_record_links(account_links)

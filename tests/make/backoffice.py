@@ -87,3 +87,14 @@ def address(record: Any, page: str = "change") -> str:
 def list_address(model: Any) -> str:
     """Return the address of the model's list."""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+
+
+def make_superuser() -> User:
+    """Add a superuser's account."""
+    return make.make_user("root", is_superuser=True)
+
+
+def save(client: Client, record: Any, **changes: Any) -> Any:
+    """Send the record's form as it was shown, with these changes."""
+    data = form_of(client.get(address(record)))
+    return client.post(address(record), {**data, **changes})

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from records.accounts import access
 from records.backoffice.current import author_of, user_of
 from records.backoffice.inlines import RowsTabular
-from records.dashboard.administration.editing import PlainAdmin, unchanged_since_seen
+from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.reference import actions
 from records.reference.lists import SITE_LISTS, SYSTEM_LISTS
 from records.reference.models import Checklist, ChecklistQuestion, Rating, RatingResponse, ScoreBand

@@ -141,7 +141,7 @@ class ChangeAdmin(SitePermissions):
             "record_url": _record_url(change.model, change.record_id),
             **(extra_context or {}),
         }
-        return TemplateResponse(request, "backoffice/change.html", context)
+        return TemplateResponse(request, "history/change.html", context)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Refuse: a change has no history of its own."""

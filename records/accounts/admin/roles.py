@@ -17,6 +17,7 @@ from django.urls import path, reverse
 
 from records.accounts import access
 from records.accounts.actions import add_role, editing, set_members
+from records.accounts.admin.permission_matrix import PermissionMatrix
 from records.accounts.default_roles import permissions_of, register
 from records.accounts.models import DefaultRole, Role, RoleMembership, User
 from records.accounts.roles_held import touch_members
@@ -26,8 +27,7 @@ from records.backoffice.fields import ChooserMultiple, ReferencesField, as_numbe
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UncountedPaginator
-from records.dashboard.administration.editing import PlainAdmin, unchanged_since_seen
-from records.dashboard.administration.matrix import PermissionMatrix
+from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.history.trail import recording
 from records.sites.writing import Values
 
@@ -64,7 +64,7 @@ class RoleAdmin(PlainAdmin):
     search_fields: ClassVar[Any] = ("name",)
     ordering: ClassVar[Any] = ("name", "id")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("name", "permissions")}),)
-    change_form_template = "backoffice/role.html"
+    change_form_template = "accounts/role.html"
     chosen_on = (RoleMembership,)
 
     @admin.display(description="kind")
@@ -189,7 +189,7 @@ class RoleAdmin(PlainAdmin):
             "form": form,
             "writable": writable,
         }
-        return TemplateResponse(request, "backoffice/members.html", context)
+        return TemplateResponse(request, "accounts/members.html", context)
 
     def _set_members(self, request: HttpRequest, role: Role, form: "MembersForm") -> None:
         marked = RoleMembership.objects.filter(role=role, pk__in=form.cleaned_data["remove"])

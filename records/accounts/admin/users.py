@@ -5,12 +5,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.contrib.admin.utils import quote
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from records.accounts import access
@@ -18,13 +16,11 @@ from records.accounts.actions import add_user, editing, end_access
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, RoleMembership, User
 from records.backoffice.current import author_of, current_site, user_of
-from records.backoffice.datetimes import NOTHING
-from records.backoffice.extension_points import RecordLink
+from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.forms import WithoutReason
+from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.backoffice.tasks import invite
 from records.backoffice.transitions import RecordStep
-from records.dashboard.administration.editing import PlainAdmin, unchanged_since_seen
-from records.employees.models import Employee
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.writing import Values
@@ -40,7 +36,7 @@ def _end(model_admin: Any, request: HttpRequest, user: User, reason: str, data: 
 def _give_back(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
     author = author_of(request)
     with editing(user, author=author, operation="GiveAccess", reason=reason, site_id=user.home_site_id) as locked:
-        if Employee.objects.filter(user=locked, is_archived=True).exists():
+        if User.objects.filter(pk=locked.pk, employee__is_archived=True).exists():
             raise ValidationError("The employee is archived; restore it first.", code="InvalidTransition")
         locked.is_active = True
 
@@ -196,8 +192,6 @@ class UserAdmin(PlainAdmin):
     @admin.display(description="last sign-in")
     def last_login_shown(self, user: User) -> str:
         """Return when the account last signed in."""
-        from records.backoffice.datetimes import shown
-
         return shown(user.last_login) or NOTHING
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
@@ -222,12 +216,3 @@ def _at(sites: list[uuid.UUID]) -> Q:
     member = RoleMembership.objects.filter(user=OuterRef("pk"), role__site__in=sites, role__is_archived=False)
     either: Q = Q(home_site__in=sites) | Q(Exists(member))
     return either
-
-
-def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
-    """Return the button from an employee's page to the account, for those who keep the site's accounts."""
-    if not isinstance(record, Employee) or record.user_id is None:
-        return []
-    if not access.may(user_of(request), record.site_id, "accounts.change_user"):
-        return []
-    return [RecordLink("account", "Account", reverse("admin:accounts_user_change", args=(quote(record.user_id),)))]

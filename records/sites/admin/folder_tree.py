@@ -70,7 +70,7 @@ class FolderTree(SitePermissions):
             "may_add": self.has_add_permission(request),
             "may_change": self.has_change_permission(request),
         }
-        return TemplateResponse(request, "backoffice/foldertree.html", context)
+        return TemplateResponse(request, "sites/folder_tree.html", context)
 
     def _entity(self, request: HttpRequest) -> Entity:
         """Return the kind of record whose folders are shown: the one asked for, else the one seen last."""

@@ -1,76 +1,21 @@
-"""The pages of sites and of the folders that records are filed in."""
+"""The pages of the folders that records are filed in."""
 
 import uuid
-import zoneinfo
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db import models
 from django.http import HttpRequest
 from django.utils.http import urlencode
 
-from records.accounts import access
-from records.accounts.actions import add_site
-from records.accounts.default_roles import register
-from records.accounts.models import DefaultRole
-from records.backoffice.current import author_of, user_of
-from records.backoffice.formfields import Suggestions
+from records.backoffice.current import author_of
 from records.backoffice.lists import ArchivedFilter
-from records.dashboard.administration.editing import PlainAdmin
-from records.dashboard.administration.foldertree import FolderTree
+from records.backoffice.plain_records import PlainAdmin
 from records.history.trail import recording
 from records.sites import actions
+from records.sites.admin.folder_tree import FolderTree
 from records.sites.models import Entity, EntityFolder, Site
 from records.sites.writing import Values
-
-register("sites.change_site", DefaultRole.SITE_ADMINISTRATOR)
-
-
-@admin.register(Site)
-class SiteAdmin(PlainAdmin):
-    """Sites: superusers add and archive them, a site's administrators change its details."""
-
-    site_field = None
-    list_display = ("name", "code", "time_zone")
-    fieldsets: ClassVar[Any] = ((None, {"fields": ("name", "code", "time_zone", "demands_approver")}),)
-
-    def site_id_of(self, record: Any) -> uuid.UUID | None:
-        """Return the site itself."""
-        return record.pk
-
-    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        """Return the sites that the user may see; archived ones only for superusers."""
-        rows = super().get_queryset(request)
-        if user_of(request).is_superuser:
-            return rows
-        return rows.filter(pk__in=self.sites_where(request, "view"))
-
-    def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
-        """Return whether the user may do this: superusers everything, others what their roles at the site allow."""
-        user = user_of(request)
-        if user.is_superuser:
-            return True
-        if action in ("add", "archive"):
-            return False
-        permission = self.permission(action)
-        return access.may(user, record, permission) if record is not None else access.may_anywhere(user, permission)
-
-    def may_step(self, request: HttpRequest, step: Any, record: Any) -> bool:
-        """Return whether the user may archive or restore a site: superusers only."""
-        return bool(user_of(request).is_superuser)
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Suggest the names of time zones."""
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if db_field.name == "time_zone":
-            field.widget = Suggestions(sorted(zoneinfo.available_timezones()))
-            field.widget.is_required = True
-        return field
-
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
-        """Add a site with its default roles."""
-        return add_site(Site(**values), author=author_of(request))
 
 
 @admin.register(EntityFolder)

@@ -19,10 +19,10 @@ from records.accounts.models import DefaultRole, Dialect, Directory, Provisionin
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import NOTHING, moment_column, shown
 from records.backoffice.fields import as_number, as_uuid
+from records.backoffice.forms import CredentialForm
 from records.backoffice.lists import RecordList, UncountedPaginator
 from records.backoffice.permissions import SitePermissions
-from records.dashboard.administration.editing import PlainAdmin, unchanged_since_seen
-from records.dashboard.profile import CredentialForm
+from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.writing import Values
@@ -55,7 +55,7 @@ class DirectoryAdmin(PlainAdmin):
     site_field = "home_site"
     list_display = ("name", "home_site", "may_administer")
     readonly_fields = ("service_account",)
-    change_form_template = "backoffice/directory.html"
+    change_form_template = "scim/directory.html"
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; which sites it sees and whether it may administer are a superuser's to say."""
@@ -124,7 +124,7 @@ class DirectoryAdmin(PlainAdmin):
             "log_url": f"{reverse('admin:scim_provisioningcall_changelist')}?directory={directory.pk}",
             **page.context(),
         }
-        response = TemplateResponse(request, "backoffice/connection.html", context)
+        response = TemplateResponse(request, "scim/connection.html", context)
         response["Cache-Control"] = "no-store"
         return response
 
@@ -286,7 +286,7 @@ class ProvisioningCallAdmin(SitePermissions):
             "call": call,
             "at": shown(call.at) or NOTHING,
         }
-        return TemplateResponse(request, "backoffice/call.html", context)
+        return TemplateResponse(request, "scim/call.html", context)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Refuse: a call has no history of its own."""

@@ -16,7 +16,7 @@ COLUMNS = ("view", "add", "change", "archive")
 class PermissionMatrix(forms.SelectMultiple):
     """Checkboxes in a table; what fits no column stands at the end of its row with its own words."""
 
-    template_name = "backoffice/matrix.html"
+    template_name = "accounts/matrix.html"
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         """Return the table's context."""

@@ -1,0 +1,147 @@
+"""The pages of accounts and roles."""
+
+import functools
+import threading
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.urls import reverse
+
+from records.accounts import access
+from records.accounts.actions import add_user
+from records.accounts.clients import issue_client
+from records.accounts.keys import issue_key
+from records.accounts.models import DefaultRole, Role, User
+from records.employees.actions import archive_employee, give_account
+from records.sites.models import Site
+from tests import make
+from tests.make.backoffice import address, browser, form_of, list_address, save
+
+
+def test_an_account_is_changed_only_by_those_who_administer_every_site_where_it_has_a_role(
+    site: Site, other_site: Site
+) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    plain = make.make_user(site=site, role=DefaultRole.READER)
+    wide = make.make_user(site=site, role=DefaultRole.READER)
+    make.give_role(wide, other_site, DefaultRole.READER)
+    high = make.make_user(site=site, role=DefaultRole.READER, is_superuser=True)
+    assert save(client, plain, email="plain@example.com", change_reason="New").status_code == 302
+    for user in (wide, high):
+        assert client.get(address(user)).status_code == 200
+        assert client.post(address(user), {"email": "taken@example.com", "change_reason": "x"}).status_code == 403
+    foreign = make.make_user(site=other_site, role=DefaultRole.READER)
+    assert client.get(address(foreign)).status_code == 404
+    assert 'name="is_superuser"' not in client.get(address(plain)).content.decode()
+    save(client, plain, is_superuser="on", display_name="P", change_reason="x")
+    assert not User.objects.get(pk=plain.pk).is_superuser
+
+
+def test_an_account_is_added_and_its_access_ended_and_given_back(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    add = reverse("admin:accounts_user_add")
+    data = form_of(client.get(add)) | {"user_name": "Noor", "email": "noor@example.com"}
+    assert client.post(add, data).status_code == 302
+    user = User.objects.get(user_name="Noor")
+    assert (user.home_site_id, user.has_usable_password()) == (site.pk, False)
+    taken = client.post(add, data | {"user_name": "NOOR"})
+    assert taken.status_code == 200
+    assert client.post(reverse("admin:accounts_user_step", args=(user.pk, "end-access")), {"change_reason": "Left"})
+    assert not User.objects.get(pk=user.pk).is_active
+    client.post(reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
+    assert User.objects.get(pk=user.pk).is_active
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_give_one_name_at_once_are_told_as_if_one_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both look before either has written, so that only the database's constraint can tell."""
+    site, both_have_looked, checked = make.make_site(), threading.Barrier(2), User.full_clean
+
+    def check_and_wait(self: User, *args: Any, **kwargs: Any) -> None:
+        checked(self, *args, **kwargs)
+        with suppress(threading.BrokenBarrierError):
+            both_have_looked.wait(1)
+
+    monkeypatch.setattr(User, "full_clean", check_and_wait)
+    add = functools.partial(add_user, author=make.SYSTEM)
+    answers = make.at_once(*(lambda name=name: add(User(user_name=name, home_site=site)) for name in ("Noor", "NOOR")))
+    refused = [one for one in answers if isinstance(one, ValidationError)]
+    assert len(refused) == 1, answers
+    assert "Another account has this user name." in str(refused[0])
+
+
+def test_a_role_is_made_with_permissions_and_members(site: Site, other_site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    add = reverse("admin:accounts_role_add")
+    from django.contrib.auth.models import Permission
+
+    view = Permission.objects.get(content_type__app_label="employees", codename="view_employee")
+    page = client.get(add)
+    assert 'aria-label="Can view employee"' in page.content.decode()
+    data = form_of(page) | {"name": "Clerk", "permissions": [str(view.pk)]}
+    assert client.post(add, data).status_code == 302
+    role = Role.objects.get(name="Clerk")
+    person = make.make_user(site=site)
+    members = reverse("admin:accounts_role_members", args=(role.pk,))
+    assert client.post(members, {"users": [str(person.pk)], "change_reason": ""}).status_code == 200
+    assert client.post(members, {"users": [str(person.pk)], "change_reason": "Joined"}).status_code == 302
+    assert access.may(User.objects.get(pk=person.pk), site, "employees.view_employee")
+    stranger = make.make_user(site=other_site)
+    assert client.post(members, {"users": [str(stranger.pk)], "change_reason": "x"}).status_code == 200
+    entry = role.memberships.get()
+    assert client.post(members, {"remove": [str(entry.pk)], "change_reason": "Left"}).status_code == 302
+    assert not role.memberships.exists()
+    assert client.post(members, {"remove": ["x" * 36], "change_reason": "Left"}).status_code == 200
+    circle = client.post(members, {"roles": [str(role.pk)], "change_reason": "x"})
+    assert circle.status_code == 200
+    default = Role.objects.get(site=site, default_role=DefaultRole.READER)
+    assert client.post(address(default), {"name": "x"}).status_code == 403
+    assert "Yes" in client.get(address(default)).content.decode()
+    assert browser(site).get(list_address(Role)).status_code == 403
+
+
+def test_the_list_of_users_tells_people_from_integrations_and_who_has_access(site: Site) -> None:
+    make.make_user("robot", site=site, is_service_account=True)
+    make.make_user("leaver", site=site, is_active=False)
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    page = client.get(f"{list_address(User)}?active=all").content.decode()
+    assert '<td class="field-kind">Service account</td>' in page
+    assert page.count('<td class="field-may_sign_in">Yes</td>') == 2
+    assert page.count('<span class="tag">Ended</span>') == 1
+
+
+def test_whoever_joins_leaves_or_sees_a_role_renamed_or_archived_has_changed_for_directories(site: Site) -> None:
+    client, person = browser(site, DefaultRole.SITE_ADMINISTRATOR), make.make_user(site=site)
+    role = make.make_role(site, ["items.view_item"], name="Clerk")
+    members = reverse("admin:accounts_role_members", args=(role.pk,))
+
+    def revision() -> int:
+        return User.objects.get(pk=person.pk).revision
+
+    seen = [revision()]
+    client.post(members, {"users": [str(person.pk)], "change_reason": "Joined"})
+    seen.append(revision())
+    save(client, role, name="Head clerk", change_reason="Promoted")
+    seen.append(revision())
+    for step in ("archive", "restore"):
+        client.post(reverse("admin:accounts_role_step", args=(role.pk, step)), {"change_reason": "Tidied"})
+        seen.append(revision())
+    client.post(members, {"remove": [str(role.memberships.get().pk)], "change_reason": "Left"})
+    seen.append(revision())
+    assert seen == [seen[0] + step for step in range(6)]
+
+
+def test_an_archived_employees_account_gets_neither_access_nor_keys(site: Site) -> None:
+    employee = make.make_employee(site)
+    user = give_account(site.pk, employee.pk, "left", role=DefaultRole.READER, author=make.SYSTEM, reason="Signs")
+    archive_employee(site.pk, employee.pk, archived=True, author=make.SYSTEM, reason="Left")
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    page = client.post(reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
+    assert "The employee is archived; restore it first." in page.content.decode()
+    assert not User.objects.get(pk=user.pk).is_active
+    with pytest.raises(ValidationError, match="no access"):
+        issue_key(user, site, "ERP", author=make.SYSTEM)
+    with pytest.raises(ValidationError, match="no access"):
+        issue_client(user, "ERP", author=make.SYSTEM)

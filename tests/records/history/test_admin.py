@@ -1,0 +1,28 @@
+"""The pages of the trail."""
+
+from records.accounts.models import DefaultRole
+from records.history.models import Change
+from records.sites.models import Site
+from tests import make
+from tests.make.backoffice import address, browser, list_address, sign_in
+
+
+def test_the_trail_is_for_managers_and_above(site: Site, other_site: Site) -> None:
+    employee = make.make_employee(site, notes="Left-handed")
+    change = Change.objects.get(record_id=employee.pk)
+    for role in (DefaultRole.READER, DefaultRole.STANDARD):
+        client = browser(site, role)
+        assert client.get(list_address(Change)).status_code == 403
+        assert client.get(address(change)).status_code in (403, 404)
+    page = browser(site).get(address(change))
+    assert "Left-handed" in page.content.decode()
+    assert browser(other_site).get(address(change)).status_code == 404
+    assert str(employee) not in browser(other_site).get(list_address(Change)).content.decode()
+
+
+def test_the_trail_shows_private_fields_only_to_those_who_may_see_them(site: Site) -> None:
+    employee = make.make_employee(site, notes="Left-handed")
+    change = Change.objects.get(record_id=employee.pk)
+    clerk = make.make_user(site=site)
+    make.make_role(site, ["employees.view_employee", "history.view_change"], [clerk])
+    assert "Left-handed" not in sign_in(clerk, site).get(address(change)).content.decode()
