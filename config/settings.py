@@ -113,6 +113,7 @@ INSTALLED_APPS = [
     "records.reference",
     "records.accounts",
     "records.operations",
+    "records.files",
     "records.backoffice.apps.BackofficeConfig",
     "records.category",
     "records.employees",

@@ -7,11 +7,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from documents import notices, versions
-from documents.content import Incoming
 from documents.models import FIRST_VERSION, WAITING, Document
-from documents.storage import storing
 from records.accounts import access
 from records.accounts.models import User
+from records.files.content import Incoming
+from records.files.storage import storing
 from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.references import UNKNOWN

@@ -12,14 +12,14 @@ from django.urls import path
 
 from documents import actions, pages
 from documents.actions import USERS
-from documents.content import FileEmptyError, FileTooLargeError, UploadedPart
 from documents.models import FIRST_VERSION, LAST_VERSION, Document
-from documents.storage import StorageUnavailableError
 from records.backoffice.current import author_of
 from records.backoffice.forms import ReasonForm, RecordForm
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
+from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
+from records.files.storage import StorageUnavailableError
 from records.sites.text import NAME
 from records.sites.writing import Values
 

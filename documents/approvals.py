@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 
-from documents import notices, storage, versions
+from documents import notices, versions
 from documents.models import Document, DocumentVersion, Duty, Meaning, Notice, Signature, Signer, Status
 from records.accounts import access
 from records.accounts.models import User
+from records.files import storage
 from records.history.trail import Author, now
 from records.sites.references import UNKNOWN
 from records.sites.writing import RecordNotFoundError, changing

@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from records.files.models import FileRecord
 from records.history.trail import now
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
 from records.sites.text import FreeTextField, LineField
@@ -76,11 +77,10 @@ class Document(SiteRecord):
         return self.name
 
 
-class DocumentVersion(models.Model):
+class DocumentVersion(FileRecord):
     """One file of a document, never altered once stored; only its status moves on, in `documents.approvals`.
 
-    `path` is where the storage keeps the file; no two versions share one. At most one version of a document is in
-    force, and at most one waits for signatures.
+    At most one version of a document is in force, and at most one waits for signatures.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -88,11 +88,6 @@ class DocumentVersion(models.Model):
     document = models.ForeignKey(Document, models.PROTECT, related_name="versions", db_index=False, editable=False)
     version = models.PositiveIntegerField(editable=False)
     record_status = models.CharField("status", max_length=20, choices=Status.choices, editable=False)
-    file_type = LineField("file type", blank=False, editable=False)
-    file_name = LineField("file name", blank=False, editable=False)
-    file_size = models.PositiveBigIntegerField("file size", editable=False)
-    file_hash = models.CharField("SHA-256 of the file", max_length=64, editable=False)
-    path = models.CharField(max_length=255, unique=True, editable=False)
     revision = models.PositiveIntegerField(default=1, editable=False)
     created = models.DateTimeField(default=now, editable=False)
     created_by = models.ForeignKey(
@@ -117,6 +112,12 @@ class DocumentVersion(models.Model):
 
     def __str__(self) -> str:
         return f"version {self.version}"
+
+    def described(self) -> str:
+        """Return where the file belongs: site, document and version."""
+        document = self.document
+        number = f"document {document.site_sequence_id} ({document.pk})"
+        return f"{document.site}: {number}, version {self.version} ({self.pk})"
 
 
 class Duty(models.TextChoices):

@@ -16,9 +16,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from documents import approvals, downloads
+from documents import approvals
 from documents.models import Document, DocumentVersion, Duty, Signer
-from documents.storage import FileDamagedError, StorageUnavailableError
 from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.autocomplete import choose_url
@@ -28,6 +27,8 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import Chooser, ReferenceField, TextField
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
+from records.files import downloads
+from records.files.storage import FileDamagedError, StorageUnavailableError
 from records.operations.errors import ApiError
 from records.sites.text import FREE_TEXT
 from records.sites.writing import RecordNotFoundError

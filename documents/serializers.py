@@ -1,40 +1,9 @@
 """The wire shapes of documents and their versions."""
 
-from typing import Any
-
-import msgspec
-from django.conf import settings
-
-from documents.content import EncodedFile, FileEmptyError, FileTooLargeError, NotBase64Error
 from documents.models import FIRST_VERSION, LAST_VERSION, Document, DocumentVersion, Signature
-from records.operations.errors import ApiError
-from records.operations.fields import IntegerField, OnDemandField, WireError
+from records.files.bodies import FileContentField
+from records.operations.fields import IntegerField, OnDemandField
 from records.operations.serializers import ChildRows, WireSerializer
-
-
-def too_large() -> ApiError:
-    """Return the 413 for a file above the limit."""
-    limit = settings.FILE_SIZE_LIMIT
-    shown = f"{limit // 1024**2} MiB" if limit % 1024**2 == 0 else f"{limit} bytes"
-    return ApiError(413, "PayloadTooLarge", f"FileContent: a file may have {shown} at most.")
-
-
-class FileContentField(OnDemandField):
-    """A file as strict base64 with padding; read from the body's undecoded JSON, so that it is never copied whole."""
-
-    def read(self, value: Any) -> Any:
-        """Return the EncodedFile; raises WireError, or the 413 judged before anything is decoded."""
-        text = memoryview(value) if isinstance(value, msgspec.Raw) else memoryview(b"")
-        if bytes(text[:1]) != b'"':
-            raise WireError("InvalidValue", "This must be a string: the file as base64.")
-        try:
-            return EncodedFile(text[1:-1], settings.FILE_SIZE_LIMIT)
-        except FileTooLargeError as error:
-            raise too_large() from error
-        except FileEmptyError as error:
-            raise WireError("RequiredField", "The file is empty; a file must have content.") from error
-        except NotBase64Error as error:
-            raise WireError("InvalidBase64", "This is no base64 with padding, in the alphabet with + and /.") from error
 
 
 class VersionLineSerializer(WireSerializer):

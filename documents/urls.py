@@ -1,21 +1,15 @@
 """The operations of the document endpoint, and the address that serves files; start reading here."""
 
-from django.urls import path
-
-from documents import downloads, examples
+from documents import examples
 from documents.models import Status
 from documents.serializers import DocumentSerializer, DocumentVersionSerializer, UpdateDocumentSerializer
-from documents.views import DocumentViewSet
+from documents.views import ADDRESSES, DocumentViewSet
+from records.files.bodies import SWITCHES
 from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
 
 permits("documents.archive_document", MANAGER)
 permits("documents.replace_signer", MANAGER)
-
-SWITCHES = (
-    Parameter("WithContent", "boolean", description="Adds FileContent, the file as base64."),
-    Parameter("WithURL", "boolean", description="Adds FileURL, an address that serves the file for 30 minutes."),
-)
 
 urlpatterns = [
     *operation_urls(
@@ -77,6 +71,5 @@ urlpatterns = [
             ),
         ),
     ),
-    path("File/<str:token>", downloads.file, name="document-file"),
-    path("File/<str:token>/", downloads.file),
+    *ADDRESSES.urls(),
 ]

@@ -8,8 +8,8 @@ from django.db.models import F
 
 from documents import notices
 from documents.models import IN_FORCE, LAST_VERSION, Document, DocumentVersion, Duty, Signer, Status
-from documents.storage import StoredFile
 from records.accounts.models import User
+from records.files.storage import StoredFile
 
 AWAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL, Status.AWAITING_CHANGE)
 

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 
 from documents import actions, approvals
 from documents.models import Document, Signature, Signer
-from documents.storage import FileDamagedError
 from records.accounts import actions as account_actions
+from records.files.storage import FileDamagedError
 from records.history.models import Change
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError, archive_record

@@ -8,7 +8,7 @@ import pytest
 from django.core import signing
 from django.test import Client
 
-from documents import downloads
+from documents.views import ADDRESSES
 from records.accounts import actions as account_actions
 from records.accounts import keys
 from records.sites.models import Site
@@ -141,7 +141,7 @@ def test_an_address_ends_with_the_key_or_the_access_that_asked_for_it(api: Any, 
     other = docs.make_signer(site)
     held, _ = keys.issue_key(other, site, "k", author=make.SYSTEM)
     version = docs.version_of(docs.make_document(site))
-    path = downloads.url_of(version.pk, held.pk).removeprefix("http://127.0.0.1:8000")
+    path = ADDRESSES.url_of(version.pk, held.pk).removeprefix("http://127.0.0.1:8000")
     assert got(path).status_code == 200
     account_actions.end_access(other, author=make.SYSTEM)
     assert got(path).status_code == 403

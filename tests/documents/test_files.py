@@ -13,7 +13,7 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from moto.server import ThreadedMotoServer
 
-from documents import storage
+from records.files import storage
 from records.sites.models import Site
 from tests.documents.conftest import stored
 from tests.make import documents as docs

@@ -7,9 +7,9 @@ import uuid
 from typing import Any
 
 from documents import actions, approvals
-from documents.content import EncodedFile
 from documents.models import Document, DocumentVersion
 from records.accounts.models import DefaultRole, User
+from records.files.content import EncodedFile
 from records.sites.models import Site
 from tests import make
 

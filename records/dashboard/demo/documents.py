@@ -11,11 +11,11 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from documents import actions, approvals
-from documents.content import UploadedPart
 from documents.models import Document, DocumentVersion
 from records.accounts.models import User
 from records.dashboard.demo.place import Place
 from records.employees.actions import update_job_description
+from records.files.content import UploadedPart
 from records.sites.models import Entity
 
 TITLES = [

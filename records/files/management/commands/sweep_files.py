@@ -1,4 +1,4 @@
-"""`manage.py sweep_files`: remove stored files that no version points at, left by uploads that were broken off."""
+"""`manage.py sweep_files`: remove stored files that no record points at, left by uploads that were broken off."""
 
 import datetime
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from typing import Any
 from django.core.files.storage import default_storage
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from documents import storage
-from documents.models import DocumentVersion
+from records.files import storage
+from records.files.models import file_models
 from records.history.trail import now
 
 USUAL_AGE, LEAST_AGE = 24, 1
@@ -19,7 +19,7 @@ BATCH = 500
 class Command(BaseCommand):
     """Removes files that are old enough that no running upload can still mean to point at them."""
 
-    help = "Remove stored files that no document version points at."
+    help = "Remove stored files that no record points at."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the age and the dry run."""
@@ -48,14 +48,16 @@ class Command(BaseCommand):
 
 
 def orphans(oldest: datetime.datetime) -> Iterator[str]:
-    """Yield the path of each file that was stored before `oldest` and that no version points at.
+    """Yield the path of each file that was stored before `oldest` and that no record points at.
 
     The age is judged before the rows are asked, so that a row committed in between is seen.
     """
     paths = storage.walk()
     while batch := list(islice(paths, BATCH)):
         old = [path for path in batch if _stored_before(path, oldest)]
-        kept = set(DocumentVersion.objects.filter(path__in=old).values_list("path", flat=True))
+        kept: set[str] = set()
+        for model in file_models():
+            kept.update(model._default_manager.filter(path__in=old).values_list("path", flat=True))
         yield from (path for path in old if path not in kept)
 
 

@@ -14,12 +14,13 @@ from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import DatabaseError, InterfaceError
 
-from documents.content import PIECE, Incoming
-from documents.models import DocumentVersion
+from records.files.content import PIECE, Incoming
+from records.files.models import FileRecord
 from records.history.trail import now
 
-logger = logging.getLogger("larder.documents")
+logger = logging.getLogger("larder.files")
 ROOT = "documents"
+"""The folder of every stored file; its name is older than the other records that have files."""
 
 
 class StorageUnavailableError(Exception):
@@ -107,15 +108,15 @@ def _discard(path: str) -> None:
         logger.warning("A file that nothing points at could not be removed.", exc_info=True)
 
 
-def open_whole(version: DocumentVersion) -> File[bytes]:
-    """Open a version's file at its start, after reading it once against its size and SHA-256.
+def open_whole(row: FileRecord) -> File[bytes]:
+    """Open a row's file at its start, after reading it once against its size and SHA-256.
 
     Raises FileDamagedError for a missing or altered one, StorageUnavailableError where the storage does not answer.
     """
     try:
-        file = default_storage.open(version.path, "rb")
+        file = default_storage.open(row.path, "rb")
     except FileNotFoundError as error:
-        raise _damaged(version, "missing from the storage") from error
+        raise _damaged(row, "missing from the storage") from error
     except Exception as error:
         logger.exception("The storage cannot be read.")
         raise StorageUnavailableError from error
@@ -127,25 +128,25 @@ def open_whole(version: DocumentVersion) -> File[bytes]:
         file.seek(0)
     except FileNotFoundError as error:
         file.close()
-        raise _damaged(version, "missing from the storage") from error
+        raise _damaged(row, "missing from the storage") from error
     except Exception as error:
         file.close()
         logger.exception("The storage cannot be read.")
         raise StorageUnavailableError from error
-    if size != version.file_size or digest.hexdigest() != version.file_hash:
+    if size != row.file_size or digest.hexdigest() != row.file_hash:
         file.close()
-        raise _damaged(version, "not what was stored: its SHA-256 differs")
+        raise _damaged(row, "not what was stored: its SHA-256 differs")
     return file
 
 
-def _damaged(version: DocumentVersion, problem: str) -> FileDamagedError:
-    logger.error("The file of document version %s is %s.", version.pk, problem)
-    return FileDamagedError(f"The file of {version} is {problem}. It is not served; restore it from a backup.")
+def _damaged(row: FileRecord, problem: str) -> FileDamagedError:
+    logger.error("The file of %s %s is %s.", row._meta.verbose_name, row.pk, problem)
+    return FileDamagedError(f"The file of {row} is {problem}. It is not served; restore it from a backup.")
 
 
-def check(version: DocumentVersion) -> None:
-    """Read a version's file once against its SHA-256; raises FileDamagedError or StorageUnavailableError."""
-    open_whole(version).close()
+def check(row: FileRecord) -> None:
+    """Read a row's file once against its SHA-256; raises FileDamagedError or StorageUnavailableError."""
+    open_whole(row).close()
 
 
 def walk(folder: str = ROOT) -> Iterator[str]:

@@ -1,73 +1,27 @@
-"""Serving files: signed addresses of 30 minutes, and answers that no browser runs (DECISIONS 5)."""
+"""Serving files as answers that no browser runs (DECISIONS 5); signed addresses of them are in addresses.py."""
 
 import re
-import uuid
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from django.conf import settings
-from django.core import signing
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.views.decorators.csrf import csrf_exempt
 
-from documents import storage
-from documents.models import DocumentVersion
-from records.accounts import access
-from records.accounts.models import SubscriptionKey
+from records.files import storage
+from records.files.models import FileRecord
 from records.operations import conditional, errors
 
-LIFETIME = 30 * 60
-PATH = "/document/File/"
 PIECE = 128 * 1024
 
-_signer = signing.TimestampSigner(salt="larder.documents.file")
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?: ?; ?[\w.+-]+=(?:[\w.+-]+|\"[\w.+ -]*\"))*", re.ASCII)
 _RANGE = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.ASCII)
 
 
-def url_of(version_id: uuid.UUID, key_id: uuid.UUID) -> str:
-    """Return the address that serves a version's file for 30 minutes, as long as the key that asked for it lives."""
-    return f"{settings.BASE_URL.rstrip('/')}{PATH}{_signer.sign(f'{version_id.hex}.{key_id.hex}')}"
-
-
-@csrf_exempt
-def file(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Serve the file behind a signed address; needs no other credential."""
-    request.larder_operation = "File"  # type: ignore[attr-defined]
+def whole(row: FileRecord) -> Any:
+    """Open a row's file, checked against its SHA-256; raises the 503 that says what is wrong with it."""
     try:
-        if request.method == "OPTIONS":
-            return HttpResponse(status=204, headers={"Allow": "GET, HEAD, OPTIONS"})
-        if request.method not in ("GET", "HEAD"):
-            text = "This path does not take this method."
-            raise errors.ApiError(405, "MethodNotAllowed", text, headers={"Allow": "GET, HEAD, OPTIONS"})
-        return serve(request, _version_behind(token))
-    except errors.ApiError as refusal:
-        return errors.answer(request, refusal)
-
-
-def _version_behind(token: str) -> DocumentVersion:
-    """Return the version that a signed address stands for; raises the 403 or 404."""
-    try:
-        version_id, _, key_id = _signer.unsign(token, max_age=LIFETIME).partition(".")
-    except signing.SignatureExpired as error:
-        raise errors.ApiError(403, "Forbidden", "This address has expired. Read the document again.") from error
-    except signing.BadSignature as error:
-        raise errors.not_found() from error
-    version = DocumentVersion.objects.filter(pk=uuid.UUID(version_id)).first()
-    key = SubscriptionKey.objects.select_related("user").filter(pk=uuid.UUID(key_id)).first()
-    if version is None or key is None:
-        raise errors.not_found()
-    if not key.is_live or not access.may(key.user, version.site_id, "documents.view_document"):
-        raise errors.ApiError(403, "Forbidden", "Whoever asked for this address may no longer read the file.")
-    return version
-
-
-def whole(version: DocumentVersion) -> Any:
-    """Open a version's file, checked against its SHA-256; raises the 503 that says what is wrong with it."""
-    try:
-        return storage.open_whole(version)
+        return storage.open_whole(row)
     except storage.FileDamagedError as error:
         raise errors.ApiError(503, "Unavailable", str(error)) from error
     except storage.StorageUnavailableError as error:
@@ -80,20 +34,20 @@ def storage_unavailable() -> errors.ApiError:
     return errors.ApiError(503, "Unavailable", text, headers={"Retry-After": "30"})
 
 
-def serve(request: HttpRequest, version: DocumentVersion) -> HttpResponseBase:
+def serve(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
     """Answer with the file, or the one range of it that was asked for; raises the 416 or 503.
 
     The file is an attachment in a sandbox whatever it says that it is.
     """
-    size, tag = version.file_size, f'"{version.file_hash}"'
-    headers = _headers(version, tag)
+    size, tag = row.file_size, f'"{row.file_hash}"'
+    headers = _headers(row, tag)
     held = request.META.get("HTTP_IF_NONE_MATCH")
     if held is not None and conditional.matches(held, tag):
         return HttpResponse(status=304, headers={"ETag": tag})
     asked = None
     if request.method == "GET" and request.META.get("HTTP_IF_RANGE", tag) == tag:
         asked = range_of(request.META.get("HTTP_RANGE", ""), size)
-    opened = whole(version)
+    opened = whole(row)
     start, length, status = 0, size, 200
     if asked is not None:
         start, length, status = *asked, 206
@@ -105,11 +59,11 @@ def serve(request: HttpRequest, version: DocumentVersion) -> HttpResponseBase:
     return StreamingHttpResponse(Pieces(opened, start, length), status=status, headers=headers)
 
 
-def _headers(version: DocumentVersion, tag: str) -> dict[str, str]:
-    kind = version.file_type if _MEDIA_TYPE.fullmatch(version.file_type) else "application/octet-stream"
+def _headers(row: FileRecord, tag: str) -> dict[str, str]:
+    kind = row.file_type if _MEDIA_TYPE.fullmatch(row.file_type) else "application/octet-stream"
     return {
         "Content-Type": kind,
-        "Content-Disposition": disposition(version.file_name),
+        "Content-Disposition": disposition(row.file_name),
         "X-Content-Type-Options": "nosniff",
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "Cross-Origin-Resource-Policy": "same-origin",

@@ -1,0 +1,148 @@
+"""Files on the wire: the FileContent of a body, and what the viewsets of endpoints with files share."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import orjson
+import pybase64
+from django.conf import settings
+from django.http import HttpResponse, StreamingHttpResponse
+
+from records.files import downloads
+from records.files.addresses import FileAddresses
+from records.files.content import EncodedFile, FileEmptyError, FileTooLargeError, NotBase64Error
+from records.files.models import FileRecord
+from records.files.storage import StorageUnavailableError
+from records.operations import bodies, errors
+from records.operations.errors import ApiError
+from records.operations.fields import OnDemandField, WireError
+from records.operations.operation import Parameter
+from records.operations.plans import Shape
+from records.operations.serializers import WireSerializer
+from records.operations.viewsets import OperationViewSet
+
+SWITCHES = (
+    Parameter("WithContent", "boolean", description="Adds FileContent, the file as base64."),
+    Parameter("WithURL", "boolean", description="Adds FileURL, an address that serves the file for 30 minutes."),
+)
+BESIDE_THE_FILE = 1024 * 1024
+"""How much of a body may be something else than the file's base64 text."""
+WHOLE = 3 * 64 * 1024
+
+
+def too_large() -> ApiError:
+    """Return the 413 for a file above the limit."""
+    limit = settings.FILE_SIZE_LIMIT
+    shown = f"{limit // 1024**2} MiB" if limit % 1024**2 == 0 else f"{limit} bytes"
+    return ApiError(413, "PayloadTooLarge", f"FileContent: a file may have {shown} at most.")
+
+
+class FileContentField(OnDemandField):
+    """A file as strict base64 with padding; read from the body's undecoded JSON, so that it is never copied whole."""
+
+    def read(self, value: Any) -> Any:
+        """Return the EncodedFile; raises WireError, or the 413 judged before anything is decoded."""
+        text = memoryview(value) if isinstance(value, msgspec.Raw) else memoryview(b"")
+        if bytes(text[:1]) != b'"':
+            raise WireError("InvalidValue", "This must be a string: the file as base64.")
+        try:
+            return EncodedFile(text[1:-1], settings.FILE_SIZE_LIMIT)
+        except FileTooLargeError as error:
+            raise too_large() from error
+        except FileEmptyError as error:
+            raise WireError("RequiredField", "The file is empty; a file must have content.") from error
+        except NotBase64Error as error:
+            raise WireError("InvalidBase64", "This is no base64 with padding, in the alphabet with + and /.") from error
+
+
+class FileViewSet(OperationViewSet):
+    """What every endpoint with files does with them: a large body in, and the file beside the record out."""
+
+    addresses: FileAddresses
+
+    # --- The file in ------------------------------------------------------------------------------------------------
+
+    def largest_body(self) -> int:
+        """Return the limit of a body: the largest file as base64 with its escapes, and the other fields."""
+        return settings.FILE_SIZE_LIMIT * 3 // 2 + BESIDE_THE_FILE
+
+    def body_with_file(self, serializer: type[WireSerializer]) -> dict[str, Any]:
+        """Return the body's values, the file as an EncodedFile over the body's own bytes; raises as `body` does."""
+        raw = self.raw_body()
+        if not raw:
+            raise errors.ApiError(400, "MalformedJson", "The body is empty; a JSON object is expected.")
+        members = bodies.decode_shallow(raw)
+        content: Any = members.pop("FileContent", ...)
+        if sum(len(memoryview(member)) for member in members.values()) > BESIDE_THE_FILE:
+            raise errors.ApiError(413, "PayloadTooLarge", "The fields beside FileContent are larger than 1 MiB.")
+        body = {name: bodies.decode(member) for name, member in members.items()}
+        counted = body if content is ... else {**body, "FileContent": None}
+        bodies.refuse_repeated_names(raw, counted, passing=b"" if content is ... else memoryview(content))
+        if content is not ...:
+            body["FileContent"] = None if bytes(memoryview(content)[:4]) == b"null" else content
+        return self.checked(body, serializer)
+
+    def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call an action; a storage that cannot be written is the 503."""
+        try:
+            return super().acting(action, *args, **kwargs)
+        except StorageUnavailableError as error:
+            raise downloads.storage_unavailable() from error
+
+    # --- The file out -----------------------------------------------------------------------------------------------
+
+    def with_file(
+        self, serializer: type[WireSerializer], record_id: uuid.UUID, row_of: Callable[[Shape], Any]
+    ) -> HttpResponse:
+        """Return a record, with FileURL and FileContent where the caller asks for them.
+
+        `row_of` returns the FileRecord of a shape. An answer that carries an address is never a 304: the one that the
+        caller holds expires.
+        """
+        with_content, with_url = self.flag("WithContent"), self.flag("WithURL")
+        if not with_content and not with_url:
+            return self.record(serializer, record_id)
+        if with_url:
+            self.http_request.META.pop("HTTP_IF_NONE_MATCH", None)
+
+        def show(shape: Shape) -> Any:
+            row = row_of(shape)
+            if with_url:
+                shape["FileURL"] = self.addresses.url_of(row.pk, self.caller.key_id)
+            return self.streamed(shape, row) if with_content else self.json(shape)
+
+        return self.record(serializer, record_id, show=show)
+
+    def streamed(self, shape: Shape, row: FileRecord) -> Any:
+        """Return the shape with the file's base64 text, read and sent piece by piece once its SHA-256 is checked."""
+        opened = downloads.whole(row)
+        mark = uuid.uuid4().hex.encode()
+        before, after = orjson.dumps({**shape, "FileContent": mark.decode()}).split(mark)
+        length = len(before) + len(after) + (row.file_size + 2) // 3 * 4
+        headers = {"Content-Length": str(length), "Content-Type": "application/json", "Cache-Control": "no-store"}
+        if self.request.method == "HEAD":
+            opened.close()
+            return HttpResponse(headers=headers)
+        return StreamingHttpResponse(Encoded(before, opened, after), headers=headers)
+
+
+class Encoded:
+    """JSON around a file's base64 text, piece by piece; closes the file however the answer ends."""
+
+    def __init__(self, before: bytes, opened: Any, after: bytes) -> None:
+        self._before, self._file, self._after = before, opened, after
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._before
+        while piece := self._file.read(WHOLE):
+            # A storage may hand out less than was asked for; only whole threes encode without padding between.
+            while len(piece) % 3 and (more := self._file.read(3 - len(piece) % 3)):
+                piece += more
+            yield pybase64.b64encode(piece)
+        yield self._after
+
+    def close(self) -> None:
+        """Close the file (called by Django when the answer is done or broken off)."""
+        self._file.close()

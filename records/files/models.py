@@ -1,0 +1,30 @@
+"""What every row with a stored file has; the tables are those of the rooms that keep files."""
+
+from collections.abc import Iterator
+
+from django.apps import apps
+from django.db import models
+
+from records.sites.text import LineField
+
+
+class FileRecord(models.Model):
+    """A row with one file, never altered once stored. `path` is where the storage keeps it; no two rows share one."""
+
+    file_type = LineField("file type", blank=False, editable=False)
+    file_name = LineField("file name", blank=False, editable=False)
+    file_size = models.PositiveBigIntegerField("file size", editable=False)
+    file_hash = models.CharField("SHA-256 of the file", max_length=64, editable=False)
+    path = models.CharField(max_length=255, unique=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def described(self) -> str:
+        """Return where the file belongs, for whoever has to restore it."""
+        return f"{self._meta.verbose_name} {self.pk}"
+
+
+def file_models() -> Iterator[type[FileRecord]]:
+    """Yield every model whose rows have a stored file."""
+    yield from (model for model in apps.get_models() if issubclass(model, FileRecord))
