@@ -107,12 +107,30 @@ schema-check: dev ## Compare docs/openapi.yaml with the operation tables
 migrations-check: dev ## Check that no migration is missing
 	$(APART) $(PY) manage.py makemigrations --check --dry-run
 
+LOCKS := requirements.lock requirements-dev.lock deploy/requirements.lock
+
 .PHONY: locks-check
 locks-check: ## Check that the locks name no address to install from
-	@! grep -nEi '://|^ *(-i|-f|--(index|extra-index|find-links|trusted-host)[^ ]*) | @ file' requirements.lock requirements-dev.lock
+	@! grep -nEi '://|^ *(-i|-f|--(index|extra-index|find-links|trusted-host)[^ ]*) | @ file' $(LOCKS)
+
+# No container engine is needed: the files are held against their schemas, and the scripts against shellcheck.
+.PHONY: deploy-check
+deploy-check: dev ## Check the container file, compose, manifests, scripts, units and alert rules under deploy/
+	$(VENV)/bin/hadolint deploy/Containerfile
+	$(VENV)/bin/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(VENV)/bin/kubernetes-validate --strict --quiet deploy/kubernetes/*.yaml
+	$(VENV)/bin/shellcheck deploy/*.sh .ci/run
+	@if command -v promtool >/dev/null; then promtool test rules deploy/prometheus/alerts_test.yaml; \
+	else echo 'promtool is not installed: the alert rules were not checked.'; fi
+	@if command -v systemd-analyze >/dev/null; then $(PY) deploy/check_units.py; \
+	else echo 'systemd-analyze is not installed: the units were not checked.'; fi
+
+.PHONY: docs
+docs: dev ## Build the documentation as a site in build/site/site
+	$(PY) deploy/site/build.py build/site
 
 .PHONY: check
-check: lint types imports schema-check migrations-check locks-check ## Everything but the tests: lint, types, imports, schema, migrations, locks
+check: lint types imports schema-check migrations-check locks-check deploy-check docs ## Everything but the tests: lint, types, imports, schema, migrations, locks, deployment files, documentation
 
 .PHONY: bench
 bench: dev ## Measure reads and writes against a bare server (minutes; see bench/)
@@ -128,7 +146,8 @@ UV := build/uv/bin/uv
 COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header -q $(UPGRADE)
 
 .PHONY: lock
-lock: ## Compile both locks after a change of pyproject.toml (UPGRADE=--upgrade for newer versions)
+lock: ## Compile the locks after a change of pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@test -x $(UV) || { $(PYTHON) -m venv build/uv && build/uv/bin/python -m pip install -q uv; }
 	$(COMPILE) -o requirements.lock >/dev/null
 	$(COMPILE) --all-extras --group dev -c requirements.lock -o requirements-dev.lock >/dev/null
+	$(COMPILE) --all-extras -c requirements.lock -o deploy/requirements.lock >/dev/null
