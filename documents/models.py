@@ -1,13 +1,15 @@
 """Controlled documents, their versions with signers and signatures, and the mails that a version owes."""
 
 import uuid
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
 
 from records.files.models import FileRecord
 from records.history.trail import now
+from records.history.visibility import MANAGER, READER
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
 from records.sites.text import FreeTextField, LineField
 
@@ -25,6 +27,20 @@ class Status(models.TextChoices):
 
 IN_FORCE = (Status.APPROVED, Status.ISSUED)
 WAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL)
+PENDING = frozenset(
+    {
+        "version",
+        "record_status",
+        "file_type",
+        "file_name",
+        "file_size",
+        "file_hash",
+        "user_to_review",
+        "user_to_approve",
+        *("versions", "signers", "signatures"),
+    }
+)
+"""What changes while a version is on its way into force, which readers do not see (DECISIONS 9.11)."""
 FIRST_VERSION, LAST_VERSION = 1, 2_147_483_647
 
 
@@ -75,6 +91,13 @@ class Document(SiteRecord):
 
     def __str__(self) -> str:
         return self.name
+
+    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
+        """Return the lowest default role that may see the change: readers see the document as it is in force."""
+        names = {entry["field"].partition(".")[0] for entry in changed}
+        if "effective_version" in names:
+            return READER
+        return MANAGER if self.effective_version is None or names <= PENDING else READER
 
 
 class DocumentVersion(FileRecord):

@@ -1,12 +1,14 @@
 """Complaints, and what must be true of one in each state."""
 
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from records.history.visibility import NOBODY, STANDARD
 from records.reference.folding import FoldedField
 from records.sites.models import Entity, SiteRecord, site_record_constraints
 from records.sites.text import EMAIL, FreeTextField, LineField
@@ -19,6 +21,16 @@ class RecordStatus(models.TextChoices):
     AWAITING_REVIEW = "Awaiting Review", "Awaiting Review"
     COMPLETED = "Completed", "Completed"
 
+
+CONSUMER = (
+    "consumer_first_name",
+    "consumer_last_name",
+    "consumer_address",
+    "consumer_phone",
+    "consumer_mobile",
+    "consumer_email",
+)
+"""What tells who the consumer is: private below Standard (DECISIONS 9.11)."""
 
 REQUIRED = ("customer", "product", "nonconformance")
 """What every complaint but a draft names."""
@@ -39,6 +51,7 @@ class Complaint(SiteRecord):
     ENTITY = Entity.COMPLAINT
     SEARCHED: ClassVar[tuple[str, ...]] = ("trace_number_key", "consumer_last_name", "complaint_description")
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "trace_number_key")
+    HISTORY_PRIVATE: ClassVar[Mapping[str, str]] = dict.fromkeys(CONSUMER, STANDARD)
 
     record_status = models.CharField(
         "status", max_length=20, choices=RecordStatus.choices, default=RecordStatus.AWAITING_REVIEW, editable=False
@@ -144,6 +157,10 @@ class Complaint(SiteRecord):
     def __str__(self) -> str:
         number = f"Complaint {self.site_sequence_id}" if self.site_sequence_id is not None else "Draft complaint"
         return f"{number}: {self.trace_number}" if self.trace_number else number
+
+    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
+        """Return the lowest default role that may see the change; a draft is the back-office's own."""
+        return NOBODY if self.is_draft else super().history_role(changed)
 
     @property
     def is_draft(self) -> bool:

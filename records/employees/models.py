@@ -1,5 +1,6 @@
 """Employees with their education and employment history, and the job descriptions that they hold."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from django.core.exceptions import ValidationError
@@ -7,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from records.history.trail import now
+from records.history.visibility import MANAGER
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
 from records.sites.text import EMAIL, FreeTextField, LineField
 
@@ -17,6 +19,9 @@ class Employee(SiteRecord):
     ENTITY = Entity.EMPLOYEE
     SEARCHED: ClassVar[tuple[str, ...]] = ("last_name", "first_name", "code", "position")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("education_training", "employment_history")
+    HISTORY_PRIVATE: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("date_of_birth", "address", "phone", "mobile", "nationality", "notes"), MANAGER
+    )
 
     user = models.OneToOneField(
         "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="employee"

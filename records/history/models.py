@@ -40,7 +40,8 @@ class Change(models.Model):
     """One write to one record: when, where, by whom, through which door, why, and each field's old and new value.
 
     A Change outlives users and records, so author and record are plain ids with the printed name of that moment.
-    `number` counts 1, 2, 3… per site; `hash` covers the row and `previous_hash`, so a lost or altered row shows.
+    `number` counts 1, 2, 3… per site; `hash` covers the row and `previous_hash`, so that a lost or altered row shows
+    (`records.history.digests` says how).
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -58,7 +59,12 @@ class Change(models.Model):
     record_id = models.UUIDField()
     record_name = models.CharField(max_length=512, blank=True)
     fields = models.JSONField(default=list, encoder=DjangoJSONEncoder)
+    salts = models.JSONField(default=list, help_text="One text for each value that the digest covers.")
+    lowest_role = models.CharField(
+        max_length=20, blank=True, help_text="The lowest default role that may see the change; empty for none."
+    )
     request_id = models.CharField(max_length=64, blank=True)
+    digest_version = models.PositiveSmallIntegerField(default=1)
     previous_hash = models.CharField(max_length=64, blank=True)
     hash = models.CharField(max_length=64)
 

@@ -1,20 +1,18 @@
 """Writing the trail: `recording` opens the one transaction of a write and flushes its changes at the end."""
 
 import datetime
-import hashlib
-import json
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, models, transaction
 
+from records.history.digests import VERSION, digest, new_salts, values_of
 from records.history.inserts import insert_rows
 from records.history.models import INSTALLATION, ChainHead, Change, Channel
 from records.history.snapshots import FieldChange
+from records.history.visibility import lowest_role
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +46,26 @@ class Trail:
         if not changed:
             return
         site = site_id or getattr(record, "site_id", None)
-        self.pending.append(
-            Change(
-                site_id=site,
-                chain=site or INSTALLATION,
-                at=now(),
-                author_id=author.id,
-                author_name=author.name[:255],
-                channel=author.channel,
-                credential=author.credential[:255],
-                operation=operation,
-                reason=reason,
-                model=record._meta.label,
-                record_id=record.pk,
-                record_name=str(record)[:512],
-                fields=changed,
-                request_id=author.request_id[:64],
-            )
+        change = Change(
+            site_id=site,
+            chain=site or INSTALLATION,
+            at=now(),
+            author_id=author.id,
+            author_name=author.name[:255],
+            channel=author.channel,
+            credential=author.credential[:255],
+            operation=operation,
+            reason=reason,
+            model=record._meta.label,
+            record_id=record.pk,
+            record_name=str(record)[:512],
+            fields=changed,
+            request_id=author.request_id[:64],
+            lowest_role=lowest_role(record, changed),
+            digest_version=VERSION,
         )
+        change.salts = new_salts(values_of(change))
+        self.pending.append(change)
 
 
 def now() -> datetime.datetime:
@@ -144,24 +144,6 @@ def _advance(chain: uuid.UUID, count: int) -> tuple[int, str]:
         )
         number, previous = cursor.fetchone()
     return number, previous
-
-
-def digest(change: Change) -> str:
-    """Return the SHA-256 (hex) of the change's content and the hash before it."""
-    content: dict[str, Any] = {
-        "chain": str(change.chain),
-        "number": change.number,
-        "at": change.at.isoformat(timespec="milliseconds"),
-        "author": [str(change.author_id or ""), change.author_name],
-        "door": [change.channel, change.credential, change.request_id],
-        "operation": change.operation,
-        "reason": change.reason,
-        "record": [change.model, str(change.record_id), change.record_name],
-        "fields": change.fields,
-        "previous": change.previous_hash,
-    }
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), cls=DjangoJSONEncoder)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def broken_links(chain: uuid.UUID) -> Iterator[Change]:

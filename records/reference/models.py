@@ -1,6 +1,7 @@
 """The lists that records point into (DECISIONS 4): two lines per list over SystemEntry or SiteEntry."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
@@ -8,6 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from records.history.trail import now
+from records.history.visibility import READER
 from records.reference.folding import FoldedField
 from records.sites.models import ChildRow, Site
 from records.sites.text import FreeTextField, LineField
@@ -37,6 +39,10 @@ class ReferenceEntry(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
+        """Return the lowest default role that may see the change: every reader sees the lists."""
+        return READER
 
     def clean(self) -> None:
         """Raise ValidationError when the name is only white space."""

@@ -2,6 +2,7 @@
 
 import uuid
 import zoneinfo
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
@@ -9,6 +10,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from records.history.trail import now
+from records.history.visibility import READER
 from records.sites.text import LineField
 
 
@@ -94,6 +96,10 @@ class EntityFolder(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
+        """Return the lowest default role that may see the change: every reader of the site sees its folders."""
+        return READER
+
 
 class SiteSequence(models.Model):
     """The last number that a site gave to records of one kind, and how many of them are archived.
@@ -147,6 +153,10 @@ class SiteRecord(models.Model):
 
     class Meta:
         abstract = True
+
+    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
+        """Return the lowest default role that may see a change of these fields (DECISIONS 13.13); empty for none."""
+        return READER
 
 
 class ChildRow(models.Model):

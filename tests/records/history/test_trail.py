@@ -7,8 +7,9 @@ import pytest
 from django.db import connection
 
 from records.employees import actions
+from records.history.digests import digest
 from records.history.models import INSTALLATION, Change, ImmutableError
-from records.history.trail import broken_links, digest, recording
+from records.history.trail import broken_links, recording
 from records.sites.models import Site
 from tests import make
 

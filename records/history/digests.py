@@ -1,0 +1,160 @@
+"""The digest of a Change: what it covers, and how each value can be erased while the chain stays provable.
+
+A digest of version 2 (DECISIONS 13.4) is the SHA-256 of lines joined by a line feed:
+
+    2
+    <hash of the change before it>
+    <number>
+    <facts: one JSON array with the chain, the site, the time, the author and so on; no values>
+    <digest of the first value>
+    <digest of the second value> …
+
+The values are the record's printed name, the reason, and the old and the new value of each field, in this order. The
+digest of a value is the SHA-256 of its salt, a line feed and its JSON text; an empty value has no salt and no digest.
+The lines are plain text, so that PostgreSQL's `sha256()` can build them as well: number, previous hash and values that
+only the database knows can be joined in a statement.
+
+`Change.salts` holds one text for each value: its salt, or an empty text, or (once the value is erased) "=" and its
+digest. Version 1 covered all values as they were, and not the site; it is only read.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import orjson
+from django.core.serializers.json import DjangoJSONEncoder
+
+VERSION = 2
+SALT_BYTES = 12
+SALT_LENGTH = 16
+ERASED = "erased"
+"""The key of the object that stands in the place of an erased value: `{"erased": "<keyed digest>"}`."""
+ERASED_TEXT = re.compile(r"\[erased [0-9a-f]{16}\]")
+"""What stands in the place of an erased reason."""
+
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
+_plain = DjangoJSONEncoder().default
+
+
+class Digested(Protocol):
+    """What a digest covers: a Change, or a row that was read from its table."""
+
+    digest_version: int
+    chain: Any
+    site_id: Any
+    number: int
+    at: Any
+    author_id: Any
+    author_name: str
+    channel: str
+    credential: str
+    request_id: str
+    operation: str
+    reason: str
+    model: str
+    record_id: Any
+    record_name: str
+    lowest_role: str
+    fields: list[dict[str, Any]]
+    salts: list[str]
+    previous_hash: str
+
+
+def values_of(change: Digested) -> list[Any]:
+    """Return the values that are digested one by one: printed name, reason, old and new of each field."""
+    found: list[Any] = [change.record_name, change.reason]
+    for entry in change.fields:
+        found += (entry.get("old"), entry.get("new"))
+    return found
+
+
+def new_salts(values: Sequence[Any]) -> list[str]:
+    """Return a fresh salt (16 characters, 96 bits) for each value, and an empty text for an empty one."""
+    text = base64.urlsafe_b64encode(os.urandom(SALT_BYTES * len(values))).decode()
+    return [
+        "" if is_empty(value) else text[at : at + SALT_LENGTH]
+        for at, value in zip(range(0, len(text), SALT_LENGTH), values, strict=True)
+    ]
+
+
+def canonical(value: Any) -> bytes:
+    """Return the JSON text (UTF-8, sorted keys, no blanks) that a value's digest is made of."""
+    return orjson.dumps(value, default=_plain, option=_OPTIONS)
+
+
+def value_digest(salt: str, value: Any) -> str:
+    """Return a value's digest (hex): its salted one, the one that is kept of an erased value, or an empty text."""
+    if not salt and is_empty(value):
+        return ""
+    if salt.startswith("="):
+        return salt[1:]
+    return hashlib.sha256(salt.encode() + b"\n" + canonical(value)).hexdigest()
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether there is nothing in the value that a salt would have to hide."""
+    return value is None or value == ""
+
+
+def is_erased(value: Any) -> bool:
+    """Return whether this is what stands in the place of an erased value."""
+    if isinstance(value, str):
+        return bool(ERASED_TEXT.fullmatch(value))
+    return isinstance(value, dict) and value.keys() == {ERASED}
+
+
+def facts(change: Digested) -> bytes:
+    """Return the JSON array of everything that a version 2 covers beside number, previous hash and values."""
+    return canonical(
+        [
+            str(change.chain),
+            str(change.site_id or ""),
+            change.at.isoformat(timespec="milliseconds"),
+            str(change.author_id or ""),
+            change.author_name,
+            change.channel,
+            change.credential,
+            change.request_id,
+            change.operation,
+            change.model,
+            str(change.record_id),
+            change.lowest_role,
+            [[entry["field"], entry.get("row", "")] for entry in change.fields],
+        ]
+    )
+
+
+def digest(change: Digested) -> str:
+    """Return the SHA-256 (hex) of the change in the version that it carries."""
+    if change.digest_version == 1:
+        return _first_version(change)
+    lines = [
+        str(change.digest_version).encode(),
+        change.previous_hash.encode(),
+        str(change.number).encode(),
+        facts(change),
+        *(value_digest(salt, value).encode() for salt, value in zip(change.salts, values_of(change), strict=True)),
+    ]
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+
+
+def _first_version(change: Digested) -> str:
+    content: dict[str, Any] = {
+        "chain": str(change.chain),
+        "number": change.number,
+        "at": change.at.isoformat(timespec="milliseconds"),
+        "author": [str(change.author_id or ""), change.author_name],
+        "door": [change.channel, change.credential, change.request_id],
+        "operation": change.operation,
+        "reason": change.reason,
+        "record": [change.model, str(change.record_id), change.record_name],
+        "fields": change.fields,
+        "previous": change.previous_hash,
+    }
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), cls=DjangoJSONEncoder)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,32 @@
+"""Who may see a Change in the feed: the lowest default role, noted when the change is written (DECISIONS 13.13).
+
+A model says it by `history_role()`, and which of its fields only higher roles see by `HISTORY_PRIVATE`. A model that
+says nothing (accounts, roles, keys) is not in the feed.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import models
+
+NOBODY, READER, STANDARD, MANAGER, SITE_ADMINISTRATOR = "", "reader", "standard", "manager", "site_administrator"
+ROLES = (READER, STANDARD, MANAGER, SITE_ADMINISTRATOR)
+"""The default roles by their stored names, lowest first."""
+
+
+def private_fields(model: Any) -> Mapping[str, str]:
+    """Return the model's fields that not every reader sees, each with the lowest default role that does."""
+    return getattr(model, "HISTORY_PRIVATE", {})
+
+
+def lowest_role(record: models.Model, changed: Iterable[dict[str, Any]]) -> str:
+    """Return the lowest default role that may see a change of these fields; empty where the feed never shows it.
+
+    A change of private fields alone is seen by those who see one of them.
+    """
+    role: str = record.history_role(changed) if hasattr(record, "history_role") else NOBODY
+    private = private_fields(type(record))
+    if not private or not role:
+        return role
+    needed = min(ROLES.index(private.get(entry["field"].partition(".")[0], READER)) for entry in changed)
+    return ROLES[max(needed, ROLES.index(role))]
