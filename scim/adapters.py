@@ -243,7 +243,7 @@ class UserAdapter(SCIMUser):
         self.external_id = self.desired.account.external_id
         if self.obj is None:
             self.obj = provisioning.add_person(self.desired, directory, author=author)
-            if directory.sends_invitations and self.obj.is_active and self.obj.email:
+            if directory.sends_invitations and self.obj.is_active and self.obj.recovery_address:
                 invite.enqueue(str(self.obj.pk))
         else:
             provisioning.change_person(self.person, self.desired, directory, author=author)

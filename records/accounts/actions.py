@@ -91,7 +91,11 @@ def add_site(site: Site, *, author: Author) -> Site:
 def add_user(
     user: User, *, author: Author, password: str | None = None, operation: str = "AddUser", reason: str = ""
 ) -> User:
-    """Store an account, without a usable password unless one is given; raises ValidationError on a name in use."""
+    """Store an account, without a usable password unless one is given; raises ValidationError on a name in use.
+
+    Its first recovery address is the one that is given, else its e-mail address (DECISIONS 9.3).
+    """
+    user.recovery_address = user.recovery_address or user.email
     user.set_password(password)
     return create(user, author=author, operation=operation, reason=reason, site_id=user.home_site_id)
 

@@ -49,8 +49,8 @@ def follow_employee(
 ) -> None:
     """Repeat on the account what changed of its employee, in the employee's transaction; the trail has it there.
 
-    Moves the account's revision on in any case: directories read both as one. Locks the account's row. The address, to
-    which links for a new password are mailed, stays where the author could gain by having them (`reaches_beyond`).
+    Moves the account's revision on in any case: directories read both as one. Locks the account's row. The recovery
+    address follows only where the author gains nothing by having it (DECISIONS 9.3).
     """
     user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
     for name in ("given_name", "family_name"):
@@ -58,8 +58,10 @@ def follow_employee(
             setattr(user, name, getattr(after, name))
     if after.title != before.title:
         user.honorific_prefix = after.title
-    if after.email != before.email and not reaches_beyond(user, author_id):
+    if after.email != before.email:
         _set_primary_email(user, after.email)
+        if user.recovery_address == user.email and not reaches_beyond(user, author_id):
+            user.recovery_address = after.email
         user.email = after.email
     _set_contacts(user, before, after)
     user.revision = F("revision") + 1
@@ -70,6 +72,7 @@ def follow_employee(
             "family_name",
             "honorific_prefix",
             "email",
+            "recovery_address",
             "directory_attributes",
             "revision",
             "last_modified",

@@ -83,6 +83,8 @@ def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *
             id=key,
             home_site=directory.home_site,
             directory=directory,
+            made_by_directory=True,
+            recovery_address=desired.email,
             is_active=desired.active,
             directory_attributes=desired.attributes,
             user_name_key=fold(desired.user_name),

@@ -42,7 +42,7 @@ def send_password_link(user: User, *, invited: bool = False) -> None:
     """Mail the account's person the link; `invited` words it for somebody who never signed in."""
     context = {"user": user, "link": password_link(user), "invited": invited, "base_url": settings.BASE_URL}
     subject = "Your account at Larder" if invited else "Choose a new password for Larder"
-    send_mail(subject, render_to_string("registration/password_mail.txt", context), None, [user.email])
+    send_mail(subject, render_to_string("registration/password_mail.txt", context), None, [user.recovery_address])
 
 
 def author_of_owner(user: User) -> Author:
@@ -56,10 +56,10 @@ class ForgottenForm(PasswordResetForm):
     def get_users(self, email: str) -> Iterator[User]:
         """Yield the active people with this address, also those who never had a password."""
         found = User.objects.filter(
-            email__iexact=email, is_active=True, is_service_account=False, removed__isnull=True
-        ).exclude(email="")
+            recovery_address__iexact=email, is_active=True, is_service_account=False, removed__isnull=True
+        ).exclude(recovery_address="")
         # Databases fold more letters than two addresses share: only what folds alike here is the same address.
-        yield from (user for user in found if user.email.casefold() == email.casefold())
+        yield from (user for user in found if user.recovery_address.casefold() == email.casefold())
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Mail the link to each of them; links are built from our own address, never from the request's."""

@@ -20,7 +20,7 @@ def invite(user_id: str, failed: int = 0) -> bool:
 
     While the mail server is down it is tried again later, for most of a day.
     """
-    user = User.objects.filter(pk=user_id, is_active=True, removed__isnull=True).exclude(email="").first()
+    user = User.objects.filter(pk=user_id, is_active=True, removed__isnull=True).exclude(recovery_address="").first()
     if user is None:
         return False
     try:

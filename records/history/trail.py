@@ -24,6 +24,8 @@ class Author:
     channel: Channel
     credential: str = ""
     request_id: str = ""
+    address: str = ""
+    """The network address that the request came from, for the security log; '' where there is none."""
 
 
 @dataclass(slots=True)

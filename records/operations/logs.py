@@ -11,6 +11,8 @@ import orjson
 
 # What `extra={…}` may add to a line. Anything else is left out, so that no body, key or name slips into a log.
 EXTRA_FIELDS = ("request_id", "caller", "site", "method", "operation", "status", "duration_ms", "task")
+# What lines of the security log may add: the one exception from "no personal data" (DECISIONS 9.9).
+SECURITY_FIELDS = ("account", "account_name", "address", "detail")
 
 
 class JsonFormatter(logging.Formatter):
@@ -24,7 +26,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        for name in EXTRA_FIELDS:
+        for name in (*EXTRA_FIELDS, *(SECURITY_FIELDS if record.name == "larder.security" else ())):
             value = getattr(record, name, None)
             if value is not None:
                 line[name] = value

@@ -4,9 +4,10 @@ from records.accounts.models.answers import KeptAnswer
 from records.accounts.models.attributes import UserAttribute
 from records.accounts.models.calls import KeyCall
 from records.accounts.models.credentials import Dialect, ProvisioningToken, SubscriptionKey
-from records.accounts.models.directories import Directory, ExternalId
+from records.accounts.models.directories import Directory, DirectoryRemoval, ExternalId
 from records.accounts.models.oauth import SCOPES, AccessToken, OAuthClient
 from records.accounts.models.roles import DefaultRole, Role, RoleMembership
+from records.accounts.models.security import SecurityEvent, SecurityKind
 from records.accounts.models.users import User, UserEmail
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "DefaultRole",
     "Dialect",
     "Directory",
+    "DirectoryRemoval",
     "ExternalId",
     "KeptAnswer",
     "KeyCall",
@@ -22,6 +24,8 @@ __all__ = [
     "ProvisioningToken",
     "Role",
     "RoleMembership",
+    "SecurityEvent",
+    "SecurityKind",
     "SubscriptionKey",
     "User",
     "UserAttribute",

@@ -1,6 +1,7 @@
 """Credentials kept as digests: subscription keys of users and provisioning tokens of directories."""
 
 import uuid
+from typing import ClassVar
 
 from django.db import models
 
@@ -21,7 +22,7 @@ class Credential(models.Model):
     last_used = models.DateTimeField(null=True, blank=True, editable=False)
     revoked = models.DateTimeField(null=True, blank=True, editable=False)
 
-    HISTORY_EXCLUDE = ("digest", "last_used", "created", "created_by")
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("digest", "last_used", "created", "created_by")
 
     class Meta:
         abstract = True
@@ -60,6 +61,13 @@ class ProvisioningToken(Credential):
 
     directory = models.ForeignKey("accounts.Directory", models.PROTECT, related_name="tokens")
     dialect = models.CharField(max_length=20, choices=Dialect.choices, default=Dialect.DOCUMENTED)
+    read_only = models.BooleanField(default=False, help_text="It reads and changes nothing.")
+    addresses = models.JSONField(
+        "address ranges", default=list, blank=True, help_text="Networks from which it is accepted; empty for any."
+    )
+    end_announced = models.DateTimeField(null=True, blank=True, editable=False)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*Credential.HISTORY_EXCLUDE, "end_announced")
 
     class Meta(Credential.Meta):
         pass

@@ -34,8 +34,22 @@ class Directory(models.Model):
         default=False,
         help_text="Take over an employee without account whose code equals the employee number or external id.",
     )
+    may_set_passwords = models.BooleanField(
+        default=False,
+        help_text="Passwords that it sends become those of the accounts that it made. Off, they are ignored.",
+    )
     sends_invitations = models.BooleanField(
         "mail an invitation to new users", default=False, help_text="Lets them set a password."
+    )
+    stopped = models.DateTimeField(
+        "mass removal stopped",
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When the brake on mass removal closed.",
+    )
+    confirmed = models.DateTimeField(
+        "mass removal confirmed", null=True, blank=True, editable=False, help_text="Removals before this do not count."
     )
     is_archived = models.BooleanField("archived", default=False)
     created = models.DateTimeField(default=now, editable=False)
@@ -49,6 +63,22 @@ class Directory(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class DirectoryRemoval(models.Model):
+    """One person whom a directory switched off, deleted or took out of roles; the brake counts them (DECISIONS 9.6)."""
+
+    id = models.BigAutoField(primary_key=True)
+    directory = models.ForeignKey(Directory, models.CASCADE, related_name="+", db_index=False)
+    user_id = models.UUIDField()
+    at = models.DateTimeField(default=now)
+
+    class Meta:
+        default_permissions = ()
+        indexes: ClassVar[list[models.Index]] = [models.Index(fields=("directory", "at"), name="removal_of_directory")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}, {self.at:%Y-%m-%d %H:%M}"
 
 
 class ExternalId(models.Model):

@@ -21,6 +21,7 @@ class UserManager(BaseUserManager["User"]):
 
     def create_user(self, user_name: str, password: str | None = None, **fields: Any) -> "User":
         """Make an account, with an unusable password when none is given."""
+        fields.setdefault("recovery_address", fields.get("email", ""))
         user = self.model(user_name=user_name, user_name_key=fold(user_name), **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -40,7 +41,9 @@ class User(AbstractBaseUser):
     """One account: a person (then the Employee has the same Id) or a service account of an integration.
 
     `user_name_key` is the folded name and unique in the installation; an account that a directory deleted gives it
-    back (null) and is never used again.
+    back (null) and is never used again. `email` is a fact that the employee's record repeats; `recovery_address` opens
+    the account and changes only by `records.accounts.recovery` (DECISIONS 9.3). `made_by_directory` tells an account
+    that its directory made from one that it adopted.
     """
 
     SEARCHED: ClassVar[tuple[str, ...]] = ("user_name", "given_name", "family_name", "display_name", "email")
@@ -51,7 +54,18 @@ class User(AbstractBaseUser):
     given_name = LineField("first name")
     family_name = LineField("last name")
     display_name = LineField()
-    email = models.EmailField("e-mail address", max_length=EMAIL, blank=True)
+    email = models.EmailField(
+        "e-mail address", max_length=EMAIL, blank=True, help_text="A fact about the person; notices go there."
+    )
+    recovery_address = models.EmailField(
+        "recovery address",
+        max_length=EMAIL,
+        blank=True,
+        help_text="Invitations, links for a new password and security notices go there, and nowhere else.",
+    )
+    pending_address = models.EmailField(
+        "recovery address to be confirmed", max_length=EMAIL, blank=True, editable=False
+    )
     is_active = models.BooleanField("active", default=True)
     is_superuser = models.BooleanField(
         "superuser", default=False, help_text="May do everything at every site, without any role."
@@ -63,6 +77,7 @@ class User(AbstractBaseUser):
     directory = models.ForeignKey(
         "accounts.Directory", models.PROTECT, null=True, blank=True, related_name="users", editable=False
     )
+    made_by_directory = models.BooleanField(default=False, editable=False)
     removed = models.DateTimeField("removed by its directory", null=True, blank=True, editable=False)
     user_type = LineField()
     preferred_language = LineField()
@@ -77,7 +92,7 @@ class User(AbstractBaseUser):
     objects = UserManager()
 
     USERNAME_FIELD = "user_name"
-    EMAIL_FIELD = "email"
+    EMAIL_FIELD = "recovery_address"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
         "password",

@@ -138,7 +138,7 @@ def test_a_managers_change_of_an_address_reaches_no_account_that_may_do_more(sit
         values = {"email_address": "new@example.com"}
         changed = update_employee(site.pk, employee.pk, values, author=make.author_of(manager))
         assert changed.email_address == "new@example.com"
-    reached = dict(User.objects.filter(employee__isnull=False).values_list("user_name", "email"))
+    reached = dict(User.objects.filter(employee__isnull=False).values_list("user_name", "recovery_address"))
     assert reached == {"elsewhere": "old@example.com", "administrator": "old@example.com", "reader": "new@example.com"}
     keeper = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
     values = {"email_address": "newest@example.com"}

@@ -1,0 +1,124 @@
+"""The security log's one writer: rows that an investigator searches, the history's System changes, and log lines."""
+
+import logging
+import uuid
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from records.accounts.models import SecurityEvent, SecurityKind, User
+from records.history.trail import Author, Channel, now, recording
+
+logger = logging.getLogger("larder.security")
+
+ONLY_LOGGED = frozenset({SecurityKind.SIGN_IN_FAILED, SecurityKind.REFUSED})
+"""Kinds that leave a log line and no row: whoever is not signed in writes nothing to the database (DECISIONS 13.3)."""
+
+WITHOUT_CHANGE = frozenset(
+    {
+        SecurityKind.SIGNED_IN,
+        SecurityKind.SIGNED_OUT,
+        SecurityKind.LOCKED_OUT,
+        SecurityKind.SESSIONS_ENDED,
+        SecurityKind.FACTOR_ADDED,
+        SecurityKind.FACTOR_REMOVED,
+        SecurityKind.PROVIDER_LINKED,
+        SecurityKind.PROVIDER_UNLINKED,
+        SecurityKind.KEY_FIRST_USED,
+        SecurityKind.CLIENT_FIRST_USED,
+        SecurityKind.TOKEN_FIRST_USED,
+    }
+)
+"""Kinds of which no write leaves a Change already; theirs is written here, with the channel System."""
+
+
+def security_event(
+    kind: SecurityKind,
+    *,
+    account: User | None = None,
+    author: Author | None = None,
+    address: str = "",
+    detail: str = "",
+    site_id: uuid.UUID | None = None,
+) -> None:
+    """Note what happened to an account or a credential: in the security log, the history and the log (DECISIONS 9.9).
+
+    Runs in the writing transaction and says nothing when that fails. `author` is who did it (default: the account's own
+    person), `address` the network address it came from (default: the author's), `detail` a few plain words: the name
+    of a key, of a factor, of a role. Kinds of ONLY_LOGGED write no row at all. The address is stored as it is given; a
+    typed name is never passed here unless it is an account's.
+    """
+    security_events(kind, [account], author=author, address=address, detail=detail, site_id=site_id)
+
+
+def security_events(
+    kind: SecurityKind,
+    accounts: Iterable[User | None],
+    *,
+    author: Author | None = None,
+    address: str = "",
+    detail: str = "",
+    site_id: uuid.UUID | None = None,
+) -> None:
+    """Note the same event for several accounts; one statement for all their rows."""
+    accounts = list(accounts)
+    events = [_event(kind, account, author, address, detail, site_id) for account in accounts]
+    if not events:
+        return
+    if kind not in ONLY_LOGGED:
+        with recording() as trail:
+            SecurityEvent.objects.bulk_create(events, batch_size=500)
+            if kind in WITHOUT_CHANGE:
+                for account, event in zip(accounts, events, strict=True):
+                    if account is not None:
+                        facts = (("address", event.address), ("detail", event.detail))
+                        by = Author(event.author_id, event.author_name, Channel.SYSTEM, "", event.request_id)
+                        fields = [{"field": name, "old": "", "new": value} for name, value in facts if value]
+                        trail.add(
+                            account,
+                            fields or [{"field": "event", "old": "", "new": kind.label}],
+                            author=by,
+                            operation=kind.value,
+                            site_id=event.site_id,
+                        )
+    transaction.on_commit(lambda: _log(events))
+
+
+def _event(
+    kind: SecurityKind,
+    account: User | None,
+    author: Author | None,
+    address: str,
+    detail: str,
+    site_id: uuid.UUID | None,
+) -> SecurityEvent:
+    by = author
+    if by is None and account is not None:
+        by = Author(account.pk, account.printed_name, Channel.SYSTEM)
+    return SecurityEvent(
+        at=now(),
+        kind=kind,
+        account_id=account.pk if account else None,
+        account_name=account.user_name[:255] if account else "",
+        address=(address or (by.address if by else ""))[:45],
+        author_id=by.id if by else None,
+        author_name=by.name[:255] if by else "",
+        channel=by.channel if by else Channel.SYSTEM,
+        detail=detail[:500],
+        site_id=site_id or (account.home_site_id if account else None),
+        request_id=by.request_id[:64] if by else "",
+    )
+
+
+def _log(events: list[SecurityEvent]) -> None:
+    for event in events:
+        facts = {
+            "request_id": event.request_id or None,
+            "account": str(event.account_id) if event.account_id else None,
+            "account_name": event.account_name or None,
+            "address": event.address or None,
+            "caller": str(event.author_id) if event.author_id else None,
+            "detail": event.detail or None,
+            "operation": event.kind,
+        }
+        logger.info(event.what, extra=facts)
