@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
@@ -23,12 +24,16 @@ class TrustedProxyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request after naming its real sender."""
-        meta = request.META
-        if _is_trusted(_address(meta.get("REMOTE_ADDR", ""))):
-            meta["REMOTE_ADDR"] = reported_sender(meta["REMOTE_ADDR"], meta.get("HTTP_X_FORWARDED_FOR", ""))
-            if meta.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() == "https":
-                meta["wsgi.url_scheme"] = "https"
+        name_sender(request.META)
         return self.get_response(request)
+
+
+def name_sender(environ: dict[str, Any]) -> None:
+    """Set REMOTE_ADDR and the scheme to what a trusted proxy reports; leave both where the peer is not one."""
+    if settings.TRUSTED_PROXIES and _is_trusted(_address(environ.get("REMOTE_ADDR", ""))):
+        environ["REMOTE_ADDR"] = reported_sender(environ["REMOTE_ADDR"], environ.get("HTTP_X_FORWARDED_FOR", ""))
+        if environ.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() == "https":
+            environ["wsgi.url_scheme"] = "https"
 
 
 def reported_sender(peer: str, forwarded_for: str) -> str:

@@ -1,11 +1,14 @@
-"""Where each endpoint starts: one include per endpoint."""
+"""Where each path starts. The first part of a path decides who answers it: an interface or a page.
+
+Whatever adds an endpoint adds it to one of the two lists; `records/operations/paths.py` reads both.
+"""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from records.operations import error_handlers, health, oauth, openapi_views
 
-urlpatterns = [
+interfaces: list[URLPattern | URLResolver] = [
     path("employee/", include("records.employees.urls")),
     path("complaint/", include("records.complaints.urls")),
     path("document/", include("documents.urls")),
@@ -24,10 +27,17 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("openapi.yaml", openapi_views.YamlView.as_view(), name="openapi-yaml"),
     path("openapi.json", openapi_views.JsonView.as_view(), name="openapi-json"),
+]
+"""Paths that programs call: no session, form, message or browser header belongs to them, nor any middleware."""
+
+pages: list[URLPattern | URLResolver] = [
     path("docs/", openapi_views.DocsView.as_view(url_name="openapi-yaml"), name="docs"),
     path("admin/", admin.site.urls),
     path("", include("records.dashboard.urls")),
 ]
+"""Paths that people open in a browser; they pass through every middleware of the settings."""
+
+urlpatterns = [*interfaces, *pages]
 
 handler400 = error_handlers.bad_request
 handler403 = error_handlers.permission_denied

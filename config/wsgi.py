@@ -1,15 +1,30 @@
-"""The WSGI application that gunicorn serves."""
+"""The WSGI application that gunicorn serves: interfaces go to their own handler, everything else to Django's."""
 
 import os
-from importlib import import_module
+from collections.abc import Iterable
+from typing import Any
 
-from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = get_wsgi_application()
-# Read the URL confs now, so that no first caller waits for it.
-import_module(settings.ROOT_URLCONF)
+django_application = get_wsgi_application()
+
+# Django is set up from here on. The URL configuration is read now, so that the first caller does not wait for it.
+from config import urls as urls  # noqa: E402
+from config.proxies import name_sender  # noqa: E402
+from records.operations.calls import buffer  # noqa: E402
+from records.operations.middleware import InterfaceHandler  # noqa: E402
+from records.operations.paths import is_interface  # noqa: E402
+
+interface_application = InterfaceHandler()
 # A server writes the recent calls of keys by itself; commands and tests do not.
-import_module("records.operations.calls").buffer.write_by_itself()
+buffer.write_by_itself()
+
+
+def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Answer a request (PEP 3333)."""
+    if not is_interface(environ.get("PATH_INFO", "")):
+        return django_application(environ, start_response)
+    name_sender(environ)
+    return interface_application(environ, start_response)

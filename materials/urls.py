@@ -11,7 +11,7 @@ from records.operations.operation import MANAGER, READER, Operation, Parameter, 
 from records.operations.schema import WriteResult
 
 register_converter(AnyText, "any_text")
-answer_below("/materials", views.outside)
+answer_below("materials", views.outside)
 
 permits("materials.change_material", MANAGER)
 permits("materials.archive_material", MANAGER)

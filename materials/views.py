@@ -17,6 +17,7 @@ from materials.serializers import MaterialSerializer
 from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.accounts.tokens import TokenCaller, permissions_at
 from records.operations import bodies, conditional, errors, limits, lists, values
+from records.operations.credentials import KEY_HEADER
 from records.operations.references import resolve_all
 from records.operations.viewsets import OperationViewSet
 
@@ -30,6 +31,7 @@ class MaterialViewSet(OperationViewSet):
     authentication_classes = (KeyAndTokenAuthentication,)  # type: ignore[assignment]
     permission_classes = ()  # type: ignore[assignment]
     media_types: ClassVar[tuple[str, ...]] = renderers.MEDIA_TYPES
+    credential_headers: ClassVar[tuple[str, ...]] = (KEY_HEADER, "Authorization")
 
     # --- Before the method ------------------------------------------------------------------------------------------
 

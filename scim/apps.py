@@ -20,14 +20,14 @@ class ScimConfig(AppConfig):
         from records.operations.error_handlers import answer_below
 
         connection_created.connect(add_functions, dispatch_uid="scim-functions")
-        for mount in ("/scim", "/prodscim"):
+        for mount in ("scim", "prodscim"):
             answer_below(mount, _shape)
 
 
 def _shape(request: HttpRequest, refusal: Any) -> HttpResponse:
-    from scim.errors import error_response
+    from scim.errors import response_for_refusal
 
-    return error_response(refusal.status, refusal.message, headers=refusal.headers)
+    return response_for_refusal(refusal)
 
 
 def add_functions(connection: Any, **_: Any) -> None:

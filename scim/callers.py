@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from records.accounts.directories import token_of
 from records.accounts.models import Dialect, Directory
 from records.history.trail import Author, Channel
+from records.operations import limits
 from scim.errors import Refused
 
 Mount = Literal["scim", "prodscim"]
@@ -62,18 +63,27 @@ def base_of(mount: Mount) -> str:
 
 def bearer_of(request: HttpRequest) -> str:
     """Return the secret that the request carries; raises Refused (401) when it carries none."""
-    scheme, _, secret = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
-    if scheme.lower() != "bearer" or not secret.strip():
-        raise Refused(401, "Send the token as 'Authorization: Bearer <token>'.", headers=CHALLENGE)
-    if secret.strip().lower().startswith("bearer "):
+    given = request.META.get("HTTP_AUTHORIZATION", "").strip()
+    scheme, _, secret = given.partition(" ")
+    secret = secret.strip()
+    twice = secret.lower().startswith("bearer ")
+    if scheme.lower() == "bearer" and secret and not twice:
+        return secret
+    if given:
+        limits.note_wrong_credential(request)
+    if twice:
         raise Refused(401, "'Bearer' stands twice: enter the secret alone.", headers=CHALLENGE)
-    return secret.strip()
+    raise Refused(401, "Send the token as 'Authorization: Bearer <token>'.", headers=CHALLENGE)
 
 
 def caller_of(request: HttpRequest, mount: Mount) -> Caller:
-    """Return who calls; raises Refused (401). One query, and one small write a minute at most."""
+    """Return who calls; raises Refused (401), and ApiError (429) where an address sends too many wrong tokens.
+
+    One query, and one small write a minute at most.
+    """
     token = token_of(bearer_of(request))
     if token is None:
+        limits.note_wrong_credential(request)
         raise Refused(401, "This token is unknown, expired or revoked.", headers=CHALLENGE)
     directory = token.directory
     accepted = request.META.get("HTTP_ACCEPT", "").replace('"', "").lower()

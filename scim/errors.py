@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -13,6 +14,8 @@ from pydantic import ValidationError as ShapeError
 from scim2_models import Error, InvalidValueException
 from scim2_models import SCIMException as ProtocolError
 
+from records.accounts.provisioning import NotAllowedError
+from records.operations.errors import ApiError
 from records.sites.writing import RecordNotFoundError
 from scim.schemas import ERROR
 from scim.wording import wire_name
@@ -49,31 +52,30 @@ def error_response(
     return response
 
 
+def response_for_refusal(refusal: ApiError) -> HttpResponse:
+    """Return the answer for a refusal by the code that all interfaces share: bodies, limits, hosts and methods."""
+    scim_type = "invalidSyntax" if refusal.code == "MalformedJson" else ""
+    return error_response(refusal.status, refusal.message, scim_type, refusal.headers)
+
+
 def response_for(error: Exception) -> HttpResponse:
-    """Return the answer for anything that a handler raised; what nobody foresaw says nothing of the inside."""
-    if isinstance(error, Refused):
-        return error_response(error.status, error.detail, error.scim_type or "", error.headers)
-    if isinstance(error, SCIMException):
-        return error_response(error.status, error.detail, error.scim_type or "")
-    if isinstance(error, ProtocolError):
-        return _of_protocol(error)
-    if isinstance(error, ShapeError):
-        return _of_shape(error)
-    if isinstance(error, ValidationError):
-        return _of_validation(error)
-    if isinstance(error, RecordNotFoundError):
-        return error_response(404, "There is no such resource.")
-    if isinstance(error, IntegrityError):
-        return error_response(409, "A value that must be unique is in use already.", "uniqueness")
-    if isinstance(error, DataError):
-        return error_response(400, "A value does not fit its attribute.", "invalidValue")
-    if isinstance(error, (OperationalError, InterfaceError)):
-        logger.error("The database did not answer.", exc_info=error)
-        return error_response(
-            503, "The service cannot reach its database; try again.", headers={"Retry-After": str(RETRY_AFTER)}
-        )
+    """Return the answer for anything that a handler raised; an unforeseen error tells nothing of the inside."""
+    for kinds, answer in _ANSWERS:
+        if isinstance(error, kinds):
+            return answer(error)
     logger.error("A provisioning request failed inside.", exc_info=error)
     return error_response(500, "The request failed inside the service.")
+
+
+def _of_library(error: SCIMException) -> HttpResponse:
+    return error_response(error.status, error.detail, error.scim_type or "", getattr(error, "headers", None))
+
+
+def _of_database(error: Exception) -> HttpResponse:
+    logger.error("The database did not answer.", exc_info=error)
+    return error_response(
+        503, "The service cannot reach its database; try again.", headers={"Retry-After": str(RETRY_AFTER)}
+    )
 
 
 def _of_model(error: Error) -> HttpResponse:
@@ -116,3 +118,21 @@ def _of_validation(error: ValidationError) -> HttpResponse:
     if any(found.code in _UNIQUE for _, found in faults):
         return error_response(409, detail, "uniqueness")
     return error_response(400, detail, "invalidValue")
+
+
+_ANSWERS: tuple[tuple[Any, Callable[[Any], HttpResponse]], ...] = (
+    (SCIMException, _of_library),
+    (ProtocolError, _of_protocol),
+    (ShapeError, _of_shape),
+    (ValidationError, _of_validation),
+    (ApiError, response_for_refusal),
+    (NotAllowedError, lambda error: error_response(403, str(error))),
+    (RecordNotFoundError, lambda error: error_response(404, "There is no such resource.")),
+    (
+        IntegrityError,
+        lambda error: error_response(409, "A value that must be unique is in use already.", "uniqueness"),
+    ),
+    (DataError, lambda error: error_response(400, "A value does not fit its attribute.", "invalidValue")),
+    ((OperationalError, InterfaceError), _of_database),
+)
+"""What each kind of exception is answered with; the first kind that fits counts."""

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 
 from records.history.models import Change
 from records.history.trail import now
+from records.operations import limits
 from scim.callers import Caller
 from scim.models import ProvisioningCall
 from scim.wording import wire_name
@@ -25,6 +26,9 @@ KEPT = datetime.timedelta(days=30)
 PRUNE_EVERY = 3_600.0
 """Seconds between two sweeps of one process; the first call after its start sweeps too."""
 LONGEST_BODY = 4_000
+COUNTED = 3_600
+"""Seconds for which calls without a valid token are counted together."""
+_UNIDENTIFIED = ("unidentified", "scim")
 
 _SHOWN = {"op", "path", "schemas", "type", "primary", "active", "resourcetype", "startindex", "count", "id", "$ref"}
 """Keys whose values name no person."""
@@ -67,13 +71,20 @@ def note(
     changes: Iterable[Change],
     duration_ms: int,
 ) -> None:
-    """Keep one call; a log that cannot be written never fails the call. Once an hour it drops those past 30 days."""
+    """Keep one call of a directory; a log that cannot be written never fails the call.
+
+    Calls without a valid token are only counted, so that nobody can fill the log from outside. Once an hour the
+    entries past 30 days are dropped.
+    """
+    if caller is None:
+        limits.count(*_UNIDENTIFIED, window=COUNTED)
+        return
     request_id = getattr(request, "request_id", "")
     try:
         ProvisioningCall.objects.create(
-            directory_id=caller.directory.pk if caller else None,
-            token_id=caller.token_id if caller else None,
-            token_name=caller.token_name if caller else "",
+            directory_id=caller.directory.pk,
+            token_id=caller.token_id,
+            token_name=caller.token_name,
             method=(request.method or "")[:10],
             line=request_line(request),
             status=response.status_code,
@@ -86,6 +97,11 @@ def note(
             prune()
     except DatabaseError as error:
         logger.error("The provisioning log could not be written.", exc_info=error)
+
+
+def unidentified_calls() -> int:
+    """Return how many calls of the current hour had no valid token: exact with Redis, of this process without."""
+    return limits.counted(*_UNIDENTIFIED, window=COUNTED)
 
 
 def prune() -> int:

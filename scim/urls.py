@@ -35,6 +35,6 @@ def mount(name: Mount) -> list[URLPattern]:
 urlpatterns: list[URLPattern | URLResolver] = [
     path("scim/", include((mount("scim"), "scim"))),
     path("prodscim/", include((mount("prodscim"), "prodscim"))),
-    re_path(r"^scim$", views.RootView.as_view(mount="scim", http_method_names=READS)),
-    re_path(r"^prodscim$", views.RootView.as_view(mount="prodscim", http_method_names=READS)),
+    path("scim", views.RootView.as_view(mount="scim", http_method_names=READS)),
+    path("prodscim", views.RootView.as_view(mount="prodscim", http_method_names=READS)),
 ]

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
@@ -13,11 +14,11 @@ from django.views.decorators.csrf import csrf_exempt
 from django_scim import views as stock
 
 from records.accounts.models import Role, User
-from records.accounts.provisioning import NotAllowedError
 from records.history.models import Change
 from records.history.trail import Trail, recording
-from records.operations.errors import ApiError
-from scim import discovery, limits, lists, log
+from records.operations import conditional, limits
+from records.operations.credentials import keep_private
+from scim import discovery, lists, log
 from scim.adapters import GroupAdapter, UserAdapter, tidied_schemas
 from scim.callers import Caller, Mount, caller_of
 from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
@@ -51,20 +52,19 @@ class ProvisioningView(stock.SCIMView):
         try:
             # The self-check calls in this process, as the directory that an administrator is looking at.
             checking: Caller | None = getattr(request, "checking", None)
-            self.caller = caller = checking or limits.admitted(request, self.mount, caller_of)
+            self.caller = caller = checking or caller_of(request, self.mount)
             request.caller = caller  # type: ignore[attr-defined]
             request.larder_caller = f"directory {caller.directory.pk}"  # type: ignore[attr-defined]
-            allowance = {} if checking else limits.spend(caller)
+            if checking is None:
+                limit: int = settings.SCIM_RATE_LIMIT
+                allowance = limits.spend("provisioning", str(caller.token_id), limit).headers()
             with POLICY:
                 response = self._handler(request)(request, *args, **kwargs)
-        except ApiError as refusal:
-            response = error_response(refusal.status, refusal.message, headers=refusal.headers)
-        except NotAllowedError as refusal:
-            response = error_response(403, str(refusal))
         except Exception as error:
             response = response_for(error)
         for name, value in allowance.items():
             response.headers.setdefault(name, value)
+        keep_private(response, "Authorization", "Accept")
         log.note(
             request,
             response,
@@ -121,7 +121,7 @@ class ResourceView(ProvisioningView):
         if not found:
             raise not_found(self.kind, uuid)
         version = found[0]["meta"]["version"]
-        if matches(request.META.get("HTTP_IF_NONE_MATCH", ""), version):
+        if conditional.matches(request.META.get("HTTP_IF_NONE_MATCH", ""), version):
             return HttpResponse(status=304, headers={"ETag": version})
         return answer(projection.apply(found[0]), ETag=version, Location=found[0]["meta"]["location"])
 
@@ -188,9 +188,9 @@ class ResourceView(ProvisioningView):
             raise not_found(self.kind, text)
         version = version_of(adapter.obj.revision)
         wanted = request.META.get("HTTP_IF_MATCH", "")
-        if wanted and not matches(wanted, version):
+        if wanted and not conditional.matches(wanted, version):
             raise Refused(412, "The resource has changed since this version.")
-        if matches(request.META.get("HTTP_IF_NONE_MATCH", ""), version):
+        if conditional.matches(request.META.get("HTTP_IF_NONE_MATCH", ""), version):
             raise Refused(412, "The resource is of a version that the request rules out.")
         return adapter
 
@@ -208,12 +208,6 @@ class ResourceView(ProvisioningView):
         if str(key) != text.lower():
             raise not_found(self.kind, text)
         return key
-
-
-def matches(tags: str, version: str) -> bool:
-    """Return whether a header of entity tags names the version, weakly compared, or any (`*`)."""
-    wanted = [tag.strip().removeprefix("W/") for tag in tags.split(",")]
-    return bool(tags.strip()) and ("*" in wanted or version.removeprefix("W/") in wanted)
 
 
 class UsersView(ResourceView, stock.UsersView):

@@ -121,7 +121,7 @@ class FileViewSet(OperationViewSet):
         mark = uuid.uuid4().hex.encode()
         before, after = orjson.dumps({**shape, "FileContent": mark.decode()}).split(mark)
         length = len(before) + len(after) + (row.file_size + 2) // 3 * 4
-        headers = {"Content-Length": str(length), "Content-Type": "application/json", "Cache-Control": "no-store"}
+        headers = {"Content-Length": str(length), "Content-Type": "application/json"}
         if self.request.method == "HEAD":
             opened.close()
             return HttpResponse(headers=headers)

@@ -33,8 +33,11 @@ def check_encoding(request: HttpRequest) -> None:
         raise ApiError(415, "UnsupportedMediaType", message, headers={"Accept-Encoding": "identity"})
 
 
-def check_media_type(request: HttpRequest) -> None:
-    """Raise the 415 unless the body is plain JSON in UTF-8; a body without Content-Type is read as JSON."""
+def check_media_type(request: HttpRequest, usual: str = "application/json") -> None:
+    """Raise the 415 unless the body is plain JSON in UTF-8; a body without Content-Type is read as JSON.
+
+    `usual` is the media type that the refusal asks for.
+    """
     check_encoding(request)
     declared = request.META.get("CONTENT_TYPE", "")
     if not declared.strip():
@@ -48,7 +51,7 @@ def check_media_type(request: HttpRequest) -> None:
             charset = value.strip().strip("\"'").lower()
     known = kind in ("application/json", "text/json") or (kind.startswith("application/") and kind.endswith("+json"))
     if not known or charset not in ("", "utf-8", "utf8", "us-ascii"):
-        raise ApiError(415, "UnsupportedMediaType", "Send the body as application/json in UTF-8.")
+        raise ApiError(415, "UnsupportedMediaType", f"Send the body as {usual} in UTF-8.")
 
 
 def too_large(limit: int) -> ApiError:

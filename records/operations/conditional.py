@@ -6,7 +6,8 @@ from typing import Any
 from records.operations.errors import ApiError
 from records.sites.writing import Precondition
 
-_TAG = re.compile(r'(W/)?"([^"]*)"')
+_TAG = re.compile(r'"([^"]*)"')
+"""A tag in a header; the weak mark `W/`, which a compressing proxy adds, makes no difference (DECISIONS 1.13)."""
 _OF_RECORD = re.compile(r"(\d+)(?:-[a-z]+)?")
 
 
@@ -26,19 +27,19 @@ def as_variant(tag: str, variant: str) -> str:
 
 
 def matches(header: str, tag: str) -> bool:
-    """Return whether an If-None-Match header names the tag (weak comparison)."""
+    """Return whether an If-None-Match or If-Match header names the tag, compared weakly, or any tag (`*`)."""
     wanted = tag.removeprefix("W/")
-    return header.strip() == "*" or any(f'"{found[2]}"' == wanted for found in _TAG.finditer(header))
+    return header.strip() == "*" or any(f'"{found[1]}"' == wanted for found in _TAG.finditer(header))
 
 
 def precondition(header: str | None) -> Precondition | None:
     """Return the check that an If-Match header asks for, to be made on the locked record; raises the 412 when stale.
 
-    The tag of any view of the record will do. There is no record (None) that an If-Match could name.
+    The tag of any view of the record will do, in its weak form too. No If-Match names a record that does not exist.
     """
     if header is None:
         return None
-    tags = (_OF_RECORD.fullmatch(found[2]) for found in _TAG.finditer(header) if not found[1])
+    tags = (_OF_RECORD.fullmatch(found[1]) for found in _TAG.finditer(header))
     revisions = {int(tag[1]) for tag in tags if tag}
     anything = header.strip() == "*"
 

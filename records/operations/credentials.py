@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
@@ -10,6 +12,16 @@ from records.operations import limits
 from records.operations.errors import unauthorized
 
 LONGEST = 200
+KEY_HEADER = "Ocp-Apim-Subscription-Key"
+
+
+def keep_private(response: HttpResponseBase, *headers: str) -> None:
+    """Say that the answer is for its caller alone, and by which request headers it differs (DECISIONS 1.16).
+
+    No cache may keep it. A caller that keeps the ETag itself can still ask whether the record has changed.
+    """
+    response.headers["Cache-Control"] = "private, no-store"
+    patch_vary_headers(response, headers)
 
 
 class SubscriptionKeyAuthentication(BaseAuthentication):

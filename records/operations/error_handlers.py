@@ -7,32 +7,25 @@ from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
 from records.operations.errors import ApiError, answer, refusal_of
+from records.operations.paths import first_part, is_page
 
 logger = logging.getLogger("larder.errors")
-
-PAGES = ("/admin", "/profile", "/docs", "/accounts")
-"""Paths that people open in a browser; everything else is an interface and answers in its own shape."""
 
 Shape = Callable[[HttpRequest, ApiError], HttpResponse]
 _shapes: dict[str, Shape] = {}
 
 
-def answer_below(prefix: str, shape: Shape) -> None:
-    """Let refusals of paths below the prefix (such as `/scim`) be answered in a shape of their own."""
-    _shapes[prefix] = shape
-
-
-def is_page(path: str) -> bool:
-    """Return whether the path is one that people open in a browser."""
-    return any(path == start or path.startswith(start + "/") for start in PAGES)
+def answer_below(start: str, shape: Shape) -> None:
+    """Let refusals of paths that start with this part (such as `scim`) be answered in a shape of their own."""
+    _shapes[start] = shape
 
 
 def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
     """Return a refusal in the shape of the path that was asked for."""
     refusal = ApiError(status, code, message)
-    for prefix, shape in _shapes.items():
-        if request.path == prefix or request.path.startswith(prefix + "/"):
-            return shape(request, refusal)
+    shape = _shapes.get(first_part(request.path))
+    if shape is not None:
+        return shape(request, refusal)
     if is_page(request.path):
         return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
     return answer(request, refusal)

@@ -32,25 +32,35 @@ class Allowance:
         }
 
 
-def count(kind: str, who: str, limit: int) -> tuple[int, Allowance]:
-    """Count one request of a minute; returns how many there were with it, and what is left."""
-    moment = int(time.time())
-    window, reset = moment // WINDOW, WINDOW - moment % WINDOW
-    key = f"{kind}:{who}:{window}"
-    if cache.add(key, 1, WINDOW * 2):
-        number = 1
-    else:
-        try:
-            number = cache.incr(key)
-        except ValueError:
-            cache.set(key, 1, WINDOW * 2)
-            number = 1
-    return number, Allowance(limit, max(0, limit - number), reset)
+def count(kind: str, who: str, *, window: int = WINDOW) -> int:
+    """Count one request in the current window of so many seconds; returns how many there were with it."""
+    key = _counter(kind, who, window)
+    if cache.add(key, 1, window * 2):
+        return 1
+    try:
+        return cache.incr(key)
+    except ValueError:
+        cache.set(key, 1, window * 2)
+        return 1
+
+
+def counted(kind: str, who: str, *, window: int = WINDOW) -> int:
+    """Return how many requests were counted in the current window."""
+    return int(cache.get(_counter(kind, who, window)) or 0)
+
+
+def _counter(kind: str, who: str, window: int) -> str:
+    return f"{kind}:{who}:{int(time.time()) // window}"
+
+
+def _allowance(limit: int, number: int) -> Allowance:
+    return Allowance(limit, max(0, limit - number), WINDOW - int(time.time()) % WINDOW)
 
 
 def spend(kind: str, who: str, limit: int) -> Allowance:
     """Count one request of a credential; raises the 429 when the minute's allowance is used up."""
-    number, allowance = count(kind, who, limit)
+    number = count(kind, who)
+    allowance = _allowance(limit, number)
     if number > limit:
         raise limited(allowance)
     return allowance
@@ -65,8 +75,8 @@ def limited(allowance: Allowance) -> ApiError:
 def note_wrong_credential(request: HttpRequest) -> None:
     """Count a wrong (not a missing) credential of the peer's address; raises the 429 above the limit."""
     limit: int = settings.AUTH_FAILURE_LIMIT
-    number, allowance = count("wrong", request.META.get("REMOTE_ADDR", ""), limit)
+    number = count("wrong", request.META.get("REMOTE_ADDR", ""))
     if number > limit:
-        refusal = limited(allowance)
+        refusal = limited(_allowance(limit, number))
         refusal.message = "Too many wrong credentials from this address."
         raise refusal

@@ -1,40 +1,27 @@
-"""What every answer carries, whichever door it comes from: request id, interface version, and one line in the log."""
+"""What every request passes, of an interface or a page: its id, the check of its Host, its log line.
+
+A request of an interface goes from here straight to its view.
+"""
 
 import logging
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
+from django.core.handlers.exception import convert_exception_to_response
+from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest, HttpResponse
+from django.urls import resolve
 
 from records.operations import error_handlers
 from records.operations.calls import buffer as recent_calls
+from records.operations.paths import first_part, is_interface
 
 access = logging.getLogger("larder.access")
 VERSION = "1"
-
-
-INTERFACES = frozenset(
-    {
-        "employee",
-        "complaint",
-        "document",
-        "item",
-        "customer",
-        "audit",
-        "materials",
-        "category",
-        "scim",
-        "prodscim",
-        "oauth",
-        "healthz",
-        "readyz",
-    }
-)
-"""First parts of the paths that programs call: no session, form, message or page lies behind them."""
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -42,77 +29,86 @@ Handler = Callable[[HttpRequest], HttpResponse]
 class RequestMiddleware:
     """Gives the request its id, refuses a Host that is not ours, and logs who did what, how it ended and how long.
 
-    Requests of the interfaces go straight to their views, past the middleware that serves browsers: none of it
-    concerns them, and it would cost each of them a third of its time.
+    The paths of the interfaces are answered here, past the middleware that serves browsers: none of it concerns
+    them. The server answers them even before Django's own handler (`config/wsgi.py`), through the same function.
     """
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
-        self.view = view_behind(get_response)
-        self.security_headers = {"X-Content-Type-Options": "nosniff"}
-        if settings.SECURE_HSTS_SECONDS:
-            self.security_headers["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}"
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request."""
-        started = time.perf_counter()
-        request.request_id = str(uuid.uuid4())  # type: ignore[attr-defined]
-        try:
-            request.get_host()
-        except DisallowedHost:
-            response = error_handlers.refuse(request, 400, "UnknownHost", "This host name is not served here.")
-        else:
-            response = self.answer(request)
-        headers = response.headers
-        headers["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
-        headers["X-Api-Version"] = VERSION
-        if not response.streaming:
-            if response.status_code not in (204, 304):
-                headers.setdefault("Content-Length", str(len(response.content)))
-            if request.method == "HEAD":
-                response.content = b""
-        self.note(request, response, round((time.perf_counter() - started) * 1000, 1))
-        return response
-
-    def note(self, request: HttpRequest, response: HttpResponse, duration_ms: float) -> None:
-        """Log the request, and note it among the recent calls of its key."""
-        request_id: str = request.request_id  # type: ignore[attr-defined]
-        operation = getattr(request, "larder_operation", "") or f"{request.method} {_endpoint(request.path)}"
-        access.info(
-            "request",
-            extra={
-                "request_id": request_id,
-                "caller": _caller(request),
-                "operation": operation,
-                "status": response.status_code,
-                "duration_ms": duration_ms,
-            },
-        )
-        key_id = _key(request)
-        if key_id is not None:
-            recent_calls.note(key_id, operation, response.status_code, duration_ms, request_id)
-
-    def answer(self, request: HttpRequest) -> HttpResponse:
-        """Let the request's view answer: directly for an interface, through the browsers' middleware for a page."""
-        if request.path_info[1:].partition("/")[0] not in INTERFACES:
-            return self.get_response(request)
-        response = self.view(request)
-        for name, value in self.security_headers.items():
-            response.headers.setdefault(name, value)
-        return response
+        return answer_interface(request) if is_interface(request.path_info) else answer(request, self.get_response)
 
 
-def view_behind(get_response: Handler) -> Handler:
-    """Return the innermost handler of the chain: the one that finds the view and turns its exceptions into answers."""
-    step: Any = get_response
-    while (middleware := getattr(step, "__wrapped__", None)) is not None and hasattr(middleware, "get_response"):
-        step = middleware.get_response
-    return cast(Handler, step)
+class InterfaceHandler(WSGIHandler):
+    """Django's WSGI handler without middleware, for the paths of the interfaces."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        """Let requests go straight to `answer_interface`."""
+        self._middleware_chain = answer_interface
 
 
-def _endpoint(path: str) -> str:
-    """Return the path's first part: the rest may name a person or a record."""
-    return "/" + path.lstrip("/").partition("/")[0][:50]
+def answer_interface(request: HttpRequest) -> HttpResponse:
+    """Answer the request of an interface: from the address to the view, without any middleware."""
+    response = answer(request, _answer_of_path)
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    if settings.SECURE_HSTS_SECONDS:
+        response.headers.setdefault("Strict-Transport-Security", f"max-age={settings.SECURE_HSTS_SECONDS}")
+    return response
+
+
+def _view_of_path(request: HttpRequest) -> HttpResponse:
+    """Let the view of the path answer; what it raises is answered by the handlers that `config/urls.py` names."""
+    match = request.resolver_match = resolve(request.path_info)
+    response: HttpResponse = match.func(request, *match.args, **match.kwargs)
+    if callable(getattr(response, "render", None)):
+        response = response.render()  # type: ignore[attr-defined]
+    return response
+
+
+_answer_of_path = cast(Handler, convert_exception_to_response(_view_of_path))
+
+
+def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
+    """Do what every request needs: its id, the check of its Host, the headers of its answer, and its log line."""
+    started = time.perf_counter()
+    request.request_id = str(uuid.uuid4())  # type: ignore[attr-defined]
+    try:
+        request.get_host()
+    except DisallowedHost:
+        response = error_handlers.refuse(request, 400, "UnknownHost", "This host name is not served here.")
+    else:
+        response = respond(request)
+    headers = response.headers
+    headers["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
+    headers["X-Api-Version"] = VERSION
+    if not response.streaming:
+        if response.status_code not in (204, 304):
+            headers.setdefault("Content-Length", str(len(response.content)))
+        if request.method == "HEAD":
+            response.content = b""
+    note(request, response, round((time.perf_counter() - started) * 1000, 1))
+    return response
+
+
+def note(request: HttpRequest, response: HttpResponse, duration_ms: float) -> None:
+    """Log the request, and note it among the recent calls of its key."""
+    request_id: str = request.request_id  # type: ignore[attr-defined]
+    operation = getattr(request, "larder_operation", "") or f"{request.method} /{first_part(request.path)[:50]}"
+    access.info(
+        "request",
+        extra={
+            "request_id": request_id,
+            "caller": _caller(request),
+            "operation": operation,
+            "status": response.status_code,
+            "duration_ms": duration_ms,
+        },
+    )
+    key_id = _key(request)
+    if key_id is not None:
+        recent_calls.note(key_id, operation, response.status_code, duration_ms, request_id)
 
 
 def _key(request: HttpRequest) -> uuid.UUID | None:

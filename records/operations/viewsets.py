@@ -19,7 +19,7 @@ from rest_framework.viewsets import ViewSet
 from records.accounts.keys import Caller
 from records.history.trail import Author
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
-from records.operations.credentials import SubscriptionKeyAuthentication
+from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
 from records.operations.names import unknown
 from records.operations.operation import Operation
 from records.operations.plans import Shape
@@ -59,6 +59,8 @@ class OperationViewSet(ViewSet):
     rows: ClassVar[Mapping[str, Operation]] = {}
     body_limit: ClassVar[int] = bodies.BODY_LIMIT
     media_types: ClassVar[tuple[str, ...]] = ("application/json",)
+    credential_headers: ClassVar[tuple[str, ...]] = (KEY_HEADER,)
+    """The request headers that carry the caller's credentials."""
     variant: str = ""
     """What tells the tags of an answer in another media type from those of JSON."""
 
@@ -112,6 +114,7 @@ class OperationViewSet(ViewSet):
             response = errors.handle_exception(error, {"request": framed, "view": self})
         for name, value in self.answer_headers.items():
             response.headers.setdefault(name, value)
+        keep_private(response, *self.credential_headers)
         return response
 
     def handler_for(self, method: str) -> Callable[..., HttpResponse]:

@@ -217,10 +217,10 @@ def test_a_stale_if_match_changes_nothing(row: Any, viewset: Any, api: Any) -> N
     record = stored(row, api.key.site)
     where, body = path_of(row, viewset, record.pk), body_for(row, api.key.site)
     before = Change.objects.count()
-    for stale in ('"99"', '"x"', "nonsense", f'W/"{record.revision}"'):
+    for stale in ('"99"', '"x"', "nonsense", 'W/"99"'):
         assert refused(api.send(row.method, where, body, **{"If-Match": stale}), 412, "PreconditionFailed")
     assert Change.objects.count() == before
-    answer = api.send(row.method, where, body, **{"If-Match": f'"98", "{record.revision}"'})
+    answer = api.send(row.method, where, body, **{"If-Match": f'"98", W/"{record.revision}"'})
     assert answer.status_code == 200, answer.content
     assert refused(api.send(row.method, where, body, **{"If-Match": '"0"'}), 412, "PreconditionFailed")
     assert api.send(row.method, where, body, **{"If-Match": answer["ETag"]}).status_code == 200

@@ -50,6 +50,16 @@ def test_no_row_answers_without_a_key(row: Any, viewset: Any, db: None) -> None:
 
 
 @every_row
+def test_every_answer_is_for_its_caller_alone(row: Any, viewset: Any, api: Any) -> None:
+    for client in (api, Api(), Api(**{"Ocp-Apim-Subscription-Key": "lk_wrong"})):
+        answer = send(client, row, viewset)
+        assert answer["Cache-Control"] == "private, no-store", answer.status_code
+        differs = answer["Vary"].split(", ")
+        assert "Ocp-Apim-Subscription-Key" in differs
+        assert ("Authorization" in differs) == ((row, viewset) not in KEY_ROWS)
+
+
+@every_row
 def test_no_row_answers_to_a_wrong_or_revoked_key(row: Any, viewset: Any, api: Any) -> None:
     wrong = Api(**{"Ocp-Apim-Subscription-Key": "lk_wrong"})
     assert refused(send(wrong, row, viewset), 401, "Unauthorized")

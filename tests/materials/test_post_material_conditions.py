@@ -51,14 +51,14 @@ def test_archiving_through_a_post_needs_the_permission_to_archive(site: Any) -> 
 
 def test_if_match_says_which_revision_is_to_be_changed(materials: Any) -> None:
     key = materials.upsert({"externalId": "A", "name": "x"}).json()["Id"]
-    for stale in ('"0"', '"2"', 'W/"1"', '"1x"', "nonsense", '""'):
+    for stale in ('"0"', '"2"', 'W/"2"', '"1x"', "nonsense", '""'):
         answer = materials.upsert({"externalId": "A", "name": "y"}, **{"If-Match": stale})
         assert (answer.status_code, answer.json()["Error"]) == (412, "PreconditionFailed"), stale
     for new in ('"1"', "*"):
         answer = materials.upsert({"externalId": "B", "name": "y"}, **{"If-Match": new})
         assert (answer.status_code, answer.json()["Error"]) == (412, "PreconditionFailed"), new
     assert list(Material.objects.values_list("name", flat=True)) == ["x"]
-    for current in ('"1"', '"7", "2"', "*"):
+    for current in ('W/"1"', '"7", "2"', "*"):
         answer = materials.upsert({"Id": key, "externalId": "A", "name": current}, **{"If-Match": current})
         assert answer.status_code == 200, answer.content
 

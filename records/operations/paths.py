@@ -1,0 +1,38 @@
+"""Which paths are interfaces for programs and which are pages for people, read from the lists of `config/urls.py`."""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
+
+from django.conf import settings
+from django.urls import URLPattern, URLResolver
+
+
+def first_part(path: str) -> str:
+    """Return the part of a path before its second slash: `employee` of `/employee/GetEmployeeList`."""
+    return path[1:].partition("/")[0]
+
+
+def is_interface(path: str) -> bool:
+    """Return whether programs call the path; no middleware for browsers concerns it."""
+    return first_part(path) in _first_parts("interfaces")
+
+
+def is_page(path: str) -> bool:
+    """Return whether people open the path in a browser; every other path answers in an interface's shape."""
+    return first_part(path) in _first_parts("pages")
+
+
+@cache
+def _first_parts(kind: str) -> frozenset[str]:
+    """Return the first parts of the paths in a list of the URL configuration: `interfaces` or `pages`."""
+    return frozenset(_starts(getattr(import_module(settings.ROOT_URLCONF), kind)))
+
+
+def _starts(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
+    for pattern in patterns:
+        start = str(pattern.pattern).partition("/")[0]
+        if start:
+            yield start
+        elif isinstance(pattern, URLResolver):
+            yield from _starts(pattern.url_patterns)

@@ -1,0 +1,100 @@
+"""Which handler the server gives a request to."""
+
+import ipaddress
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.core import signals
+from django.db import close_old_connections
+
+from config import urls, wsgi
+from records.operations import middleware, paths
+
+
+@pytest.fixture(autouse=True)
+def _kept_connection() -> Iterator[None]:
+    """Leave the test's connection open when a request starts or ends, as Django's test client does."""
+    for signal in (signals.request_started, signals.request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (signals.request_started, signals.request_finished):
+        signal.connect(close_old_connections)
+
+
+def call(path: str, **environ: Any) -> tuple[int, dict[str, str], bytes]:
+    """Send a GET through the WSGI application and return status, headers and body."""
+    given: dict[str, Any] = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": path,
+        "QUERY_STRING": "",
+        "SERVER_NAME": "127.0.0.1",
+        "SERVER_PORT": "8000",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "10.0.0.5",
+        "wsgi.url_scheme": "http",
+        "wsgi.input": BytesIO(),
+        **environ,
+    }
+    seen: dict[str, Any] = {}
+
+    def start_response(status: str, headers: list[tuple[str, str]], *_: Any) -> None:
+        seen.update(status=int(status[:3]), headers=dict(headers))
+
+    answer: Any = wsgi.application(given, start_response)
+    body = b"".join(answer)
+    answer.close()
+    return seen["status"], seen["headers"], body
+
+
+@pytest.mark.django_db
+def test_an_interface_is_answered_in_front_of_djangos_handler(monkeypatch: Any) -> None:
+    monkeypatch.setattr(wsgi, "django_application", None)
+    status, headers, body = call("/employee/GetEmployeeList")
+    assert (status, headers["Content-Type"]) == (401, "application/json")
+    assert headers["X-Request-Id"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "Content-Security-Policy" not in headers
+    assert b"Unauthorized" in body
+    assert call("/scim/Users")[0] == 401
+    assert call("/employee/Nowhere")[0] == 404
+    assert call("/healthz")[0] == 200
+
+
+@pytest.mark.django_db
+def test_a_page_passes_through_every_middleware() -> None:
+    status, headers, _ = call("/admin/")
+    assert status == 302
+    assert "Content-Security-Policy" in headers
+    assert headers["X-Api-Version"] == middleware.VERSION
+
+
+@pytest.mark.django_db
+def test_an_unknown_path_answers_in_the_envelope() -> None:
+    status, headers, body = call("/nowhere")
+    assert (status, headers["Content-Type"]) == (404, "application/json")
+    assert b'"NotFound"' in body
+
+
+@pytest.mark.django_db
+def test_a_trusted_proxy_names_the_sender_of_an_interfaces_request(settings: Any, monkeypatch: Any) -> None:
+    settings.TRUSTED_PROXIES = [ipaddress.ip_network("10.0.0.0/8")]
+    noted: list[str] = []
+    monkeypatch.setattr(
+        "records.operations.limits.note_wrong_credential", lambda request: noted.append(request.META["REMOTE_ADDR"])
+    )
+    key = {"HTTP_OCP_APIM_SUBSCRIPTION_KEY": "lk_wrong", "HTTP_X_FORWARDED_FOR": "198.51.100.1"}
+    assert call("/employee/GetEmployeeList", **key)[0] == 401
+    assert noted == ["198.51.100.1"]
+
+
+def test_the_first_parts_of_paths_come_from_the_url_configuration() -> None:
+    assert {"employee", "materials", "scim", "prodscim", "oauth", "healthz"} <= paths._first_parts("interfaces")
+    assert {"admin", "profile", "accounts", "docs"} <= paths._first_parts("pages")
+    assert not paths._first_parts("interfaces") & paths._first_parts("pages")
+    assert len(urls.urlpatterns) == len(urls.interfaces) + len(urls.pages)
+    assert paths.is_interface("/materials")
+    assert paths.is_interface("/scim/Users/x")
+    assert not paths.is_interface("/materialsX")
+    assert not paths.is_page("/")
