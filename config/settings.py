@@ -103,7 +103,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "import_export",
     "axes",
     "csp",
     "django_tasks",

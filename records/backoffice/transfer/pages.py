@@ -4,6 +4,7 @@ import base64
 import binascii
 import datetime
 import uuid
+from collections import Counter
 from typing import Any
 
 from django.contrib import messages
@@ -23,6 +24,7 @@ from records.backoffice.permissions import SitePermissions
 from records.backoffice.transfer import files, sheets
 from records.backoffice.transfer.registry import resource_of
 from records.backoffice.transfer.resources import AlreadyImportedError, RecordResource
+from records.backoffice.transfer.rows import Outcome
 from records.history.models import Channel
 from records.sites.models import Site
 
@@ -152,7 +154,7 @@ class TransferPages(SitePermissions):
     ) -> HttpResponse:
         resource = self._resource_at(request, site)
         try:
-            result = resource.import_sheet(files.read(data), dry_run=True)
+            outcomes = resource.import_sheet(files.read(data), dry_run=True)
         except files.FileError as fault:
             return self._ask_for_file(request, site, str(fault))
         upload = {
@@ -163,32 +165,31 @@ class TransferPages(SitePermissions):
             **self._upload_stamp(request, site),
         }
         return self._show_report(
-            request, resource, result, signing.dumps(upload, salt=SALT, compress=True), name, changed
+            request, resource, outcomes, signing.dumps(upload, salt=SALT, compress=True), name, changed
         )
 
     def _show_report(
         self,
         request: HttpRequest,
         resource: RecordResource,
-        result: Any,
+        outcomes: Counter[Outcome],
         upload: str,
         name: str,
         changed: bool,
         form: ReasonForm | None = None,
     ) -> HttpResponse:
         faulty = [row for row in resource.rows if row.faults]
-        telling = faulty or [row for row in resource.rows if row.outcome != "skip"]
-        totals = result.totals
+        telling = faulty or [row for row in resource.rows if row.outcome is not Outcome.UNCHANGED]
         return self._import_page(
             request,
             "backoffice/import_report.html",
             file_name=name,
             rows=telling[:LONGEST_REPORT],
             left_out=max(len(telling) - LONGEST_REPORT, 0),
-            added=totals["new"],
-            changed_count=totals["update"],
-            unchanged=totals["skip"],
-            faulty=totals["invalid"],
+            added=outcomes[Outcome.ADDED],
+            changed_count=outcomes[Outcome.CHANGED],
+            unchanged=outcomes[Outcome.UNCHANGED],
+            faulty=outcomes[Outcome.FAULTY],
             notes=resource.notes,
             upload="" if faulty or len(telling) == 0 else upload,
             moved_on=changed,
@@ -208,20 +209,19 @@ class TransferPages(SitePermissions):
         form = ReasonForm(request.POST)
         if not form.is_valid():
             resource = self._resource_at(request, site)
-            result = resource.import_sheet(files.read(data), dry_run=True)
-            return self._show_report(request, resource, result, request.POST["upload"], upload["name"], False, form)
+            outcomes = resource.import_sheet(files.read(data), dry_run=True)
+            return self._show_report(request, resource, outcomes, request.POST["upload"], upload["name"], False, form)
         reason = form.cleaned_data["change_reason"].strip()
         resource = self._resource_at(request, site, reason=reason, once=upload["once"], expected=upload["digest"])
         try:
-            result = resource.import_sheet(files.read(data), dry_run=False)
+            outcomes = resource.import_sheet(files.read(data), dry_run=False)
         except AlreadyImportedError:
             self.message_user(request, "This file was imported already; nothing was imported again.", messages.WARNING)
             return redirect(self._list_address())
         if not resource.applied:
             return self._check_file(request, site, data, upload["name"], changed=True)
-        totals = result.totals
-        text = f"Imported: {totals['new']} added, {totals['update']} changed, {totals['skip']} unchanged."
-        self.message_user(request, text, messages.SUCCESS)
+        counts = ", ".join(f"{outcomes[one]} {one}" for one in (Outcome.ADDED, Outcome.CHANGED, Outcome.UNCHANGED))
+        self.message_user(request, f"Imported: {counts}.", messages.SUCCESS)
         return redirect(self._list_address())
 
     def _upload_stamp(self, request: HttpRequest, site: Site) -> dict[str, str]:

@@ -24,22 +24,20 @@ The rules of an import:
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-import tablib
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, models, transaction
-from import_export.instance_loaders import BaseInstanceLoader
-from import_export.resources import Resource
-from import_export.results import Result, RowResult
 
 from records.accounts.models import KeptAnswer
 from records.backoffice.datetimes import stored
 from records.backoffice.fields import as_uuid
 from records.backoffice.transfer.files import FileError, Sheet, as_text
 from records.backoffice.transfer.name_resolution import Names, steps, unknown
-from records.backoffice.transfer.rows import Row, digest_of, in_order, is_blank, is_so_already
+from records.backoffice.transfer.rows import Outcome, Row, digest_of, in_order, is_blank, is_so_already
+from records.backoffice.transfer.table import Column, Table
 from records.backoffice.wording import printed
 from records.history.trail import Author, Trail, recording
 from records.sites.writing import RecordNotFoundError, Values
@@ -55,18 +53,14 @@ class AlreadyImportedError(Exception):
     """Raised for an upload that was imported before."""
 
 
-class RecordResource(Resource):
+class RecordResource:
     """The import and export of one kind of record; see the module."""
 
     model: ClassVar[type[models.Model]]
-    table: ClassVar[Any]
+    table: ClassVar[Table]
     key: ClassVar[str] = ""
     """A column besides Id that names the record, such as an ERP's identifier."""
     can_import: ClassVar[bool] = True
-
-    class Meta:
-        # Records are looked up all at once, not row by row.
-        instance_loader_class = BaseInstanceLoader
 
     def __init__(
         self,
@@ -82,7 +76,6 @@ class RecordResource(Resource):
 
         `once` names an upload that is imported once only; `expected` is the digest of the report that was confirmed.
         """
-        super().__init__()
         self.site_id, self.author, self.may, self.reason, self.once = site_id, author, may, reason, once
         self.expected = expected
         self.applied = False
@@ -128,7 +121,7 @@ class RecordResource(Resource):
     def sentences(self, refusal: Exception) -> list[str]:
         """Return why an action refused a row."""
         if isinstance(refusal, ValidationError):
-            return list(self.table.sentences(refusal))
+            return self.table.sentences(refusal)
         if isinstance(refusal, RecordNotFoundError):
             return [NOT_HERE.format(name=self.model._meta.verbose_name, key="Id")]
         if isinstance(refusal, PermissionDenied):
@@ -145,15 +138,15 @@ class RecordResource(Resource):
             return set()
         return {name for name, column in self.table.columns.items() if column.private}
 
-    def columns(self) -> list[Any]:
+    def columns(self) -> list[Column]:
         """Return the columns that the user may see, in the wire's order."""
         hidden = self.hidden
         return [column for name, column in self.table.columns.items() if name not in hidden]
 
-    def headed(self, headers: Sequence[str]) -> list[Any]:
+    def headed(self, headers: Sequence[str]) -> list[Column | None]:
         """Return the column of each header, None for one that is read over; raises FileError, all faults at once."""
         faults: list[str] = []
-        found: list[Any] = []
+        found: list[Column | None] = []
         seen: set[str] = set()
         over: list[str] = []
         hidden = self.hidden
@@ -180,49 +173,35 @@ class RecordResource(Resource):
             self.notes.append(f"Not imported: {', '.join(over)}.")
         return found
 
-    def _is_key(self, column: Any) -> bool:
-        return bool(column.name in ("Id", self.key))
+    def _is_key(self, column: Column) -> bool:
+        return column.name in ("Id", self.key)
 
     # --- An import ---------------------------------------------------------------------------------------------------
 
-    def import_sheet(self, sheet: Sheet, *, dry_run: bool) -> Result:
+    def import_sheet(self, sheet: Sheet, *, dry_run: bool) -> Counter[Outcome]:
         """Import a file, or say what importing it would do; nothing is stored where any row is faulty.
 
-        One transaction; `applied` says whether it was kept. `notes` says what was read over. Raises FileError, or
-        AlreadyImportedError.
+        One transaction; `applied` says whether it was kept. `rows` say what became of each row, `notes` which columns
+        were ignored. Returns the number of rows by outcome. Raises FileError or AlreadyImportedError.
         """
         columns = self.headed(sheet.headers)
-        dataset = tablib.Dataset(headers=sheet.headers)
+        used = [column for column in columns if column is not None]
         try:
             with recording() as trail:
                 start = len(trail.pending)
                 self._claim()
                 self.rows = [self._row(number, cells, columns, sheet) for number, cells in sheet.rows]
-                self._resolve([column for column in columns if column is not None])
+                self._resolve(used)
                 self._find_targets()
                 self.write(in_order([row for row in self.rows if self._is_to_be_written(row)]))
-                self._note(trail, start, {column.name for column in columns if column is not None})
-                for number, _ in sheet.rows:
-                    dataset.append([str(number), *[""] * (len(sheet.headers) - 1)])
-                result: Result = self.import_data(dataset, use_transactions=False)
+                self._note(trail, start, {column.name for column in used})
                 faulty = any(row.faults for row in self.rows)
                 if dry_run or faulty or (self.expected and self.digest() != self.expected):
                     raise _RolledBackError
             self.applied = True
         except _RolledBackError:
             pass
-        return result
-
-    def import_row(self, row: Any, instance_loader: Any, **kwargs: Any) -> RowResult:
-        """Return what became of one row (called by django-import-export, which counts and collects)."""
-        done = self.rows[kwargs["row_number"] - 1]
-        result = self.get_row_result_class()()
-        result.import_type = done.outcome
-        if done.faults:
-            result.validation_error = ValidationError(done.faults)
-        elif done.record is not None:
-            result.add_instance_info(done.record)
-        return result
+        return Counter(row.outcome for row in self.rows)
 
     def _claim(self) -> None:
         """Keep in the same transaction that this upload was imported, so that it cannot be imported again."""
@@ -240,7 +219,7 @@ class RecordResource(Resource):
         except IntegrityError as error:
             raise AlreadyImportedError from error
 
-    def _row(self, number: int, cells: Sequence[Any], columns: Sequence[Any], sheet: Sheet) -> Row:
+    def _row(self, number: int, cells: Sequence[Any], columns: Sequence[Column | None], sheet: Sheet) -> Row:
         row = Row(number)
         if any(cell not in (None, "") for cell in cells[len(columns) :]):
             row.faults.append("The row has more cells than the header.")
@@ -264,12 +243,12 @@ class RecordResource(Resource):
                 row.faults.append(f"{column.name}: {fault}")
         return row
 
-    def _called(self, column: Any, text: str) -> list[str] | None:
+    def _called(self, column: Column, text: str) -> list[str] | None:
         """Return what the cell calls the records that it points at, still to be looked up."""
         entries = self.table.entries(text) if column.kind == "references" else [text.strip()]
         return [entry for entry in entries if entry] or None
 
-    def _resolve(self, columns: Sequence[Any]) -> None:
+    def _resolve(self, columns: Sequence[Column]) -> None:
         """Put records in the place of what they are called; a query or two for each kind of record."""
         wanted: dict[Any, set[str]] = {}
         pointing = [column for column in columns if column.kind in ("reference", "references")]
@@ -298,10 +277,10 @@ class RecordResource(Resource):
             for text, one in found.items()
         }
 
-    def _resolve_rows(self, columns: Sequence[Any]) -> list[list[str]]:
+    def _resolve_rows(self, columns: Sequence[Column]) -> list[list[str]]:
         sources = [column.source for column in columns if column.kind == "rows"]
         held = [{source: row.values[source] for source in sources if row.values.get(source)} for row in self.rows]
-        return list(self.table.resolve_rows(held))
+        return self.table.resolve_rows(held)
 
     def _find_targets(self) -> None:
         """Find and lock the record that each row means, and refuse two rows that mean the same one."""

@@ -4,13 +4,22 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
-from import_export.results import RowResult
 
 from records.sites.writing import Values
+
+
+class Outcome(StrEnum):
+    """What became of a row; nothing at all is stored where one row is faulty."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    FAULTY = "faulty"
 
 
 @dataclass(slots=True)
@@ -27,13 +36,13 @@ class Row:
     is_new: bool = False
 
     @property
-    def outcome(self) -> str:
-        """Return what became of it, in the words of django-import-export."""
+    def outcome(self) -> Outcome:
+        """Return what became of the row."""
         if self.faults:
-            return str(RowResult.IMPORT_TYPE_INVALID)
+            return Outcome.FAULTY
         if self.is_new:
-            return str(RowResult.IMPORT_TYPE_NEW)
-        return str(RowResult.IMPORT_TYPE_UPDATE if self.record is not None else RowResult.IMPORT_TYPE_SKIP)
+            return Outcome.ADDED
+        return Outcome.UNCHANGED if self.record is None else Outcome.CHANGED
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

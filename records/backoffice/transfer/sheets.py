@@ -14,6 +14,7 @@ from django.db import models
 
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.resources import RecordResource
+from records.backoffice.transfer.table import Column
 
 STEP = 1_000
 LONGEST_CELL = 32_767
@@ -22,7 +23,8 @@ KINDS = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
-Line = Sequence[str | int | Decimal | None]
+Cell = str | int | Decimal | None
+Line = Sequence[Cell]
 
 
 class TooLongError(Exception):
@@ -42,7 +44,7 @@ def lines(resource: RecordResource, queryset: models.QuerySet[Any, Any]) -> Iter
     yield from _batch(resource, columns, batch)
 
 
-def _batch(resource: RecordResource, columns: Sequence[Any], batch: Sequence[dict[str, Any]]) -> Iterator[Line]:
+def _batch(resource: RecordResource, columns: Sequence[Column], batch: Sequence[dict[str, Any]]) -> Iterator[Line]:
     wanted: dict[Any, set[uuid.UUID]] = {}
     for column in columns:
         if column.target is not None:
@@ -59,7 +61,9 @@ def _keys(value: Any) -> list[uuid.UUID]:
     return [uuid.UUID(entry["Id"]) for entry in value] if isinstance(value, list) else [value]
 
 
-def _cell(resource: RecordResource, column: Any, value: Any, spelt: dict[uuid.UUID, str]) -> str | int | Decimal | None:
+def _cell(
+    resource: RecordResource, column: Column, value: Any, spelt: dict[uuid.UUID, str]
+) -> str | int | Decimal | None:
     if value is None:
         return None
     if column.kind == "integer":
@@ -124,7 +128,7 @@ def write_xlsx(found: Iterable[Line], title: str) -> Any:
     return file
 
 
-def _xml_cell(value: str | int | Decimal | None, number: int, style: str) -> str:
+def _xml_cell(value: Cell, number: int, style: str) -> str:
     if value is None or value == "":
         return "<c/>"
     if not isinstance(value, str):

@@ -106,10 +106,10 @@ def test_the_report_names_each_row_and_field(site: Site) -> None:
     change, add = report.context["rows"]
     assert (change.number, change.outcome, change.lines) == (
         2,
-        "update",
+        "changed",
         [{"name": "Name", "old": "Acme", "new": "Acme Ltd"}],
     )
-    assert (add.number, add.outcome) == (3, "new")
+    assert (add.number, add.outcome) == (3, "added")
     assert add.lines == [
         {"name": "Name", "old": NOTHING, "new": "Newcomer"},
         {"name": "Telephone", "old": NOTHING, "new": "0049 1"},

@@ -1,0 +1,94 @@
+"""What an import or export needs to know of the columns of a kind of record.
+
+The wire's serializers answer it: a room's resource has `table = WireTable(ItsSerializer)` (records.operations.tables).
+These protocols are where that room and this one meet; neither imports the other.
+"""
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+
+class Column(Protocol):
+    """One column: its name in the file, the model's name of the field, and what its cells hold."""
+
+    @property
+    def name(self) -> str:
+        """Return the name in the header."""
+
+    @property
+    def source(self) -> str:
+        """Return the model's name of the field."""
+
+    @property
+    def kind(self) -> str:
+        """Return what its cells hold: text, choice, date, number, integer, boolean, texts, id, reference(s) or rows."""
+
+    @property
+    def target(self) -> type[models.Model] | None:
+        """Return the model that a reference points at."""
+
+    @property
+    def writable(self) -> bool:
+        """Return whether an import sets it."""
+
+    @property
+    def required(self) -> bool:
+        """Return whether a new record needs it."""
+
+    @property
+    def may_be_blank(self) -> bool:
+        """Return whether a required column may hold nothing."""
+
+    @property
+    def private(self) -> bool:
+        """Return whether it takes the table's private permission to see it."""
+
+
+class Table(Protocol):
+    """The columns of a kind of record, and how their values are read from cells and written into them."""
+
+    private_permission: str
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """Return the columns by name, in the order of the wire."""
+
+    @property
+    def ignored(self) -> Iterable[str]:
+        """Return the names that a header may hold although they are no columns."""
+
+    def named(self, header: str) -> Column | None:
+        """Return the column of a header, in any case."""
+
+    def refusal_of(self, header: str) -> str:
+        """Return the sentence that refuses an unknown header."""
+
+    def wire_name(self, name: str) -> str:
+        """Return the name in a file of a model's field, `relation.field` for one of a child row."""
+
+    def fetch(self, queryset: models.QuerySet[Any, Any], step: int) -> Iterator[dict[str, Any]]:
+        """Yield the values of each record by column."""
+
+    def text_of(self, kind: str, value: Any) -> str:
+        """Return a value that is neither a number nor a reference as the text of a cell."""
+
+    def parse(self, column: Any, text: str) -> Any:
+        """Return the value that the text of a cell stands for; raises ValueError with a sentence."""
+
+    def entries(self, text: str) -> list[str]:
+        """Return the entries of a cell that holds a list; raises ValueError with a sentence."""
+
+    def resolve_rows(self, values: Sequence[dict[str, Any]]) -> list[list[str]]:
+        """Replace the ids inside child rows by what they point at; returns the faults of each record's values."""
+
+    def outside(
+        self, model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
+    ) -> set[uuid.UUID]:
+        """Return those of the loaded records that no record of the site may point at."""
+
+    def sentences(self, error: ValidationError) -> list[str]:
+        """Return what a check or an action found wrong, under the names of the columns."""
