@@ -1,21 +1,25 @@
 """How gunicorn serves the product: `gunicorn config.wsgi -c config/gunicorn.py`."""
 
+import sys
 from pathlib import Path
+from typing import Any
 
 from config import env
+from config.server.board import FREE, board
 
 _environment = env.load(Path(__file__).resolve().parent.parent)
 
 bind = _environment.text("BIND", f"127.0.0.1:{_environment.integer('PORT', 8000, maximum=65535)}")
 workers = _environment.integer("WEB_WORKERS", 2, maximum=128)
-# Threads rather than sync workers: connections are kept alive between requests, and a client that sends 25 MiB slowly
-# holds a thread, not one of two workers.
-worker_class = "config.worker.Worker"
+# A poller reads whole requests and sends the answers; threads compute them (docs/decisions/0002-serving.md).
+worker_class = "config.server.worker.Worker"
 threads = _environment.integer("WEB_THREADS", 4, maximum=64)
 _environment.refuse_if_faulty()
 
-# Loaded once and shared by the workers; connections to the database are opened after the fork, at the first request.
-preload_app = True
+# Each worker loads the code itself, so that SIGHUP brings new code without a pause.
+preload_app = False
+# Idle connections cost a little memory each; a worker that has as many closes the idlest one.
+worker_connections = 5000
 timeout = 60
 graceful_timeout = 30
 # Longer than the 60 seconds for which proxies keep an idle connection, so that none is closed under a request.
@@ -44,3 +48,19 @@ logconfig_dict = {
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {"gunicorn.error": {"handlers": ["stderr"], "level": "INFO", "propagate": False}},
 }
+
+
+def on_reload(server: Any) -> None:
+    """Let the new workers load the code anew, and the old ones go on until a new one has.
+
+    The master itself keeps config/server: a change of those modules needs a restart.
+    """
+    for name in list(sys.modules):
+        if name.startswith(("records.", "config.")) and not name.startswith("config.server"):
+            del sys.modules[name]
+    board.reload()
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """Forget the connections of a worker that ended, however it ended."""
+    board.set_count(worker.age, FREE)

@@ -76,8 +76,8 @@ SCIM_RATE_LIMIT = environment.integer("SCIM_RATE_LIMIT", 6000)
 AUTH_FAILURE_LIMIT = environment.integer("AUTH_FAILURE_LIMIT", 30)
 # Bytes of a document's file, decoded.
 FILE_SIZE_LIMIT = environment.integer("FILE_SIZE_LIMIT", 25 * 1024 * 1024)
-# The interface reads bodies with its own limits and its own answers, so Django's single limit stays out of the way.
-DATA_UPLOAD_MAX_MEMORY_SIZE = None
+# Bytes of a form without its files. The interfaces read bodies by themselves, with limits of their own.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024 // 2
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 
 # --- What the product is made of ------------------------------------------------------------------------------------

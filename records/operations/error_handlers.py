@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
@@ -32,7 +33,9 @@ def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpRe
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer 400 (Django's handler400)."""
+    """Answer 400, or 413 where a form is too large (Django's handler400)."""
+    if isinstance(exception, RequestDataTooBig):
+        return refuse(request, 413, "PayloadTooLarge", "The form is larger than 2.5 MiB.")
     return refuse(request, 400, "MalformedRequest", "The request cannot be understood.")
 
 

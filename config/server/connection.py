@@ -1,0 +1,140 @@
+"""One connection: what it waits for, until when, and what was received and is still to be sent."""
+
+import enum
+import socket
+import time
+from concurrent.futures import Future
+from typing import Any
+
+from gunicorn.config import Config
+from gunicorn.http.message import Request
+
+from config.server import incoming
+from config.server.limits import largest_body
+from config.server.outgoing import Outlet, send_now
+
+HEAD_SECONDS = 10.0
+BODY_SECONDS = 30.0
+BYTES_A_SECOND = 64 * 1024
+"""Each so many bytes of a body or an answer give the client a second more."""
+LINGER_SECONDS = 10.0
+"""How long what still comes is read after a refusal, so that the client reads the answer instead of a reset."""
+LINGER_BYTES = 128 * 1024 * 1024
+PIECE = 256 * 1024
+
+
+class State(enum.Enum):
+    """What a connection waits for."""
+
+    READING = enum.auto()
+    ANSWERING = enum.auto()
+    SENDING = enum.auto()
+    LINGERING = enum.auto()
+
+
+class Connection:
+    """A client's connection as the poller sees it.
+
+    `handle_request` of gunicorn's worker reads `sock`, `client` and `server`.
+    """
+
+    def __init__(self, config: Config, client: socket.socket, peer: Any, server: Any) -> None:
+        client.setblocking(False)
+        self.config, self.socket, self.client, self.server = config, client, peer, server
+        self.sock = Outlet(client)
+        self.state = State.READING
+        self.received = bytearray()
+        self.request: Request | None = None
+        self.body: incoming.Body | None = None
+        self.future: Future[bool] | None = None
+        self.number = 0
+        self.keep = False
+        self.lingered = 0
+        self.deadline = time.monotonic() + HEAD_SECONDS
+        self.since = time.monotonic()
+
+    @property
+    def path(self) -> str:
+        """Return the path of the request, as far as it is known."""
+        return getattr(self.request, "path", None) or "/"
+
+    @property
+    def idle(self) -> bool:
+        """Return whether nothing of a request has arrived."""
+        return self.state is State.READING and not self.received and self.request is None
+
+    def receive(self) -> bool:
+        """Take what the client sent; False where it has closed. Raises OSError for a broken connection."""
+        try:
+            data = self.socket.recv(PIECE)
+        except (BlockingIOError, InterruptedError):
+            return True
+        if self.idle and data:
+            self.deadline = time.monotonic() + HEAD_SECONDS
+        self.received += data
+        return bool(data)
+
+    def is_complete(self) -> bool:
+        """Read on in what was received; True once a whole request is there.
+
+        Raises ParseException, BodyTooLargeError, or OSError where the body cannot be kept on the disk.
+        """
+        if self.request is None:
+            request = incoming.read_head(self.config, self.received, self.client, self.number + 1)
+            if request is None:
+                return False
+            self.number += 1
+            self.request = request
+            self.body = incoming.body_of(request, largest_body(request.path or "/", request.headers))
+            self.deadline = time.monotonic() + BODY_SECONDS + self.body.left / BYTES_A_SECOND
+            if request._expected_100_continue and not self.body.complete:
+                send_now(self.socket, b"HTTP/1.1 100 Continue\r\n\r\n")
+            # gunicorn would send it once more.
+            request._expected_100_continue = False
+        body = self.body
+        if body is not None and not body.complete:
+            before = body.size
+            body.take(self.received)
+            if isinstance(body, incoming.ChunkedBody):
+                self.deadline += (body.size - before) / BYTES_A_SECOND
+        return body is not None and body.complete
+
+    def next_request(self, keep_alive: float) -> None:
+        """Wait for the next request of a connection that is kept."""
+        self.close_request()
+        self.state = State.READING
+        self.deadline = time.monotonic() + (HEAD_SECONDS if self.received else keep_alive)
+
+    def wait_for_client(self) -> None:
+        """Give the client the time that the rest of the answer may take."""
+        self.state = State.SENDING
+        self.deadline = time.monotonic() + BODY_SECONDS + self.sock.left / BYTES_A_SECOND
+
+    def linger(self) -> None:
+        """Say that nothing more will be sent, and wait for the client to close."""
+        self.state = State.LINGERING
+        self.close_request()
+        self.received.clear()
+        self.deadline = time.monotonic() + LINGER_SECONDS
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def discard(self) -> bool:
+        """Read and drop what a refused client still sends; False where the end is reached."""
+        try:
+            size = len(self.socket.recv(PIECE))
+        except (BlockingIOError, InterruptedError):
+            return True
+        self.lingered += size
+        return size > 0 and self.lingered < LINGER_BYTES
+
+    def close_request(self) -> None:
+        """Drop the request and its body."""
+        if self.body is not None:
+            self.body.file.close()
+        self.request = self.body = self.future = None
+
+    def close(self) -> None:
+        """Close everything that the connection holds."""
+        self.close_request()
+        self.sock.close()
+        self.socket.close()

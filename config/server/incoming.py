@@ -1,0 +1,142 @@
+"""A request as it arrives: its head, and its body in memory or, beyond 64 KiB, in a file without a name."""
+
+import io
+import tempfile
+from typing import IO, Any
+
+from gunicorn.config import Config
+from gunicorn.http import errors
+from gunicorn.http.message import Request
+from gunicorn.http.unreader import IterUnreader
+
+HEAD_LIMIT = 128 * 1024
+"""Most bytes of a request line and its headers together."""
+KEPT_IN_MEMORY = 64 * 1024
+LONGEST_CHUNK_LINE = 4096
+END_OF_HEAD = b"\r\n\r\n"
+
+
+class BodyTooLargeError(Exception):
+    """Raised for a body that is, or says that it will be, larger than its path takes."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+def read_head(config: Config, received: bytearray, peer: Any, number: int) -> Request | None:
+    """Take a request's head off the bytes received; None while it is not complete.
+
+    Raises gunicorn's ParseException for a head that cannot be read or that is larger than the limits.
+    """
+    while received.startswith(b"\r\n"):
+        del received[:2]
+    end = received.find(END_OF_HEAD)
+    if end < 0:
+        if len(received) > config.limit_request_line + 2 and received.find(b"\r\n") < 0:
+            raise errors.LimitRequestLine(len(received), config.limit_request_line)
+        if len(received) > HEAD_LIMIT:
+            raise errors.LimitRequestHeaders("The head is larger than the limit.")
+        return None
+    if end > HEAD_LIMIT:
+        raise errors.LimitRequestHeaders("The head is larger than the limit.")
+    head = bytes(received[: end + len(END_OF_HEAD)])
+    del received[: len(head)]
+    return Request(config, IterUnreader([head]), peer, number)
+
+
+def body_of(request: Request, limit: int) -> "Body":
+    """Return what collects the request's body; raises BodyTooLargeError for a Content-Length above the limit."""
+    headers = dict(request.headers)
+    if "chunked" in headers.get("TRANSFER-ENCODING", "").lower():
+        return ChunkedBody(limit)
+    length = int(headers.get("CONTENT-LENGTH", 0))
+    if length > limit:
+        raise BodyTooLargeError(limit)
+    return Body(length)
+
+
+class Body:
+    """A body of known length, in bytes."""
+
+    def __init__(self, length: int) -> None:
+        self.left = length
+        self.size = 0
+        self.file: IO[bytes] = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY) if length else io.BytesIO()  # noqa: SIM115 (closed with the request)
+
+    @property
+    def complete(self) -> bool:
+        """Return whether the whole body is there."""
+        return self.left == 0
+
+    def take(self, received: bytearray) -> None:
+        """Take the bytes of the body off those received; raises OSError where the disk is full."""
+        piece = received[: self.left]
+        self.file.write(piece)
+        self.size += len(piece)
+        self.left -= len(piece)
+        del received[: len(piece)]
+
+    def rewind(self) -> IO[bytes]:
+        """Return the body as a file at its start."""
+        self.file.seek(0)
+        return self.file
+
+
+class ChunkedBody(Body):
+    """A body in chunks (RFC 9112, 7.1); extensions and trailers are read and dropped."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(0)
+        self.file = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115 (closed with the request)
+        self.limit = limit
+        self._step = self._size_line
+        self._ended = False
+
+    @property
+    def complete(self) -> bool:
+        """Return whether the last chunk and the trailers are there."""
+        return self._ended
+
+    def take(self, received: bytearray) -> None:
+        """Take chunks off the bytes received; raises ParseException for a faulty chunk, BodyTooLargeError, OSError."""
+        while not self._ended and self._step(received):
+            pass
+
+    def _size_line(self, received: bytearray) -> bool:
+        line = self._line(received)
+        if line is None:
+            return False
+        digits = line.partition(b";")[0].strip(b" \t")
+        if not 1 <= len(digits) <= 16 or digits.strip(b"0123456789abcdefABCDEF"):
+            raise errors.InvalidChunkSize(b"")
+        self.left = int(digits, 16)
+        if self.size + self.left > self.limit:
+            raise BodyTooLargeError(self.limit)
+        self._step = self._data if self.left else self._trailer
+        return True
+
+    def _data(self, received: bytearray) -> bool:
+        super().take(received)
+        if self.left or len(received) < 2:
+            return False
+        if received[:2] != b"\r\n":
+            raise errors.ChunkMissingTerminator(b"")
+        del received[:2]
+        self._step = self._size_line
+        return True
+
+    def _trailer(self, received: bytearray) -> bool:
+        line = self._line(received)
+        self._ended = line == b""
+        return line is not None
+
+    def _line(self, received: bytearray) -> bytes | None:
+        end = received.find(b"\r\n", 0, LONGEST_CHUNK_LINE)
+        if end < 0:
+            if len(received) >= LONGEST_CHUNK_LINE:
+                raise errors.InvalidChunkSize(b"")
+            return None
+        line = bytes(received[:end])
+        del received[: end + 2]
+        return line

@@ -1,0 +1,43 @@
+"""How large a body a path takes, judged by the head of the request before the body is read (DECISIONS 10.1, 10.2)."""
+
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+PAGE_LIMIT = 5 * 1024 * 1024 // 2
+"""Bytes of a form that people send from a page; forms with a file may be larger."""
+BESIDE_THE_FILE = 1024 * 1024
+FILE_ENDPOINTS = frozenset({"document", "attachment"})
+
+
+def largest_body(path: str, headers: list[tuple[str, str]]) -> int:
+    """Return the most bytes that the body of a request to the path may have.
+
+    The endpoints that take files allow the largest file as base64; a page takes a file only as a form of the right kind
+    and with the cookie of a session, so that nobody fills the disk before signing in.
+    """
+    from django.conf import settings
+
+    from records.operations.bodies import BODY_LIMIT
+    from records.operations.error_handlers import is_page
+
+    if not is_page(path):
+        first = path.strip("/").partition("/")[0].lower()
+        return settings.FILE_SIZE_LIMIT * 3 // 2 + BESIDE_THE_FILE if first in FILE_ENDPOINTS else BODY_LIMIT
+    takes_file = path.startswith("/admin/") and "login" not in path
+    if takes_file and _is_form_with_file(headers) and _has_cookie(headers, settings.SESSION_COOKIE_NAME):
+        return int(settings.FILE_SIZE_LIMIT) + BESIDE_THE_FILE
+    return PAGE_LIMIT
+
+
+def _is_form_with_file(headers: list[tuple[str, str]]) -> bool:
+    return any(name == "CONTENT-TYPE" and "multipart/form-data" in value.lower() for name, value in headers)
+
+
+def _has_cookie(headers: list[tuple[str, str]], wanted: Any) -> bool:
+    for name, value in headers:
+        if name == "COOKIE":
+            try:
+                return wanted in SimpleCookie(value)
+            except CookieError:
+                return False
+    return False

@@ -1,0 +1,140 @@
+"""An answer on its way out: sent as far as the client takes it, the rest kept for the poller to send.
+
+gunicorn writes its responses to what it takes for a socket. It never waits: what the client does not take at once is
+kept, in memory up to 64 KiB and beyond that in a file without a name; a stored file is sent from where it lies.
+"""
+
+import os
+import socket
+import tempfile
+from collections import deque
+from contextlib import suppress
+from typing import IO, Any
+
+KEPT_IN_MEMORY = 64 * 1024
+PIECE = 1024 * 1024
+
+
+class _Stretch:
+    """Some bytes of a file that are still to be sent."""
+
+    def __init__(self, descriptor: int, offset: int, left: int, *, owned: bool) -> None:
+        self.descriptor, self.offset, self.left, self.owned = descriptor, offset, left, owned
+
+    def close(self) -> None:
+        if self.owned:
+            os.close(self.descriptor)
+
+
+class Outlet:
+    """The client's side of a connection as a response sees it: `sendall` and `sendfile` that never wait.
+
+    One thread uses it at a time: the one that answers, and after it the poller.
+    """
+
+    def __init__(self, client: socket.socket) -> None:
+        self._socket = client
+        self._waiting: deque[bytes | _Stretch] = deque()
+        self._in_memory = 0
+        self._spool: IO[bytes] | None = None
+        self.broken = False
+
+    @property
+    def left(self) -> int:
+        """Return how many bytes the client has not taken yet."""
+        return sum(part.left if isinstance(part, _Stretch) else len(part) for part in self._waiting)
+
+    def sendall(self, data: bytes) -> None:
+        """Send what the client takes at once and keep the rest; raises OSError for a broken connection or full disk."""
+        if self.broken:
+            raise BrokenPipeError
+        self.flush()
+        if not self._waiting:
+            data = data[self._send(data) :]
+        if data:
+            self._keep(data)
+
+    send = sendall
+
+    def sendfile(self, file: IO[bytes], offset: int = 0, count: int = 0) -> None:
+        """Send `count` bytes of a file from `offset` on; the file may be closed afterwards."""
+        self._waiting.append(_Stretch(os.dup(file.fileno()), offset, count, owned=True))
+        self.flush()
+
+    def flush(self) -> None:
+        """Send as much as the client takes now; raises OSError for a broken connection."""
+        while self._waiting:
+            part = self._waiting[0]
+            if isinstance(part, bytes):
+                sent = self._send(part)
+                self._in_memory -= sent
+                if sent < len(part):
+                    self._waiting[0] = part[sent:]
+                    return
+            elif not self._send_stretch(part):
+                return
+            self._waiting.popleft()
+
+    def close(self) -> None:
+        """Drop what is left."""
+        while self._waiting:
+            part = self._waiting.popleft()
+            if isinstance(part, _Stretch):
+                part.close()
+        if self._spool is not None:
+            self._spool.close()
+            self._spool = None
+
+    def shutdown(self, how: int) -> None:
+        """Note that the response broke off: gunicorn asks for it after an error behind the headers."""
+        self.broken = True
+
+    def settimeout(self, seconds: float) -> None:
+        """Do nothing: an outlet never waits."""
+
+    def recv(self, size: int) -> bytes:
+        """Return nothing: the poller reads."""
+        return b""
+
+    def _send(self, data: bytes) -> int:
+        try:
+            return self._socket.send(data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+
+    def _send_stretch(self, part: _Stretch) -> bool:
+        """Send a stretch of a file; return whether all of it went."""
+        while part.left:
+            try:
+                sent = os.sendfile(self._socket.fileno(), part.descriptor, part.offset, min(part.left, PIECE))
+            except (BlockingIOError, InterruptedError):
+                return False
+            if sent == 0:
+                raise BrokenPipeError  # The file is shorter than it was: the answer cannot be completed.
+            part.offset += sent
+            part.left -= sent
+        part.close()
+        return True
+
+    def _keep(self, data: bytes) -> None:
+        if self._spool is None and self._in_memory + len(data) <= KEPT_IN_MEMORY:
+            self._waiting.append(bytes(data))
+            self._in_memory += len(data)
+            return
+        if self._spool is None:
+            self._spool = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed with the outlet)
+        start = self._spool.seek(0, os.SEEK_END)
+        view: Any = memoryview(data)
+        while view:
+            view = view[self._spool.write(view) :]
+        last = self._waiting[-1] if self._waiting else None
+        if isinstance(last, _Stretch) and not last.owned:
+            last.left += len(data)
+        else:
+            self._waiting.append(_Stretch(self._spool.fileno(), start, len(data), owned=False))
+
+
+def send_now(client: socket.socket, data: bytes) -> None:
+    """Send a short piece if the client takes it at once."""
+    with suppress(OSError):
+        client.send(data)

@@ -1,0 +1,285 @@
+"""The worker: one poller reads whole requests and sends answers, threads only compute them (DECISIONS 10.1).
+
+gunicorn's own threaded worker gives a thread to each connection that it reads, so that a few slow clients stop the
+service. Here a thread gets a request when its body is complete, and is free again when the answer is computed, however
+slowly the client reads it. `/healthz` is answered by the poller and waits for no thread.
+"""
+
+import errno
+import logging
+import resource
+import selectors
+import socket
+import time
+from concurrent.futures import Future
+from contextlib import suppress
+
+from gunicorn.workers.gthread import ThreadWorker
+
+from config.server import refusals
+from config.server.board import FREE, board
+from config.server.connection import Connection, State
+from config.server.incoming import BodyTooLargeError
+from config.server.refusals import Refusal
+
+logger = logging.getLogger("larder.server")
+
+ANSWERED_BY_POLLER = frozenset({"/healthz", "/healthz/"})
+QUEUE_SECONDS = 15.0
+"""How long a request waits for a free thread."""
+HEAD_START = 0.005
+"""How long a worker that has more connections than another one leaves a new connection to that one, in seconds."""
+ACCEPTED_AT_ONCE = 32
+STOP_IDLE_SECONDS = 2.0
+"""How long a stopping worker keeps connections on which nothing arrives."""
+RELOAD_PATIENCE = 30.0
+DESCRIPTORS = 16_384
+SWEEP_EVERY = 0.5
+
+
+class Worker(ThreadWorker):
+    """Serves by a poller and threads."""
+
+    def init_process(self) -> None:
+        """Allow as many open files as connections, bodies and answers may need, and start."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        self.connections: set[Connection] = set()
+        # Each connection may hold a socket and two files.
+        self.most_connections = min(self.cfg.worker_connections, max(16, (soft - 128) // 3))
+        self.resume_at = self.sweep_at = 0.0
+        self.gave_head_start = False
+        super().init_process()
+
+    # --- The loop ---------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Serve until told to stop, then finish what was begun."""
+        self.poller.register(self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks)
+        self.set_accept_enabled(True)
+        board.ready()
+        self.note_count()
+        while self.alive or board.successor_is_loading(RELOAD_PATIENCE):
+            self.turn()
+            if not self.is_parent_alive():
+                break
+        self.stop()
+
+    def turn(self) -> None:
+        """Wait for events once and deal with them."""
+        self.notify()
+        now = time.monotonic()
+        if self.resume_at and now >= self.resume_at:
+            self.resume_at = 0.0
+            self.set_accept_enabled(True)
+        until = min(self.sweep_at, self.resume_at or self.sweep_at)
+        for key, events in self.poller.select(max(0.0, until - now)):
+            if isinstance(key.data, Connection):
+                self.on_event(key.data, events)
+            else:
+                key.data(key.fileobj)
+        if time.monotonic() >= self.sweep_at:
+            self.sweep()
+            self.sweep_at = time.monotonic() + SWEEP_EVERY
+
+    def stop(self) -> None:
+        """Accept what has connected already, close the listeners, and finish every request (DECISIONS 10.1).
+
+        A connection that waits in the listener's queue when the last process closes it would be reset.
+        """
+        self.resume_at = 0.0
+        self.set_accept_enabled(False)
+        for listener in self.sockets:
+            while self.accept_one(listener):
+                pass
+            listener.close()
+        board.set_count(self.age, FREE)
+        started = time.monotonic()
+        while self.connections and time.monotonic() < started + self.cfg.graceful_timeout:
+            for connection in self.connections:
+                if connection.idle:
+                    connection.deadline = min(connection.deadline, started + STOP_IDLE_SECONDS)
+            self.turn()
+        for connection in list(self.connections):
+            self.drop(connection)
+        self.tpool.shutdown(wait=False)
+        self.poller.close()
+        self.method_queue.close()
+
+    def sweep(self) -> None:
+        """End what has waited too long."""
+        now = time.monotonic()
+        for connection in [one for one in self.connections if one.deadline <= now]:
+            if connection.state is State.ANSWERING:
+                if connection.future is not None and connection.future.cancel():
+                    self.refuse(connection, refusals.TOO_BUSY)
+                else:
+                    connection.deadline = float("inf")
+            elif connection.state is State.READING and not connection.idle:
+                self.refuse(connection, refusals.TOO_SLOW)
+            else:
+                self.drop(connection)
+
+    # --- Accepting --------------------------------------------------------------------------------------------------
+
+    def accept(self, listener: socket.socket) -> None:
+        """Accept new connections, so that each worker gets its share.
+
+        All workers hear of a new connection. One that has more than another leaves it to that one for a moment; what
+        is still there then is accepted all the same, since the other may be busy.
+        """
+        for _ in range(ACCEPTED_AT_ONCE):
+            fewest = board.fewest_of_others(self.age)
+            if fewest is not None and len(self.connections) > fewest and not self.gave_head_start:
+                self.gave_head_start = True
+                self.pause_accepting(HEAD_START)
+                return
+            if not self.accept_one(listener):
+                break
+        self.gave_head_start = False
+
+    def accept_one(self, listener: socket.socket) -> bool:
+        """Accept one connection; False where none waits."""
+        if len(self.connections) >= self.most_connections:
+            self.drop_idlest()
+        try:
+            client, peer = listener.accept()
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                self.drop_idlest()
+                self.pause_accepting(0.1)
+            elif error.errno == errno.ECONNABORTED:
+                return True
+            elif error.errno not in (errno.EAGAIN, errno.EWOULDBLOCK):
+                raise
+            return False
+        if client.family != socket.AF_UNIX:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = Connection(self.cfg, client, peer, listener.getsockname())
+        self.connections.add(connection)
+        self.note_count()
+        self.poller.register(client, selectors.EVENT_READ, connection)
+        return True
+
+    def pause_accepting(self, seconds: float) -> None:
+        """Accept nothing for a moment."""
+        if self._accepting:
+            self.set_accept_enabled(False)
+            self.resume_at = time.monotonic() + seconds
+
+    def drop_idlest(self) -> None:
+        """Make room: close the connection that has waited longest without a whole request."""
+        waiting = [one for one in self.connections if one.state is not State.ANSWERING]
+        if waiting:
+            self.drop(min(waiting, key=lambda one: (not one.idle, one.since)))
+
+    def note_count(self) -> None:
+        """Show the other workers how many connections this one has."""
+        board.set_count(self.age, len(self.connections))
+
+    # --- One connection ---------------------------------------------------------------------------------------------
+
+    def on_event(self, connection: Connection, events: int) -> None:
+        """Deal with a connection that can be read or written."""
+        if connection not in self.connections:
+            return
+        try:
+            if connection.state is State.READING:
+                if connection.receive():
+                    self.read_on(connection)
+                else:
+                    self.drop(connection)
+            elif connection.state is State.SENDING:
+                self.send_on(connection)
+            elif connection.state is State.LINGERING and not connection.discard():
+                self.drop(connection)
+        except OSError:
+            self.drop(connection)
+
+    def read_on(self, connection: Connection) -> None:
+        """Hand the request on once it is whole, or refuse what cannot be one."""
+        try:
+            if not connection.is_complete():
+                return
+        except Exception as error:
+            if not isinstance(error, (OSError, BodyTooLargeError, *refusals.UNREADABLE)):
+                logger.exception("A request could not be read.")
+            self.refuse(connection, refusals.refusal_of(error))
+            return
+        connection.state = State.ANSWERING
+        connection.since = time.monotonic()
+        connection.deadline = connection.since + QUEUE_SECONDS
+        self.poller.unregister(connection.socket)
+        if connection.path in ANSWERED_BY_POLLER:
+            self.finish(connection, self.handle(connection))
+            return
+        future = connection.future = self.tpool.submit(self.handle, connection)
+        future.add_done_callback(lambda done: self.method_queue.defer(self.on_answered, connection, done))
+
+    def handle(self, connection: Connection) -> bool:
+        """Answer a whole request; return whether the connection is kept. Runs in a thread."""
+        request, body = connection.request, connection.body
+        assert request is not None  # noqa: S101 (a connection is handed over with its request)
+        assert body is not None  # noqa: S101
+        request.body = body.rewind()
+        try:
+            return bool(self.handle_request(request, connection))
+        except (OSError, StopIteration):
+            connection.sock.broken = True
+        except Exception as error:
+            # gunicorn's own line would quote the address, which may carry a signed link (DECISIONS 10.7).
+            logger.exception("A request could not be answered.", exc_info=error)
+            with suppress(OSError):
+                connection.sock.sendall(refusals.answer(connection.path, refusals.FAULT))
+        return False
+
+    def on_answered(self, connection: Connection, done: "Future[bool]") -> None:
+        """Go on after a thread has computed the answer."""
+        if not done.cancelled() and connection in self.connections:
+            self.finish(connection, done.result())
+
+    def finish(self, connection: Connection, keep: bool) -> None:
+        """Send what is left of the answer, then keep or close the connection."""
+        connection.keep = keep
+        if connection.sock.broken:
+            self.drop(connection)
+            return
+        connection.wait_for_client()
+        try:
+            self.poller.register(connection.socket, selectors.EVENT_WRITE, connection)
+            self.send_on(connection)
+        except OSError:
+            self.drop(connection)
+
+    def send_on(self, connection: Connection) -> None:
+        """Send as much as the client takes; go on to its next request when it has everything."""
+        connection.sock.flush()
+        if connection.sock.left:
+            return
+        self.poller.modify(connection.socket, selectors.EVENT_READ, connection)
+        if connection.keep:
+            connection.next_request(self.cfg.keepalive if self.alive else STOP_IDLE_SECONDS)
+            if connection.received:
+                self.read_on(connection)
+        else:
+            connection.linger()
+
+    def refuse(self, connection: Connection, refusal: Refusal) -> None:
+        """Answer a refusal, and close the connection when the client has read it."""
+        if connection.state is State.ANSWERING:
+            self.poller.register(connection.socket, selectors.EVENT_READ, connection)
+        try:
+            connection.sock.sendall(refusals.answer(connection.path, refusal))
+            connection.linger()
+        except OSError:
+            self.drop(connection)
+
+    def drop(self, connection: Connection) -> None:
+        """Close a connection."""
+        self.connections.discard(connection)
+        if self.alive:
+            self.note_count()
+        with suppress(KeyError, ValueError, OSError):
+            self.poller.unregister(connection.socket)
+        connection.close()
