@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from drf_spectacular.generators import SchemaGenerator
@@ -110,3 +111,13 @@ def test_the_document_and_its_page_need_no_credential(db: None) -> None:
     for path in ("/openapi.yaml", "/openapi.json", "/docs/"):
         assert Api().get(path, Accept="*/*").status_code == 200
     assert json.loads(Api().get("/openapi.json").content)["openapi"].startswith("3.")
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/openapi.yaml"])
+def test_the_document_is_made_once_and_not_sent_again_to_whoever_has_it(path: str) -> None:
+    first = Api().get(path)
+    assert first.status_code == 200
+    with patch("drf_spectacular.generators.SchemaGenerator.get_schema", side_effect=AssertionError):
+        assert Api().get(path).content == first.content
+        again = Api().get(path, **{"If-None-Match": f'W/{first["ETag"]}'})
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])

@@ -1,0 +1,255 @@
+"""The processes of an installation, and how to hurt them."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+
+from tests import postgres
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+UNSET = ("PORT", "BIND", "DATABASE_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL", "BASE_URL", "ENVIRONMENT")
+
+
+def free_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 20, every: float = 0.1) -> float:
+    """Wait until the condition holds and return after how many seconds; fails when it does not hold in time."""
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < seconds, f"This did not come true within {seconds} s."
+        time.sleep(every)
+    return time.monotonic() - started
+
+
+class Answer(NamedTuple):
+    """An answer, and how long it took in seconds; status 0 where the connection broke."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    seconds: float
+
+    def json(self) -> Any:
+        """Return the body as JSON."""
+        return json.loads(self.body)
+
+
+class Process:
+    """A process with its log, which ends with the test."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                command, env=environment, cwd=ROOT, stdout=output, stderr=output, start_new_session=True
+            )
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process and its children."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
+
+    def end(self) -> None:
+        """Stop the process, by force if need be."""
+        self.signal(signal.SIGCONT)
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGKILL)
+            self.process.wait(10)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return the lines of the log."""
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+
+class Server(Process):
+    """A running server."""
+
+    def __init__(self, environment: dict[str, str], log: Path, credentials: dict[str, Any]) -> None:
+        self.port = int(environment["PORT"])
+        self.credentials = credentials
+        self.key = {"Ocp-Apim-Subscription-Key": credentials["subscription_key"]}
+        super().__init__(
+            [sys.executable, "-m", "gunicorn", "config.wsgi", "-c", "config/gunicorn.py"], environment, log
+        )
+        wait_for(lambda: self.get("/healthz").status == 200, 60)
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None, *, timeout: float = 60) -> Answer:
+        """Send a GET on a connection of its own."""
+        return self.send("GET", path, headers=headers, timeout=timeout)
+
+    def read(self, **options: Any) -> Answer:
+        """Read a short list with the demo's key."""
+        return self.get("/item/GetItemList?limit=2", self.key, **options)
+
+    def add(self, **options: Any) -> Answer:
+        """Add an item with the demo's key."""
+        return self.send("POST", "/item/AddItem", b'{"Name": "Thermometer"}', self.key, **options)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        timeout: float = 60,
+    ) -> Answer:
+        """Send a request on a connection of its own."""
+        started = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, body, dict(headers or {}))
+            response = connection.getresponse()
+            found = Answer(response.status, response.headers, response.read(), 0)  # type: ignore[arg-type]
+        except (OSError, http.client.HTTPException) as error:
+            found = Answer(0, {}, repr(error).encode(), 0)
+        finally:
+            connection.close()
+        return found._replace(seconds=time.monotonic() - started)
+
+    def workers(self) -> list[int]:
+        """Return the ids of the worker processes."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(child) for child in children.split()]
+
+    def memory(self) -> int:
+        """Return the largest resident memory of a worker, in bytes."""
+        sizes = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.workers()]
+        return max(sizes) * os.sysconf("SC_PAGESIZE")
+
+
+class Postgres:
+    """A PostgreSQL server of our own that can be stopped, started and frozen."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.binaries = postgres.find_binaries()
+        self.user = postgres.unprivileged(folder)
+        postgres.initialise(self.binaries, folder, self.user)
+        self.start()
+        postgres.create_database(folder, folder / "log")
+
+    def start(self) -> None:
+        """Start the server; does not wait until it answers."""
+        settings = {"listen_addresses": "", "unix_socket_directories": str(self.folder), "max_connections": "100"}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        with (self.folder / "log").open("ab") as output:
+            self.process = subprocess.Popen(
+                [*self.user, str(self.binaries / "postgres"), "-D", str(self.folder / "data"), *options],
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def stop(self) -> None:
+        """Stop the server at once, as a power cut would."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(20)
+
+    def backends(self, name: str) -> list[int]:
+        """Return the process ids of a database's connections."""
+        with self.connect() as connection:
+            found = connection.execute("SELECT pid FROM pg_stat_activity WHERE datname = %s", [name]).fetchall()
+        return [row[0] for row in found]
+
+    def signal_all(self, number: int) -> None:
+        """Send a signal to the server and each of its processes."""
+        for child in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(child), number)
+        os.kill(self.process.pid, number)
+
+    def connect(self, name: str = "postgres") -> psycopg.Connection[Any]:
+        """Return a connection of a superuser's, beside those of the product."""
+        return psycopg.connect(host=str(self.folder), user="larder", dbname=name, autocommit=True)
+
+    def url(self, name: str) -> str:
+        """Return the URL of a database."""
+        return f"postgresql://larder@/{name}?host={self.folder}"
+
+
+class Installation:
+    """A migrated database with the demo, in a folder of its own."""
+
+    def __init__(self, folder: Path, pg: Postgres | None, number: int = 0) -> None:
+        self.folder, self.pg, self.name = folder, pg, f"faults{number}" if number else "larder"
+        self.environment = {name: value for name, value in os.environ.items() if name not in UNSET} | {
+            "DATA_DIR": str(folder),
+            "ENV_FILE": "",
+            "STATIC_COLLECTED": "off",
+            "RATE_LIMIT": "1000000",
+            "AUTH_FAILURE_LIMIT": "1000000",
+            **({"DATABASE_URL": pg.url(self.name)} if pg else {}),
+        }
+
+    def fill(self) -> None:
+        """Migrate and fill the demo."""
+        self.manage("migrate", "--no-input", "-v", "0")
+        (self.folder / "credentials.json").write_text(self.manage("demo", "--json"))
+
+    def copy(self, folder: Path, number: int) -> "Installation":
+        """Return another installation that starts with the same data."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        if self.pg:
+            with self.pg.connect() as connection:
+                connection.execute(f"CREATE DATABASE faults{number} TEMPLATE {self.name}")
+        return Installation(folder, self.pg, number)
+
+    @property
+    def credentials(self) -> dict[str, Any]:
+        """Return the demo's credentials."""
+        found: dict[str, Any] = json.loads((self.folder / "credentials.json").read_text())
+        return found
+
+    def manage(self, *arguments: str, **variables: str) -> str:
+        """Run a command of manage.py and return what it prints."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            env=self.environment | variables,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    @contextmanager
+    def server(self, **variables: str) -> Iterator[Server]:
+        """Run a server."""
+        environment = self.environment | {"PORT": str(free_port())} | variables
+        server = Server(environment, self.folder / "server.log", self.credentials)
+        try:
+            yield server
+        finally:
+            server.end()
+
+    @contextmanager
+    def worker(self, **variables: str) -> Iterator[Process]:
+        """Run the worker of the background tasks."""
+        command = [sys.executable, "manage.py", "db_worker", "--interval", "0.5", "--no-startup-delay"]
+        worker = Process(command, self.environment | variables, self.folder / "worker.log")
+        try:
+            yield worker
+        finally:
+            worker.end()

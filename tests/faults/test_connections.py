@@ -1,0 +1,204 @@
+"""Clients that send slowly, send too much, read slowly or do nothing, and servers that stop or reload under load."""
+
+import http.client
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.processes import Installation, Server, wait_for
+
+MANY = 1_000
+
+
+@pytest.fixture
+def server(installation: Installation) -> Iterator[Server]:
+    with installation.server() as running:
+        yield running
+
+
+def slow_head(server: Server, client: socket.socket) -> None:
+    client.sendall(b"GET /item/GetItemList HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: ")
+
+
+def slow_body(server: Server, client: socket.socket) -> None:
+    key = server.credentials["subscription_key"].encode()
+    head = b"POST /item/AddItem HTTP/1.1\r\nHost: 127.0.0.1\r\nOcp-Apim-Subscription-Key: %s\r\n" % key
+    client.sendall(head + b'Content-Length: 500\r\n\r\n{"Name": "')
+
+
+def slow_body_without_key(server: Server, client: socket.socket) -> None:
+    client.sendall(b"POST /item/AddItem HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 500\r\n\r\n")
+
+
+def silent(server: Server, client: socket.socket) -> None:
+    pass
+
+
+def not_reading(server: Server, client: socket.socket) -> None:
+    client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+
+
+def mixed(server: Server, client: socket.socket) -> None:
+    kinds = (slow_head, slow_body, slow_body_without_key, silent, not_reading)
+    kinds[client.fileno() % len(kinds)](server, client)
+
+
+@pytest.mark.parametrize("kind", [slow_head, slow_body, slow_body_without_key, silent, not_reading, mixed])
+def test_a_thousand_bad_connections_hold_up_nobody(
+    server: Server, kind: Callable[[Server, socket.socket], None]
+) -> None:
+    server.read()
+    clients = []
+    try:
+        for _ in range(MANY):
+            client = socket.socket()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", server.port))
+            kind(server, client)
+            clients.append(client)
+        if kind in (not_reading, mixed):
+            time.sleep(3)  # The answers that nobody reads are computed once; meant are the clients, not the work.
+        answers = [ask() for _ in range(10) for ask in (lambda: server.get("/healthz"), server.read)]
+    finally:
+        for client in clients:
+            client.close()
+    assert {answer.status for answer in answers} == {200}
+    assert max(answer.seconds for answer in answers) < 1
+
+
+def test_a_head_that_does_not_end_is_refused_after_ten_seconds(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), 20) as client:
+        slow_head(server, client)
+        started = time.monotonic()
+        assert b" 408 " in client.recv(1000)
+        assert 9 < time.monotonic() - started < 12
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"POST /item/AddItem HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10000000000\r\n\r\n",
+        b"POST /item/AddItem HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nContent-Length: 524288000\r\n\r\n",
+        b"POST /scim/Users HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 524288000\r\n\r\n",
+        b"POST /admin/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 83886080\r\n\r\n",
+    ],
+)
+def test_a_body_that_says_it_is_too_large_is_refused_at_once(server: Server, head: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+        started = time.monotonic()
+        client.sendall(head)
+        assert client.recv(10_000).startswith(b"HTTP/1.1 413 ")
+        assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+@pytest.mark.parametrize("path", ["/admin/login/", "/accounts/password/"])
+def test_a_large_form_without_a_session_is_refused_and_memory_stays_flat(
+    server: Server, path: str, content_type: str
+) -> None:
+    before = server.memory()
+    headers = {"Content-Type": content_type, "Cookie": "csrftoken=" + "A" * 32}
+    answer = server.send("POST", path, b"a=" + b"x" * 80 * 1024 * 1024, headers)
+    assert answer.status == 413, answer.body
+    assert server.memory() - before < 16 * 1024 * 1024
+
+
+def test_eight_kept_connections_are_shared_evenly_by_two_workers(server: Server) -> None:
+    for _ in range(10):
+        clients = [http.client.HTTPConnection("127.0.0.1", server.port) for _ in range(8)]
+        for client in clients:
+            client.request("GET", "/healthz")
+            client.getresponse().read()
+        wait_for(lambda: len(server.workers()) == 2)
+        shares = sorted(connections_of(pid, server.port) for pid in server.workers())
+        for client in clients:
+            client.close()
+        assert shares[0] >= 3, shares
+        time.sleep(0.1)
+
+
+def connections_of(pid: int, port: int) -> int:
+    """Return how many established connections to the port a process holds."""
+    rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+    established = {f"socket:[{row[9]}]" for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "01"}
+    held = 0
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            held += str(descriptor.readlink()) in established
+        except OSError:
+            continue
+    return held
+
+
+class Load:
+    """Clients that read without pause, on fresh and on kept connections, and note what goes wrong."""
+
+    def __init__(self, server: Server, clients: int = 8) -> None:
+        self.server = server
+        self.ended = threading.Event()
+        self.answered = 0
+        self.faults: list[str] = []
+        self.threads = [threading.Thread(target=self.ask, args=(number % 2 == 0,)) for number in range(clients)]
+
+    def ask(self, fresh: bool) -> None:
+        client = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+        while not self.ended.is_set():
+            try:
+                if client.sock is None:
+                    client.connect()
+            except ConnectionRefusedError:
+                time.sleep(0.01)
+                continue
+            except OSError as error:
+                self.faults.append(f"connect: {error!r}")
+                continue
+            try:
+                client.request("GET", "/item/GetItemList?limit=2", headers=self.server.key)
+                response = client.getresponse()
+                response.read()
+                if response.status != 200:
+                    self.faults.append(str(response.status))
+                self.answered += 1
+                if fresh or response.will_close:
+                    client.close()
+            except (OSError, http.client.HTTPException) as error:
+                self.faults.append(repr(error))
+                client.close()
+        client.close()
+
+    def __enter__(self) -> "Load":
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def test_stopping_under_load_resets_no_connection(installation: Installation) -> None:
+    for _ in range(3):
+        with installation.server() as server, Load(server) as load:
+            time.sleep(1.5)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(20) == 0
+        assert load.answered > 20
+        assert load.faults == []
+
+
+def test_new_code_is_loaded_under_load_without_an_error(server: Server) -> None:
+    before = set(server.workers())
+    with Load(server, 4) as load:
+        time.sleep(1)
+        server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: len(server.workers()) == 2 and not before & set(server.workers()), 60)
+        answers = [server.get("/healthz") for _ in range(5)]
+    assert load.faults == []
+    assert {answer.status for answer in answers} == {200}
+    assert max(answer.seconds for answer in answers) < 1
