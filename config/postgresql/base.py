@@ -51,9 +51,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         poll.register(connection.fileno(), select.POLLIN)
         return not poll.poll(0)
 
-    def _watched(
-        self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
-    ) -> Any:
+    def _watched(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
         """Run a statement under the watchdog; a read outside a transaction that meets a lost connection runs again."""
         connection = self.connection
         seconds = self.limits.get("statement_timeout", 0) / 1000

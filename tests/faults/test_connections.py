@@ -15,8 +15,18 @@ from tests.faults.processes import Installation, Server, wait_for
 MANY = 1_000
 
 
+@pytest.fixture(scope="module")
+def server(filled: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Return a server that none of these tests stops or reloads."""
+    with filled.copy(tmp_path_factory.mktemp("quiet"), 900).server() as running:
+        for _ in range(8):
+            running.read()
+        yield running
+
+
 @pytest.fixture
-def server(installation: Installation) -> Iterator[Server]:
+def own_server(installation: Installation) -> Iterator[Server]:
+    """Return a server of the test's own."""
     with installation.server() as running:
         yield running
 
@@ -146,6 +156,7 @@ class Load:
         self.threads = [threading.Thread(target=self.ask, args=(number % 2 == 0,)) for number in range(clients)]
 
     def ask(self, fresh: bool) -> None:
+        """Read until told to end."""
         client = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
         while not self.ended.is_set():
             try:
@@ -192,13 +203,13 @@ def test_stopping_under_load_resets_no_connection(installation: Installation) ->
         assert load.faults == []
 
 
-def test_new_code_is_loaded_under_load_without_an_error(server: Server) -> None:
-    before = set(server.workers())
-    with Load(server, 4) as load:
+def test_new_code_is_loaded_under_load_without_an_error(own_server: Server) -> None:
+    before = set(own_server.workers())
+    with Load(own_server, 4) as load:
         time.sleep(1)
-        server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: len(server.workers()) == 2 and not before & set(server.workers()), 60)
-        answers = [server.get("/healthz") for _ in range(5)]
+        own_server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: len(own_server.workers()) == 2 and not before & set(own_server.workers()), 60)
+        answers = [own_server.get("/healthz") for _ in range(5)]
     assert load.faults == []
     assert {answer.status for answer in answers} == {200}
     assert max(answer.seconds for answer in answers) < 1
