@@ -76,6 +76,8 @@ SCIM_RATE_LIMIT = environment.integer("SCIM_RATE_LIMIT", 6000)
 AUTH_FAILURE_LIMIT = environment.integer("AUTH_FAILURE_LIMIT", 30)
 # Bytes of a document's file, decoded.
 FILE_SIZE_LIMIT = environment.integer("FILE_SIZE_LIMIT", 25 * 1024 * 1024)
+# Bytes of all attachments of a site together.
+SITE_ATTACHMENTS_LIMIT = environment.integer("SITE_ATTACHMENTS_LIMIT", 50 * 1024**3)
 # Bytes of a form without its files. The interfaces read bodies by themselves, with limits of their own.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024 // 2
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
@@ -87,6 +89,8 @@ _LATER_ROOMS = (
     "records.items",
     "records.customers",
     "records.audits",
+    "records.actions",
+    "records.attachments",
     "documents",
     "materials",
     "scim",

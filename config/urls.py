@@ -16,6 +16,8 @@ interfaces: list[URLPattern | URLResolver] = [
     path("customer/", include("records.customers.urls")),
     path("audit/", include("records.audits.urls")),
     path("materials", include("materials.urls")),
+    path("action/", include("records.actions.urls")),
+    path("attachment/", include("records.attachments.urls")),
     path("category/", include("records.category.urls")),
     path("", include("scim.urls")),
     path("oauth/token", oauth.token, name="oauth-token"),

@@ -99,6 +99,10 @@ class Document(SiteRecord):
             return READER
         return MANAGER if self.effective_version is None or names <= PENDING else READER
 
+    def attachments_role(self) -> str:
+        """Return the lowest default role that sees the document's attachments: readers, once a version is in force."""
+        return MANAGER if self.effective_version is None else READER
+
 
 class DocumentVersion(FileRecord):
     """One file of a document, never altered once stored; only its status moves on, in `documents.approvals`.

@@ -11,7 +11,7 @@ from records.category.views import (
 )
 from records.operations.operation import READER, SITE_ADMINISTRATOR, Operation, Parameter, operation_urls, permits
 from records.reference.lists import LISTS, SITE_LISTS
-from records.sites.models import Entity
+from records.sites.models import FILED
 
 NAME_OR_CODE = (Parameter("name"), Parameter("code"))
 ENTRY_NAME_OR_CODE = (Parameter("name", lookup="name_key"), Parameter("code", lookup="code_key"))
@@ -54,7 +54,7 @@ urlpatterns = operation_urls(
         role=READER,
         many=True,
         response=FolderEntrySerializer,
-        parameters=(*NAME_OR_CODE, Parameter("entity", "choice", choices=[str(value) for value in Entity.values])),
+        parameters=(*NAME_OR_CODE, Parameter("entity", "choice", choices=[str(entity.value) for entity in FILED])),
         examples=examples.GET_FOLDER_LIST,
     ),
     Operation(

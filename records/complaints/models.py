@@ -50,6 +50,7 @@ class Complaint(SiteRecord):
 
     ENTITY = Entity.COMPLAINT
     SEARCHED: ClassVar[tuple[str, ...]] = ("trace_number_key", "consumer_last_name", "complaint_description")
+    ATTACHMENTS_SEEN_WITH = "complaints.view_private_complaint"
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "trace_number_key")
     HISTORY_PRIVATE: ClassVar[Mapping[str, str]] = dict.fromkeys(CONSUMER, STANDARD)
 
@@ -149,6 +150,7 @@ class Complaint(SiteRecord):
             _points_at("method"),
         )
         permissions = (
+            ("view_private_complaint", "Can see what is private to consumers"),
             ("submit_complaint", "Can submit draft complaints"),
             ("complete_complaint", "Can complete and reopen complaints, and change completed ones"),
             ("archive_complaint", "Can archive and restore complaints"),
@@ -171,6 +173,14 @@ class Complaint(SiteRecord):
     def is_completed(self) -> bool:
         """Return whether the complaint's review is closed."""
         return self.record_status == RecordStatus.COMPLETED
+
+    def attachments_role(self) -> str:
+        """Return the lowest default role that sees the complaint's attachments, which may show a consumer."""
+        return NOBODY if self.is_draft else STANDARD
+
+    def permission_to_change(self) -> str:
+        """Return the permission that changing the complaint takes: a completed one is changed by Managers."""
+        return "complaints.complete_complaint" if self.is_completed else super().permission_to_change()
 
     def clean(self) -> None:
         """Check what the state demands and the rules across fields (DECISIONS 1.11, 5)."""

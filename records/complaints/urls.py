@@ -7,6 +7,7 @@ from records.complaints.views import ComplaintViewSet
 from records.operations.operation import MANAGER, READER, STANDARD, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
 
+permits("complaints.view_private_complaint", STANDARD)
 permits("complaints.submit_complaint", STANDARD)
 permits("complaints.complete_complaint", MANAGER)
 permits("complaints.archive_complaint", MANAGER)

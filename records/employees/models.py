@@ -17,6 +17,7 @@ class Employee(SiteRecord):
     """A person who works here, employed or through an agency; holds an account of the same Id or none."""
 
     ENTITY = Entity.EMPLOYEE
+    ATTACHMENTS_SEEN_WITH = "employees.view_private_employee"
     SEARCHED: ClassVar[tuple[str, ...]] = ("last_name", "first_name", "code", "position")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("education_training", "employment_history")
     HISTORY_PRIVATE: ClassVar[Mapping[str, str]] = dict.fromkeys(
@@ -67,6 +68,10 @@ class Employee(SiteRecord):
 
     def __str__(self) -> str:
         return f"{self.first_name} {self.last_name}".strip()
+
+    def attachments_role(self) -> str:
+        """Return the lowest default role that sees the employee's attachments, which are private."""
+        return MANAGER
 
     def clean(self) -> None:
         """Check the rules across fields (DECISIONS 1.11); the reporting circle is checked by the action."""

@@ -78,8 +78,10 @@ class FileViewSet(OperationViewSet):
         if sum(len(memoryview(member)) for member in members.values()) > BESIDE_THE_FILE:
             raise errors.ApiError(413, "PayloadTooLarge", "The fields beside FileContent are larger than 1 MiB.")
         body = {name: bodies.decode(member) for name, member in members.items()}
-        counted = body if content is ... else {**body, "FileContent": None}
-        bodies.refuse_repeated_names(raw, counted, passing=b"" if content is ... else memoryview(content))
+        is_text = content is not ... and bytes(memoryview(content)[:1]) == b'"'
+        # Only a text with its quotes stands nowhere else in the body than where a value stands.
+        counted = body if content is ... else {**body, "FileContent": None if is_text else bodies.decode(content)}
+        bodies.refuse_repeated_names(raw, counted, passing=memoryview(content) if is_text else b"")
         if content is not ...:
             body["FileContent"] = None if bytes(memoryview(content)[:4]) == b"null" else content
         return self.checked(body, serializer)

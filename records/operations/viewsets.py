@@ -35,7 +35,7 @@ class OperationPermission(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         """Return whether the row's permission is held; a method without a row goes on to its 405."""
         operation: Operation | None = view.operation
-        return operation is None or view.caller.may(operation.permission)
+        return operation is None or view.permits(operation)
 
 
 class OperationViewSet(ViewSet):
@@ -70,6 +70,10 @@ class OperationViewSet(ViewSet):
     _body: bytes | bytearray | None = None
 
     # --- Before the method ------------------------------------------------------------------------------------------
+
+    def permits(self, operation: Operation) -> bool:
+        """Return whether the caller's roles hold the permission of the operation's row."""
+        return self.caller.may(operation.permission)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Open the request: credential, allowance, row, permission, media type, query parameters, path id."""

@@ -34,6 +34,12 @@ class Entity(models.TextChoices):
     AUDIT_PROGRAM = "audit", "Audit programs"
     AUDIT_RECORD = "auditrecord", "Audit records"
     MATERIAL = "material", "Materials"
+    ACTION = "action", "Actions"
+    ATTACHMENT = "attachment", "Attachments"
+
+
+FILED = tuple(entity for entity in Entity if entity not in (Entity.ACTION, Entity.ATTACHMENT))
+"""The kinds that are filed in folders."""
 
 
 class Site(models.Model):
@@ -125,6 +131,8 @@ class SiteRecord(models.Model):
     """What every record has: its site and number, folder, archive flag, stamps and revision."""
 
     ENTITY: ClassVar[Entity]
+    ATTACHMENTS_SEEN_WITH: ClassVar[str] = ""
+    """The permission that seeing its attachments takes beside seeing the record, where they may hold private facts."""
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
         "site",
         "created",
@@ -157,6 +165,14 @@ class SiteRecord(models.Model):
     def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
         """Return the lowest default role that may see a change of these fields (DECISIONS 13.13); empty for none."""
         return READER
+
+    def attachments_role(self) -> str:
+        """Return the lowest default role that sees the record's attachments (DECISIONS 13.6); empty for none."""
+        return READER
+
+    def permission_to_change(self) -> str:
+        """Return the permission that changing the record takes in its present state."""
+        return f"{self._meta.app_label}.change_{self._meta.model_name}"
 
 
 class ChildRow(models.Model):

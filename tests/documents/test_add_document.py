@@ -104,6 +104,8 @@ def test_a_site_that_demands_an_approver_refuses_a_document_without_one(api: Any
         (None, "RequiredField"),
         ("", "RequiredField"),
         (123, "InvalidValue"),
+        (5, "InvalidValue"),
+        ({"a": {"b": 1}}, "InvalidValue"),
         (["QQ=="], "InvalidValue"),
         ("QQ", "InvalidBase64"),
         ("QQ=", "InvalidBase64"),

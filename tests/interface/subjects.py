@@ -11,6 +11,8 @@ from django.conf import settings
 from django.db import models
 
 from materials.models import Material
+from records.actions.serializers import ActionSerializer
+from records.attachments.serializers import AttachmentSerializer
 from records.operations import fields, operation
 from records.operations.credentials import SubscriptionKeyAuthentication
 from records.operations.serializers import ChildRows, IdList, WireSerializer
@@ -18,8 +20,11 @@ from records.reference.models import SiteEntry
 from records.sites.models import EntityFolder, Site, SiteRecord
 from records.sites.writing import add_record
 from tests import make
+from tests.make.actions import make_action
+from tests.make.attachments import make_attachment
 from tests.make.complaints import make_complaint
 from tests.make.documents import make_document, version_of
+from tests.make.items import make_item
 
 _counter = itertools.count(1)
 
@@ -133,6 +138,8 @@ def values_for(model: Any, site: Site) -> dict[str, Any]:
 
 
 MAKERS: dict[str, Any] = {
+    "actions.Action": lambda site: make_action(site),
+    "attachments.Attachment": lambda site: make_attachment(site),
     "accounts.User": lambda site: make.make_user(site=site, role=operation.READER),
     "complaints.Complaint": make_complaint,
     "documents.Document": make_document,
@@ -141,12 +148,31 @@ MAKERS: dict[str, Any] = {
 }
 """Makers for models that `values_for` cannot make, by label."""
 
-BY_ROW: dict[str, dict[str, Any]] = {"DeleteMaterial": {"model": Material}}
+
+def filled_action(site: Site) -> dict[str, Any]:
+    """Return the body of an action about an item; only what is Done may be judged."""
+    body = {**filled(ActionSerializer, site), "RecordId": str(make_item(site).pk), "RecordStatus": "Open"}
+    return {name: value for name, value in body.items() if name not in ("FindingId", "Effective")}
+
+
+def filled_attachment(site: Site) -> dict[str, Any]:
+    """Return the body of an attachment on an item."""
+    body = {**filled(AttachmentSerializer, site), "RecordId": str(make_item(site).pk)}
+    return {name: value for name, value in body.items() if name != "FindingId"}
+
+
+BY_ROW: dict[str, dict[str, Any]] = {
+    "AddAction": {"body": lambda site: filled_action(site)},
+    "AddAttachment": {"body": lambda site: filled_attachment(site)},
+    "DeleteMaterial": {"model": Material},
+    "UpdateAction": {"body": lambda site: filled_action(site)},
+}
 """What is special about single rows: `model`, or `body(site)`."""
 
 _PLACE = {"Lat": "-41.270632", "Lng": "173.2840"}
 _FILE = {"FileContent": "TGFyZGVy"}
 OVERRIDES: dict[str, dict[str, Any]] = {
+    "AttachmentSerializer": _FILE,
     "CustomerSerializer": _PLACE,
     "CustomerChangeSerializer": _PLACE,
     "DocumentSerializer": _FILE,

@@ -27,6 +27,8 @@ DOCUMENTED = {
         "GetDocumentList": "GET",
         "UpdateDocument": "PUT",
     },
+    "action": {"AddAction": "POST", "GetAction": "GET", "GetActionList": "GET", "UpdateAction": "PUT"},
+    "attachment": {"AddAttachment": "POST", "GetAttachment": "GET", "GetAttachmentList": "GET"},
     "item": {"AddItem": "POST", "GetItem": "GET", "GetItemList": "GET", "UpdateItem": "PUT"},
     "customer": {"AddCustomer": "POST", "GetCustomer": "GET", "GetCustomerList": "GET", "UpdateCustomer": "PUT"},
     "audit": {"GetAuditProgram": "GET", "GetAuditProgramList": "GET", "GetAuditProgramRecordList": "GET"},

@@ -18,7 +18,7 @@ from records.backoffice.fields import as_uuid
 from records.backoffice.forms import NO_REASON, ReasonForm
 from records.backoffice.permissions import SitePermissions
 from records.sites import actions
-from records.sites.models import Entity, EntityFolder, Site
+from records.sites.models import FILED, Entity, EntityFolder, Site
 from records.sites.writing import RecordNotFoundError
 
 CHOSEN = "folders"
@@ -63,7 +63,7 @@ class FolderTree(SitePermissions):
             "opts": self.opts,
             "site_shown": site,
             "entity": entity,
-            "kinds": [(kind, kind == entity) for kind in Entity],
+            "kinds": [(kind, kind == entity) for kind in FILED],
             "nodes": nodes,
             "moving": moving,
             "moving_form": ReasonForm() if moving else None,
@@ -75,10 +75,10 @@ class FolderTree(SitePermissions):
     def _entity(self, request: HttpRequest) -> Entity:
         """Return the kind of record whose folders are shown: the one asked for, else the one seen last."""
         asked = request.GET.get("entity", "")
-        if asked in Entity.values:
+        if asked in FILED:
             request.session[CHOSEN] = asked
         kept = request.session.get(CHOSEN, "")
-        return Entity(kept) if kept in Entity.values else Entity.DOCUMENT
+        return Entity(kept) if kept in FILED else Entity.DOCUMENT
 
     def _moving(self, request: HttpRequest, site: Site) -> EntityFolder | None:
         if "move" not in request.GET:

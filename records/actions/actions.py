@@ -1,0 +1,139 @@
+"""Writes to actions, each one transaction with its history; the steps are in workflow.py."""
+
+import uuid
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+
+from records.accounts import access
+from records.actions.models import Action, Status
+from records.actions.workflow import CHANGE, Mover, move, refuse
+from records.history.snapshots import columns
+from records.history.trail import Author
+from records.sites.reasons import required_reason
+from records.sites.references import UNKNOWN
+from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+
+POINTERS = ("record_id", "finding_id")
+ANSWER = frozenset({"result"})
+"""What the owner of an action writes, whatever their role."""
+
+
+def add_action(
+    site_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "AddAction",
+    reason: str = "",
+) -> Action:
+    """Add an open action, about a record (`record_id`, `finding_id`) or alone. Its due date may lie in the past.
+
+    Raises ValidationError: InvalidTransition for an archived record or another status than Open.
+    """
+    given = {**values}
+    status = given.pop("record_status", "") or Status.OPEN
+    if status != Status.OPEN:
+        raise refuse("A new action is Open; mark it as Done, and have it closed, afterwards.")
+    if given.pop("effective", None) is not None:
+        raise _not_judged_now()
+    action = Action(site_id=site_id)
+    pointers = [given.pop(name, None) for name in POINTERS]
+    if any(pointers):
+        action.point_at(*pointers)
+    check_owner(action, given)
+    return add_record(action, given, author=author, operation=operation, reason=reason)
+
+
+def update_action(
+    site_id: uuid.UUID,
+    action_id: uuid.UUID,
+    values: Values,
+    *,
+    mover: Mover,
+    operation: str = "UpdateAction",
+    precondition: Precondition | None = None,
+) -> Action:
+    """Change an open action, or take it a step on: `record_status` is where it shall stand then (DECISIONS 13.21).
+
+    Facts are changed while the action is Open; from then on it only takes steps. An owner who may not change actions
+    writes the result and marks it as Done, no more (PermissionDenied). Raises RecordNotFoundError, ValidationError, or
+    what the precondition raises.
+    """
+    given = {**values}
+    with changing(
+        Action,
+        site_id,
+        action_id,
+        author=mover.author,
+        operation=operation,
+        reason=mover.reason,
+        precondition=precondition,
+    ) as action:
+        if not (mover.may(CHANGE) or mover.owns(action)):
+            raise PermissionDenied
+        to = Status(given.pop("record_status", "") or action.record_status)
+        moves = to != action.record_status
+        judged = given.pop("effective", action.effective)
+        changed = _change(action, given)
+        if action.is_archived and (changed or moves):
+            raise refuse("This action is archived; restore it first.")
+        if not mover.may(CHANGE) and changed - ANSWER:
+            raise PermissionDenied
+        if changed and action.record_status != Status.OPEN:
+            raise refuse(f"This action is {action.record_status}; it is changed only while it is Open.")
+        if judged != action.effective and to != Status.CLOSED:
+            raise _not_judged_now()
+        if moves:
+            move(action, to, mover)
+        elif judged != action.effective:
+            raise refuse("This action is Closed; reopen it before it is judged again.")
+    return action
+
+
+def _not_judged_now() -> ValidationError:
+    text = "Whether an action worked is said when it is closed."
+    return ValidationError({"effective": ValidationError(text, code="InvalidValue")})
+
+
+def _change(action: Action, given: Values) -> set[str]:
+    """Set values on a locked action and return the names of those that are new."""
+    before = columns(action)
+    pointers: list[Any] = [given.pop(name, getattr(action, name)) for name in POINTERS]
+    if pointers != [action.record_id, action.finding_id]:
+        action.point_at(*pointers)
+    check_owner(action, given)
+    apply(action, given)
+    return {name for name, value in columns(action).items() if value != before[name]}
+
+
+def check_owner(action: Action, values: Values) -> None:
+    """Raise ValidationError for a new owner who holds no role at the site (DECISIONS 2.6)."""
+    owner = values.get("owner")
+    if owner is None or owner.pk == action.owner_id:
+        return
+    if not access.accounts_at(action.site_id).filter(pk=owner.pk).exists():
+        text = UNKNOWN.format(name="user")
+        raise ValidationError({"owner": ValidationError(text, code="InvalidReference")})
+
+
+def archive_action(
+    site_id: uuid.UUID,
+    action_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> Action:
+    """Archive an action or restore it, with a reason; repeating it changes nothing."""
+    return archive_record(
+        Action,
+        site_id,
+        action_id,
+        archived=archived,
+        author=author,
+        operation="ArchiveAction" if archived else "RestoreAction",
+        reason=required_reason(reason),
+        precondition=precondition,
+    )

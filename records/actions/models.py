@@ -1,0 +1,110 @@
+"""Corrective and preventive actions, and what must be true of one in each status."""
+
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+
+from records.sites.about import AboutRecord
+from records.sites.models import Entity, SiteRecord, site_record_constraints
+from records.sites.text import FreeTextField, LineField
+
+
+class Kind(models.TextChoices):
+    """What an action is for: to put a fault right, to remove its cause, or to keep it from arising."""
+
+    CORRECTION = "Correction", "Correction"
+    CORRECTIVE = "Corrective", "Corrective"
+    PREVENTIVE = "Preventive", "Preventive"
+
+
+class Priority(models.TextChoices):
+    """How urgent an action is."""
+
+    LOW = "Low", "Low"
+    MEDIUM = "Medium", "Medium"
+    HIGH = "High", "High"
+
+
+class Status(models.TextChoices):
+    """Where an action stands (DECISIONS 13.21)."""
+
+    OPEN = "Open", "Open"
+    DONE = "Done", "Done"
+    CLOSED = "Closed", "Closed"
+    CANCELLED = "Cancelled", "Cancelled"
+
+
+UNFINISHED = (Status.OPEN, Status.DONE)
+"""The statuses in which somebody still has to do something."""
+
+
+class Action(AboutRecord, SiteRecord):
+    """What its owner has to do by the due date, about a record or alone, and how somebody else judged it.
+
+    `done_by` marked it Done; `closed_by` judged whether it worked (`effective`) and is neither of the two.
+    """
+
+    ENTITY = Entity.ACTION
+    ABOUT = (
+        Entity.COMPLAINT,
+        Entity.AUDIT_RECORD,
+        Entity.DOCUMENT,
+        Entity.ITEM,
+        Entity.MATERIAL,
+        Entity.CUSTOMER,
+    )
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name", "description")
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "entity", "done_by", "done_date")
+
+    name = LineField(blank=False)
+    description = FreeTextField()
+    kind = models.CharField(max_length=20, choices=Kind.choices, blank=True)
+    cause = models.ForeignKey("reference.Cause", models.PROTECT, null=True, blank=True, related_name="+")
+    owner = models.ForeignKey("accounts.User", models.PROTECT, related_name="+", db_index=False)
+    due_date = models.DateTimeField("due")
+    priority = models.CharField(max_length=10, choices=Priority.choices, blank=True)
+    record_status = models.CharField(
+        "status", max_length=20, choices=Status.choices, default=Status.OPEN, editable=False
+    )
+    result = FreeTextField(help_text="What was done, and what came of it.")
+    done_by = models.ForeignKey(
+        "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
+    )
+    done_date = models.DateTimeField("done", null=True, blank=True, editable=False)
+    effective = models.BooleanField("it worked", null=True, blank=True, editable=False)
+    closed_by = models.ForeignKey(
+        "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
+    )
+    closed_date = models.DateTimeField("closed", null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ("site_sequence_id", "id")
+        constraints = (
+            *site_record_constraints("action"),
+            models.CheckConstraint(
+                condition=~Q(record_status=Status.CLOSED) | Q(effective__isnull=False),
+                name="closed_action_is_judged",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("record_id", "site_sequence_id"), name="action_of_record"),
+            models.Index(fields=("owner", "record_status", "due_date"), name="action_of_owner"),
+            models.Index(fields=("site", "record_status", "due_date"), name="action_by_due_date"),
+            models.Index(fields=("site", "due_date", "id"), name="action_in_order_of_due_date"),
+            models.Index(fields=("site", "last_modified", "id"), name="action_by_last_modified"),
+        )
+        permissions = (
+            ("close_action", "Can close, send back, cancel and reopen actions"),
+            ("archive_action", "Can archive and restore actions"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        """Check that what is Done or Closed says what came of it."""
+        if self.record_status in (Status.DONE, Status.CLOSED) and not self.result.strip():
+            text = "Say what was done and what came of it."
+            raise ValidationError({"result": ValidationError(text, code="RequiredField")})

@@ -1,0 +1,59 @@
+"""The action endpoint: reads stop here, writes call the actions."""
+
+import uuid
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from records.actions import actions
+from records.actions.models import Action
+from records.actions.serializers import ActionChangeSerializer, ActionSerializer
+from records.actions.workflow import Mover
+from records.operations import values
+from records.operations.lists import ListRules
+from records.operations.operation import Operation
+from records.operations.viewsets import OperationViewSet
+
+ACTIONS = ListRules(search=("name", "description"))
+
+
+class ActionViewSet(OperationViewSet):
+    """Corrective and preventive actions of the caller's site."""
+
+    def permits(self, operation: Operation) -> bool:
+        """Return whether the caller may call the operation; the owner of an action answers it whatever their role."""
+        if super().permits(operation) or operation.name != "UpdateAction":
+            return super().permits(operation)
+        key = values.read_uuid(self.kwargs.get("id"))
+        if key is None or not self.caller.may("actions.view_action"):
+            return False
+        return Action.objects.filter(pk=key, site_id=self.site_id, owner_id=self.caller.user_id).exists()
+
+    def add_action(self, request: Request) -> HttpResponse:
+        """Add an action about a complaint, audit, document, item, material or customer, or about none; it is Open."""
+        found = self.body(ActionSerializer)
+        reason = found.pop("reason_for_change", "")
+        action = self.acting(actions.add_action, self.site_id, found, author=self.author, reason=reason)
+        return self.written(action.pk, action.revision)
+
+    def update_action(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Change an open action, or move its RecordStatus; an absent field keeps its value.
+
+        Open becomes Done with a Result (by its owner or whoever may change actions). Done becomes Closed with Effective
+        (by a Manager who is neither its owner nor marked it as Done), or Open again with a ReasonForChange. A Manager
+        cancels an Open or Done action, and reopens a Closed one, with a ReasonForChange. Anything else is 409.
+        """
+        found = self.body(ActionChangeSerializer)
+        mover = Mover(self.author, self.caller.may, found.pop("reason_for_change", ""), found.get("effective"))
+        action = self.acting(
+            actions.update_action, self.site_id, id, found, mover=mover, precondition=self.precondition
+        )
+        return self.written(action.pk, action.revision)
+
+    def get_action(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Read one action."""
+        return self.record(ActionSerializer, id)
+
+    def get_action_list(self, request: Request) -> HttpResponse:
+        """List the site's actions."""
+        return self.listing(ActionSerializer, ACTIONS)

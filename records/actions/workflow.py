@@ -1,0 +1,112 @@
+"""The steps of an action: Open → Done → Closed, sent back, cancelled, reopened (DECISIONS 13.21).
+
+Each step works on a locked row and raises ValidationError: InvalidTransition for a step that the status or the person
+does not allow, RequiredField for what the step needs.
+"""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+
+from records.actions.models import Action, Status
+from records.history.trail import Author, now
+from records.sites.reasons import required_reason
+
+CHANGE, CLOSE = "actions.change_action", "actions.close_action"
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """Whoever takes a step: their account, what they may do at the site, and what they say."""
+
+    author: Author
+    may: Callable[[str], bool]
+    reason: str = ""
+    effective: bool | None = None
+
+    @property
+    def user_id(self) -> uuid.UUID | None:
+        """Return the account's Id; None for the system."""
+        return self.author.id
+
+    def owns(self, action: Action) -> bool:
+        """Return whether the action is the mover's own."""
+        return self.user_id is not None and self.user_id == action.owner_id
+
+
+def refuse(text: str) -> ValidationError:
+    """Return the fault of a step that the action's status or the person does not allow."""
+    return ValidationError(text, code="InvalidTransition")
+
+
+def mark_done(action: Action, mover: Mover) -> None:
+    """Mark an open action as Done: its owner, or whoever may change actions. `result` must be filled."""
+    if not (mover.owns(action) or mover.may(CHANGE)):
+        raise refuse("Only its owner, or somebody who may change actions, marks an action as Done.")
+    action.record_status = Status.DONE
+    action.done_by_id, action.done_date = mover.user_id, now()
+
+
+def close(action: Action, mover: Mover) -> None:
+    """Close a Done action with the judgement whether it worked: neither its owner nor who marked it as Done."""
+    _need_manager(mover, "closes an action")
+    if mover.owns(action):
+        raise refuse("Nobody closes their own action. Ask another Manager.")
+    if mover.user_id is not None and mover.user_id == action.done_by_id:
+        raise refuse("Whoever marked an action as Done does not close it. Ask another Manager.")
+    if mover.effective is None:
+        text = "Say whether the action worked."
+        raise ValidationError({"effective": ValidationError(text, code="RequiredField")})
+    action.record_status, action.effective = Status.CLOSED, mover.effective
+    action.closed_by_id, action.closed_date = mover.user_id, now()
+
+
+def send_back(action: Action, mover: Mover) -> None:
+    """Send a Done action back to its owner, with a reason; the result stays and can be completed."""
+    _need_manager(mover, "sends an action back")
+    _reopen(action, mover)
+
+
+def reopen(action: Action, mover: Mover) -> None:
+    """Open a Closed action again, with a reason; its judgement is taken back (the history keeps it)."""
+    _need_manager(mover, "reopens an action")
+    _reopen(action, mover)
+
+
+def cancel(action: Action, mover: Mover) -> None:
+    """Cancel an action that is not closed yet, with a reason."""
+    _need_manager(mover, "cancels an action")
+    required_reason(mover.reason)
+    action.record_status = Status.CANCELLED
+
+
+def _reopen(action: Action, mover: Mover) -> None:
+    required_reason(mover.reason)
+    action.record_status = Status.OPEN
+    action.done_by = action.done_date = action.closed_by = action.closed_date = action.effective = None
+
+
+def _need_manager(mover: Mover, deed: str) -> None:
+    if not mover.may(CLOSE):
+        raise refuse(f"Only a Manager {deed}.")
+
+
+Step = Callable[[Action, Mover], None]
+STEPS: dict[tuple[Status, Status], Step] = {
+    (Status.OPEN, Status.DONE): mark_done,
+    (Status.DONE, Status.CLOSED): close,
+    (Status.DONE, Status.OPEN): send_back,
+    (Status.CLOSED, Status.OPEN): reopen,
+    (Status.OPEN, Status.CANCELLED): cancel,
+    (Status.DONE, Status.CANCELLED): cancel,
+}
+
+
+def move(action: Action, to: Status, mover: Mover) -> None:
+    """Take the step that leads from the action's status to another one; the caller saves the action."""
+    step = STEPS.get((Status(action.record_status), to))
+    if step is None:
+        raise refuse(f"An action that is {action.record_status} cannot become {to.label}.")
+    step(action, mover)

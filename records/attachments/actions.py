@@ -1,0 +1,98 @@
+"""Writes to attachments, each one transaction with its history."""
+
+import uuid
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Sum
+
+from records.attachments.models import Attachment
+from records.files.content import Incoming
+from records.files.storage import storing
+from records.history.trail import Author, recording
+from records.sites.models import SiteRecord
+from records.sites.reasons import required_reason
+from records.sites.writing import Precondition, Values, add_record, archive_record
+
+May = Callable[[str], bool]
+"""Asks whether whoever attaches holds a permission at the site."""
+
+
+class SiteFullError(Exception):
+    """Raised when a file would take a site's attachments above `SITE_ATTACHMENTS_LIMIT`."""
+
+
+def add_attachment(
+    site_id: uuid.UUID,
+    values: Values,
+    content: Incoming,
+    *,
+    author: Author,
+    may: May,
+    operation: str = "AddAttachment",
+    reason: str = "",
+    drafts: bool = False,
+) -> Attachment:
+    """Store a file on the record that `record_id` names, or on its finding `finding_id` (DECISIONS 12.1).
+
+    Whoever may change the record may attach to it. Raises PermissionDenied, ValidationError (InvalidTransition for an
+    archived record, or a state in which only others change it), SiteFullError or StorageUnavailableError; then nothing
+    is stored.
+    """
+    given = {**values}
+    record_id, finding_id = given.pop("record_id"), given.pop("finding_id", None)
+    attachment = Attachment(site_id=site_id)
+    check_may_attach(attachment.point_at(record_id, finding_id, drafts=drafts), author, may)
+    if used_by(site_id) + content.size > settings.SITE_ATTACHMENTS_LIMIT:
+        raise SiteFullError
+    with storing(content) as file, recording():
+        attachment.path, attachment.file_size, attachment.file_hash = file.path, file.size, file.sha256
+        hold(attachment.point_at(record_id, finding_id, drafts=drafts))
+        return add_record(attachment, given, author=author, operation=operation, reason=reason)
+
+
+def check_may_attach(record: SiteRecord, author: Author, may: May) -> None:
+    """Raise PermissionDenied, or the ValidationError for a record that is closed to those who usually change it."""
+    if author.id is not None and getattr(record, "owner_id", None) == author.id:
+        return
+    if not may(SiteRecord.permission_to_change(record)):
+        raise PermissionDenied
+    if not may(record.permission_to_change()):
+        text = f"This {record._meta.verbose_name} is closed; only a Manager can still attach files to it."
+        raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
+
+
+def hold(record: SiteRecord) -> None:
+    """Keep the record from being archived until the transaction ends; raises ValidationError if it was meanwhile."""
+    rows = type(record)._base_manager.select_for_update(of=("self",), no_key=True)
+    if rows.filter(pk=record.pk).values_list("is_archived", flat=True).get():
+        text = f"This {record._meta.verbose_name} is archived; restore it first."
+        raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
+
+
+def used_by(site_id: uuid.UUID) -> int:
+    """Return how many bytes the site's attachments take, archived ones included."""
+    return Attachment.objects.filter(site_id=site_id).aggregate(total=Sum("file_size"))["total"] or 0
+
+
+def archive_attachment(
+    site_id: uuid.UUID,
+    attachment_id: uuid.UUID,
+    *,
+    archived: bool,
+    author: Author,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> Attachment:
+    """Archive an attachment or restore it, with a reason; the file stays, and repeating it changes nothing."""
+    return archive_record(
+        Attachment,
+        site_id,
+        attachment_id,
+        archived=archived,
+        author=author,
+        operation="ArchiveAttachment" if archived else "RestoreAttachment",
+        reason=required_reason(reason),
+        precondition=precondition,
+    )

@@ -1,0 +1,67 @@
+"""The attachment endpoint: reads stop here, the write calls the actions."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from records.attachments import actions
+from records.attachments.models import Attachment
+from records.attachments.serializers import AttachmentSerializer
+from records.attachments.visibility import hidden_kinds, may_read, without_drafts
+from records.files.addresses import FileAddresses
+from records.files.bodies import FileViewSet
+from records.operations import errors
+from records.operations.lists import ListRules
+from records.operations.plans import Shape
+
+ATTACHMENTS = ListRules(search=("name", "description", "file_name"), sort="Created")
+ADDRESSES = FileAddresses("attachment", Attachment, may_read)
+
+
+class AttachmentViewSet(FileViewSet):
+    """Attachments of the caller's site, on records that the caller may see."""
+
+    addresses = ADDRESSES
+
+    def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
+        """Return the attachments of records that are not drafts."""
+        return without_drafts(super().records(model))
+
+    def add_attachment(self, request: Request) -> HttpResponse:
+        """Attach a file to a record. The caller must be allowed to change the record, which must not be archived."""
+        values = self.body_with_file(AttachmentSerializer)
+        content = values.pop("file_content")
+        attachment = self.acting(
+            actions.add_attachment, self.site_id, values, content, author=self.author, may=self.caller.may
+        )
+        return self.written(attachment.pk, attachment.revision)
+
+    def get_attachment(self, request: Request, id: uuid.UUID) -> HttpResponse:
+        """Read one attachment; FileContent and FileURL are empty unless asked for."""
+        hidden = hidden_kinds(self.caller.may)
+        if hidden and Attachment.objects.filter(pk=id, entity__in=hidden).exists():
+            raise errors.not_found()
+        return self.with_file(AttachmentSerializer, id, self.attachment_of)
+
+    def get_attachment_list(self, request: Request) -> HttpResponse:
+        """List the attachments of a record, or of all records that the caller may see; never with content."""
+        return self.listing(AttachmentSerializer, ATTACHMENTS, within=~Q(entity__in=hidden_kinds(self.caller.may)))
+
+    def attachment_of(self, shape: Shape) -> Attachment:
+        """Return the attachment that a shape describes."""
+        return Attachment.objects.get(pk=shape["Id"], site_id=self.site_id)
+
+    def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call an action; a site whose attachments have reached their limit is the 413."""
+        try:
+            return super().acting(action, *args, **kwargs)
+        except actions.SiteFullError as error:
+            limit = settings.SITE_ATTACHMENTS_LIMIT
+            text = f"The attachments of this site would take more than {limit} bytes together."
+            raise errors.ApiError(413, "PayloadTooLarge", text) from error

@@ -1,0 +1,94 @@
+"""Rows about another record, of whatever kind: which record an Id means, and whether a row may be about it.
+
+The record is named by its kind and Id, not by a foreign key: one table serves every kind, no room needs to know the
+others, and a kind's name (`Entity`) is the same in every installation and stays when a model moves, which content types
+and model labels do not.
+"""
+
+import uuid
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+from django.apps import apps
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Value
+
+from records.sites.models import Entity, SiteRecord
+from records.sites.references import UNKNOWN
+
+NOT_ABOUT = (Entity.ATTACHMENT,)
+"""Kinds that nothing is about."""
+
+
+@cache
+def kinds() -> Mapping[Entity, type[SiteRecord]]:
+    """Return the model of each kind of record."""
+    models_of_records = (model for model in apps.get_models() if issubclass(model, SiteRecord))
+    return {model.ENTITY: model for model in models_of_records}
+
+
+def record_of(
+    site_id: uuid.UUID, record_id: uuid.UUID, among: Collection[Entity] = (), *, drafts: bool = False
+) -> SiteRecord | None:
+    """Return the site's record with this Id, of whichever kind (of those `among` any are named); two queries.
+
+    A record without a number is a draft, which only the back-office shows.
+    """
+    asked = []
+    for entity, model in kinds().items():
+        if entity not in NOT_ABOUT and (not among or entity in among):
+            rows = model._base_manager.filter(pk=record_id, site_id=site_id).order_by()
+            rows = rows if drafts else rows.filter(site_sequence_id__isnull=False)
+            asked.append(rows.values_list(Value(entity.value), flat=True))
+    found = list(asked[0].union(*asked[1:], all=True))
+    return kinds()[Entity(found[0])]._base_manager.get(pk=record_id) if found else None
+
+
+class AboutRecord(models.Model):
+    """A row about one record of its site, or about one finding of an audit; `entity` is empty without a record."""
+
+    ABOUT: ClassVar[tuple[Entity, ...]] = ()
+    """The kinds of record that it can be about; any kind when empty."""
+
+    entity = models.CharField("kind of record", max_length=20, choices=Entity.choices, blank=True, editable=False)
+    record_id = models.UUIDField("record", null=True, blank=True, editable=False)
+    finding_id = models.UUIDField("finding", null=True, blank=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def point_at(self: Any, record_id: uuid.UUID | None, finding_id: uuid.UUID | None, *, drafts: bool = False) -> Any:
+        """Let the row be about a record, or about none; return the record. The caller saves the row.
+
+        Raises ValidationError: InvalidReference for an Id that the site does not have, InvalidTransition for an
+        archived record.
+        """
+        record = None if record_id is None else record_of(self.site_id, record_id, self.ABOUT, drafts=drafts)
+        if record_id is not None and record is None:
+            raise _unknown("record_id", "record")
+        if finding_id is not None and not _has_finding(record, finding_id):
+            raise _unknown("finding_id", "finding of this record")
+        if record is not None and record.is_archived:
+            text = f"This {record._meta.verbose_name} is archived; restore it first."
+            raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
+        self._about = record
+        self.entity = "" if record is None else record.ENTITY
+        self.record_id, self.finding_id = record_id, finding_id
+        return record
+
+    def about(self) -> SiteRecord | None:
+        """Return the record that the row is about, or None; one query unless it was loaded already."""
+        if self.__dict__.get("_about") is None and self.record_id is not None:
+            self._about = kinds()[Entity(self.entity)]._base_manager.get(pk=self.record_id)
+        found: SiteRecord | None = self.__dict__.get("_about")
+        return found
+
+
+def _has_finding(record: Any, finding_id: uuid.UUID) -> bool:
+    return record is not None and hasattr(record, "findings") and record.findings.filter(pk=finding_id).exists()
+
+
+def _unknown(field: str, name: str) -> ValidationError:
+    return ValidationError({field: ValidationError(UNKNOWN.format(name=name), code="InvalidReference")})

@@ -1,0 +1,22 @@
+"""Plain functions that make attachments for tests, through the actions that the product uses."""
+
+from typing import Any
+
+from records.attachments import actions
+from records.attachments.models import Attachment
+from records.sites.models import Site
+from tests import make
+from tests.make.actions import everything
+from tests.make.documents import incoming
+from tests.make.items import make_item
+
+
+def make_attachment(site: Site, *, on: Any = None, content: bytes = b"", **fields: Any) -> Attachment:
+    """Make an attachment on a record of the site; on a new item where none is named."""
+    given = {
+        "record_id": (on or make_item(site)).pk,
+        "file_name": "photo.txt",
+        "file_type": "text/plain",
+        **fields,
+    }
+    return actions.add_attachment(site.pk, given, incoming(content), author=make.SYSTEM, may=everything, drafts=True)
