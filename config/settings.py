@@ -47,6 +47,10 @@ SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
 _peppers = environment.secret("CREDENTIAL_PEPPERS", None if PRODUCTION else DATA_DIR / "credential_peppers")
 CREDENTIAL_PEPPERS = [pepper.strip() for pepper in _peppers.split(",") if pepper.strip()]
 
+# The private key that signs the heads of the history, and where the worker keeps each day's seal.
+SEAL_KEY_FILE = environment.text("SEAL_KEY_FILE") or str(DATA_DIR / "seal_key.pem")
+SEALS_DIR = environment.text("SEALS_DIR") or str(DATA_DIR / "seals")
+
 # --- The address ----------------------------------------------------------------------------------------------------
 
 PORT = environment.integer("PORT", 8000, maximum=65535)

@@ -16,12 +16,13 @@ from django.utils.text import capfirst
 
 from records.accounts import access
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
-from records.backoffice.datetimes import moment_column
+from records.backoffice.datetimes import moment_column, shown
 from records.backoffice.fields import as_uuid
 from records.backoffice.history_pages import lines_of
 from records.backoffice.lists import RecordList, UncountedPaginator, search
 from records.backoffice.permissions import SitePermissions
 from records.history.models import Change
+from records.history.proofs import last_proof
 from records.history.trail import now
 
 PERIODS = {"1": "Today", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
@@ -115,9 +116,11 @@ class ChangeAdmin(SitePermissions):
         return search(queryset, self.search_fields, search_term), False
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the current site's trail in its time."""
+        """Show the current site's trail in its time, and when the history was last proven."""
         show_times_of(current_site(request))
-        return super().changelist_view(request, extra_context)
+        proof = last_proof()
+        context = {"proof": proof, "proof_at": shown(proof.at) if proof is not None else ""}
+        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

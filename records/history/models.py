@@ -100,3 +100,18 @@ class ChainHead(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chain}: {self.number}"
+
+
+class Proof(models.Model):
+    """One verification of the whole history: when it ran, how many changes it read, and how many faults it found."""
+
+    at = models.DateTimeField()
+    changes = models.PositiveBigIntegerField()
+    faults = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ("-at", "-id")
+        indexes = (models.Index(fields=("-at", "-id"), name="proof_newest_first"),)
+
+    def __str__(self) -> str:
+        return f"{self.at}: {self.faults} fault(s)"

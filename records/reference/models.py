@@ -88,6 +88,8 @@ class SystemEntry(ReferenceEntry):
 class SiteEntry(ReferenceEntry):
     """An entry of one site's own list."""
 
+    HISTORY_PROVES_ROWS: ClassVar[bool] = True
+
     # The list's own indexes start with the site, so the foreign key needs none.
     site = models.ForeignKey(Site, models.PROTECT, related_name="+", db_index=False)
 

@@ -68,6 +68,8 @@ class Site(models.Model):
 class EntityFolder(models.Model):
     """A folder that records of one kind are filed in; a tree per site and entity."""
 
+    HISTORY_PROVES_ROWS: ClassVar[bool] = True
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     site = models.ForeignKey(Site, models.PROTECT, related_name="folders")
     entity = models.CharField(max_length=20, choices=Entity.choices)
@@ -133,6 +135,7 @@ class SiteRecord(models.Model):
     ENTITY: ClassVar[Entity]
     ATTACHMENTS_SEEN_WITH: ClassVar[str] = ""
     """The permission that seeing its attachments takes beside seeing the record, where they may hold private facts."""
+    HISTORY_PROVES_ROWS: ClassVar[bool] = True
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
         "site",
         "created",

@@ -1,0 +1,29 @@
+"""`manage.py seal_history FILE`: sign the heads of all chains with a key that the database does not hold."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from records.history import seals
+
+
+class Command(BaseCommand):
+    """Writes a seal, to be kept where the database's operators cannot write; `verify_history --seal` reads it."""
+
+    help = "Write the heads of all chains of changes, signed with Ed25519."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the file, and a place for the public key."""
+        parser.add_argument("file", type=Path, help="where the seal is written")
+        parser.add_argument("--public-key", type=Path, metavar="FILE", help="write the public key (PEM) here too")
+
+    def handle(self, *args: Any, file: Path, public_key: Path | None, **options: Any) -> None:
+        """Write the seal."""
+        try:
+            made = seals.write_seal(file)
+            if public_key is not None:
+                public_key.write_bytes(seals.public_pem())
+        except (seals.SealError, OSError) as error:
+            raise CommandError(f"The seal could not be written: {error}") from error
+        self.stdout.write(f"{len(made['heads'])} chain(s) sealed in {file}.")

@@ -1,0 +1,36 @@
+"""`manage.py verify_history`: prove every chain of changes and every record, and name all that is wrong."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from records.history import proofs, seals
+
+
+class Command(BaseCommand):
+    """Prints each broken, missing, moved or added change, one a line, and exits with 1; or prints the heads."""
+
+    help = "Verify every chain of changes against its head and against the records as they stand."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take a seal and the public key that it was signed with."""
+        parser.add_argument("--seal", type=Path, metavar="FILE", help="prove that nothing sealed was cut or rewritten")
+        parser.add_argument("--key", type=Path, metavar="FILE", help="the public key (PEM), where the own one is not")
+
+    def handle(self, *args: Any, seal: Path | None, key: Path | None, **options: Any) -> None:
+        """Verify and report."""
+        try:
+            sealed = seals.read_seal(seal, public_key=key) if seal is not None else None
+        except seals.SealError as error:
+            raise CommandError(str(error)) from error
+        report = proofs.prove(sealed)
+        for line in proofs.described(report):
+            self.stdout.write(line)
+        if report.faults:
+            raise CommandError(f"{len(report.faults)} fault(s) in {report.changes} change(s).")
+        for head in report.heads:
+            self.stdout.write(f"{seals.site_name(head.chain)}: change {head.number}, {head.hash}")
+        if sealed is not None:
+            self.stdout.write(f"Nothing was cut or rewritten since the seal of {sealed['sealed']}.")
+        self.stdout.write(f"{report.changes} change(s) and {report.records} record(s) proven.")

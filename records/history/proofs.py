@@ -1,0 +1,37 @@
+"""Running a proof of the history and keeping its outcome, for the commands, the daily task and the history page."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from records.history import seals, verification
+from records.history.models import Proof
+from records.history.trail import now
+from records.history.verification import Report
+
+logger = logging.getLogger("larder.history")
+
+
+def prove(sealed: dict[str, Any] | None = None) -> Report:
+    """Verify the history, against a seal too where one is given, and keep what came out."""
+    report = verification.verify()
+    if sealed is not None:
+        seals.compare(report, sealed)
+    Proof.objects.create(at=now(), changes=report.changes, faults=len(report.faults))
+    return report
+
+
+def described(report: Report) -> list[str]:
+    """Return a line for each fault, with the name of the site whose chain it is in."""
+    names = {chain: seals.site_name(chain) for chain in {fault.chain for fault in report.faults}}
+    return [f"{names[fault.chain]}: {fault.text}" for fault in report.faults]
+
+
+def last_proof() -> Proof | None:
+    """Return the newest proof."""
+    return Proof.objects.order_by("-at", "-id").first()
+
+
+def newest_seal(folder: Path) -> Path | None:
+    """Return the newest of the daily seals in a folder."""
+    return max(folder.glob("history-*.json"), default=None)

@@ -1,0 +1,175 @@
+"""Seals: the heads of all chains, signed with a key that the database does not hold (DECISIONS 10.5).
+
+A chain can be hashed anew by whoever may write to the database. The seal cannot: a chain that was cut or rewritten no
+longer holds, at the sealed number, the sealed hash.
+"""
+
+import base64
+import contextlib
+import hashlib
+import os
+import uuid
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.apps import apps
+from django.conf import settings
+
+from records.history.models import INSTALLATION, ChainHead, Change
+from records.history.trail import now
+from records.history.verification import Report
+
+FORMAT = "larder-seal-1"
+
+
+class SealError(Exception):
+    """Raised when a seal or a key cannot be used: unreadable, of another form, or signed by another key."""
+
+
+def seal() -> dict[str, Any]:
+    """Return the heads of all chains as they are now, signed; makes the key where there is none yet."""
+    heads = [
+        {"chain": str(head.chain), "site": site_name(head.chain), "number": head.number, "hash": head.hash}
+        for head in ChainHead.objects.order_by("chain")
+    ]
+    private = _private_key()
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "sealed": now().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "heads": heads,
+        "key": _raw(private.public_key()),
+    }
+    signature = private.sign(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+    return {**content, "signature": base64.b64encode(signature).decode()}
+
+
+def write_seal(path: Path) -> dict[str, Any]:
+    """Write a seal to a file, whole or not at all, and return it."""
+    made = seal()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write(path, orjson.dumps(made, option=orjson.OPT_INDENT_2) + b"\n", 0o644)
+    return made
+
+
+def read_seal(path: Path, *, public_key: Path | None = None) -> dict[str, Any]:
+    """Return a seal whose signature is that of the key: the one in the file named, else the installation's own.
+
+    Raises SealError.
+    """
+    try:
+        found = orjson.loads(path.read_bytes())
+        signature = base64.b64decode(found["signature"])
+        content = {name: value for name, value in found.items() if name != "signature"}
+        if found["format"] != FORMAT:
+            raise SealError(f"{path} is not a seal of this form.")
+        datetime.fromisoformat(found["sealed"])
+        heads = [(str(head["chain"]), int(head["number"]), str(head["hash"])) for head in found["heads"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SealError(f"{path} cannot be read as a seal.") from error
+    key = _public_key(public_key)
+    if content["key"] != _raw(key):
+        raise SealError(f"{path} was signed with another key.")
+    try:
+        key.verify(signature, orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+    except InvalidSignature as error:
+        raise SealError(f"{path} was altered after it was signed.") from error
+    return {"sealed": found["sealed"], "heads": heads}
+
+
+def compare(report: Report, sealed: dict[str, Any]) -> None:
+    """Add to the report what was cut or rewritten since the seal was made."""
+    for chain, number, expected in sealed["heads"]:
+        if not number:
+            continue
+        key = uuid.UUID(chain)
+        stored = Change.objects.filter(chain=key, number=number).values_list("hash", flat=True).first()
+        if stored is None:
+            report.add(key, number, f"change {number}, which was sealed on {sealed['sealed']}, is missing")
+        elif stored != expected:
+            report.add(key, number, f"the changes up to {number} were rewritten since the seal of {sealed['sealed']}")
+
+
+def site_name(chain: Any) -> str:
+    """Return the name of the site whose changes the chain holds."""
+    if chain == INSTALLATION:
+        return "the installation"
+    site = apps.get_model("sites.Site")._base_manager.filter(pk=chain).first()
+    return str(site) if site is not None else f"an unknown site ({chain})"
+
+
+def key_path() -> Path:
+    """Return where the private key is kept."""
+    return Path(settings.SEAL_KEY_FILE)
+
+
+def fingerprint() -> str:
+    """Return the public key's short name: the first 16 hexadecimal digits of its SHA-256; empty without a key."""
+    if not key_path().exists():
+        return ""
+    return hashlib.sha256(_raw(_private_key().public_key()).encode()).hexdigest()[:16]
+
+
+def _private_key() -> Ed25519PrivateKey:
+    path = key_path()
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made = Ed25519PrivateKey.generate()
+        pem = made.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        _write(path, pem, 0o600, keep=True)
+    try:
+        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, ValueError, TypeError) as error:
+        raise SealError(f"{path} cannot be read as a private key.") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise SealError(f"{path} is not an Ed25519 key.")
+    return key
+
+
+def public_pem() -> bytes:
+    """Return the public key as PEM, to be given to whoever verifies seals elsewhere."""
+    return (
+        _private_key()
+        .public_key()
+        .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
+
+
+def _public_key(path: Path | None) -> Ed25519PublicKey:
+    if path is None:
+        if not key_path().exists():
+            raise SealError("There is no key here. Name the public key with --key.")
+        return _private_key().public_key()
+    try:
+        key = serialization.load_pem_public_key(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise SealError(f"{path} cannot be read as a public key.") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise SealError(f"{path} is not an Ed25519 key.")
+    return key
+
+
+def _raw(key: Ed25519PublicKey) -> str:
+    return base64.b64encode(key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)).decode()
+
+
+def _write(path: Path, content: bytes, mode: int, *, keep: bool = False) -> None:
+    """Write a file under another name and rename it when it is on the disk; `keep` leaves one that came meanwhile."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with open(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    if keep:
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
+    else:
+        draft.rename(path)

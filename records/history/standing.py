@@ -1,0 +1,81 @@
+"""What the history says of a record, put together change by change, against the record as it stands."""
+
+import decimal
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import models
+
+from records.history.snapshots import Snapshot
+
+Fields = Iterable[dict[str, Any]]
+
+
+def replay(changes: Iterable[Fields]) -> Snapshot:
+    """Return the content that the changes of one record, oldest first, lead to; `{"id", "name"}` becomes the id."""
+    content: Snapshot = {}
+    for fields in changes:
+        for entry in fields:
+            name, row, new = entry["field"], entry.get("row"), entry.get("new")
+            if row is None:
+                content[name] = _bare(new)
+                continue
+            relation, _, column = name.partition(".")
+            rows = content.setdefault(relation, {})
+            if column:
+                rows.setdefault(row, {})[column] = _bare(new)
+            elif new is None:
+                rows.pop(row, None)
+            else:
+                rows[row] = {key: _bare(value) for key, value in new.items()}
+    return content
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"id", "name"}:
+        return value["id"]
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        return sorted(str(_bare(one)) for one in value)
+    return value
+
+
+def deviations(model: type[models.Model], content: Snapshot, standing: Snapshot) -> list[str]:
+    """Return the names of the fields in which the record differs from what its history says.
+
+    A field that the history never names must be empty or have its default, as in a record that was stored before the
+    field came.
+    """
+    children = set(getattr(model, "HISTORY_CHILDREN", ()))
+    found = []
+    for name, value in standing.items():
+        if name in children:
+            kind: Any = model._meta.get_field(name).related_model
+            known = content.get(name) or {}
+            if known.keys() != value.keys():
+                found.append(name)
+            else:
+                found += [
+                    f"{name}.{column}"
+                    for row, columns in value.items()
+                    for column, stands in columns.items()
+                    if not _agree(kind, column, known[row], stands)
+                ]
+        elif not _agree(model, name, content, value):
+            found.append(name)
+    return list(dict.fromkeys(found))
+
+
+def _agree(model: Any, name: str, content: Snapshot, stands: Any) -> bool:
+    said = content.get(name)
+    if said == stands or (_empty(said) and _empty(stands)):
+        return True
+    field = model._meta.get_field(name)
+    if name not in content:
+        return bool(field.has_default() and field.get_default() == stands)
+    if isinstance(field, models.DecimalField) and said is not None and stands is not None:
+        return decimal.Decimal(str(said)) == decimal.Decimal(str(stands))
+    return str(said) == str(stands) and said is not None
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value == "" or value == [] or value == {}

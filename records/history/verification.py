@@ -1,0 +1,314 @@
+"""Proving the history: every chain against its head, every hash, and every record as it stands (DECISIONS 10.5).
+
+The links of the chains are compared by the database in one statement each; the hashes are computed and the records
+compared while one cursor walks through the changes, record by record, so memory stays flat.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+import orjson
+from django.apps import apps
+from django.db import connection, models, transaction
+
+from records.history import digests
+from records.history.models import INSTALLATION, ChainHead, Change
+from records.history.snapshots import snapshots
+from records.history.standing import deviations, replay
+
+ROWS_AT_ONCE, RECORDS_AT_ONCE = 2000, 500
+ERASURE = "Erase"
+"""What the operations start with whose changes say which earlier changes they erased values from."""
+ERASED_FROM = "history"
+"""The name of the entries of an erasure's change: row is the number of a change that lost values, new its digest."""
+MOST_CANDIDATES = 500
+"""Among how many other broken changes of a chain the former place of a moved one is looked for."""
+
+
+@dataclass(slots=True)
+class Row:
+    """One change, as the statement below reads it."""
+
+    id: uuid.UUID
+    chain: uuid.UUID
+    site_id: uuid.UUID | None
+    number: int
+    at: datetime
+    author_id: uuid.UUID | None
+    author_name: str
+    channel: str
+    credential: str
+    request_id: str
+    operation: str
+    reason: str
+    model: str
+    record_id: uuid.UUID
+    record_name: str
+    lowest_role: str
+    fields: list[dict[str, Any]]
+    salts: list[str]
+    digest_version: int
+    previous_hash: str
+    hash: str
+
+
+COLUMNS = tuple(column.name for column in fields(Row))
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong: the chain, the number of the change (0 where it is not one change), and a sentence."""
+
+    chain: uuid.UUID
+    number: int
+    text: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What a verification found: how many changes it read, the chains' heads, and all faults."""
+
+    changes: int = 0
+    records: int = 0
+    heads: list[ChainHead] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+    def add(self, chain: uuid.UUID, number: int, text: str) -> None:
+        """Note a fault."""
+        self.faults.append(Fault(chain, number, text))
+
+
+def verify() -> Report:
+    """Verify the whole history as it is at one moment, also while others write, and return what was found."""
+    report = Report()
+    with _one_moment():
+        report.heads = list(ChainHead.objects.order_by("chain"))
+        _compare_heads(report)
+        _compare_links(report)
+        _read_changes(report)
+        _find_records_without_history(report)
+    report.faults.sort(key=lambda fault: (str(fault.chain), fault.number))
+    return report
+
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """Read everything from one snapshot of the database; within another transaction it is that one's."""
+    outermost = not connection.in_atomic_block
+    if connection.vendor != "postgresql" or not outermost:
+        # SQLite's own transaction is a snapshot; it must not be one that keeps writers out.
+        with _deferred() if outermost else transaction.atomic():
+            yield
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            cursor.execute("SET LOCAL statement_timeout = 0")
+        yield
+
+
+@contextmanager
+def _deferred() -> Iterator[None]:
+    connection.ensure_connection()
+    mode = connection.transaction_mode  # type: ignore[attr-defined]
+    connection.transaction_mode = None  # type: ignore[attr-defined]
+    try:
+        with transaction.atomic():
+            yield
+    finally:
+        connection.transaction_mode = mode  # type: ignore[attr-defined]
+
+
+def _compare_heads(report: Report) -> None:
+    """Compare each head with the newest change of its chain."""
+    newest = dict(Change.objects.order_by().values_list("chain").annotate(models.Max("number")))
+    hashes = {
+        (change.chain, change.number): change.hash
+        for change in Change.objects.order_by()
+        .filter(number__in={*newest.values()}, chain__in=list(newest))
+        .only("chain", "number", "hash")
+    }
+    for head in report.heads:
+        last = newest.pop(head.chain, 0)
+        if last < head.number:
+            report.add(head.chain, last + 1, f"{_span(last + 1, head.number)} missing at the end of the chain")
+        elif last > head.number:
+            report.add(head.chain, head.number + 1, f"{_span(head.number + 1, last)} added after the head")
+        elif last and hashes[head.chain, last] != head.hash:
+            report.add(head.chain, last, f"the head does not have the hash of change {last}, which is the newest")
+    for chain in newest:
+        report.add(chain, 0, "the head of the chain is missing")
+
+
+def _span(first: int, last: int) -> str:
+    return f"change {first} is" if first == last else f"changes {first} to {last} are"
+
+
+LINKS = """
+SELECT chain, number, before, previous_hash, hash_before FROM (
+    SELECT chain, number, previous_hash,
+           COALESCE(LAG(number) OVER walk, 0) AS before, COALESCE(LAG(hash) OVER walk, '') AS hash_before
+      FROM history_change WINDOW walk AS (PARTITION BY chain ORDER BY number)
+) AS links WHERE number <> before + 1 OR previous_hash <> hash_before ORDER BY chain, number
+"""
+
+
+def _compare_links(report: Report) -> None:
+    """Find gaps in the numbers and changes that do not follow the one before them."""
+    with connection.cursor() as cursor:
+        cursor.execute(LINKS)
+        rows = cursor.fetchall()
+    for chain, number, before, previous, hash_before in rows:
+        if number > before + 1:
+            report.add(_uuid(chain), before + 1, f"{_span(before + 1, number - 1)} missing")
+        elif previous != hash_before:
+            report.add(_uuid(chain), number, f"change {number} does not follow change {before}")
+
+
+def _rows() -> Iterator[Row]:
+    """Yield every change, those of one record together and in their order."""
+    on_postgresql = connection.vendor == "postgresql"
+    texts = ("fields", "salts")
+    columns = ", ".join(f"{name}::text" if on_postgresql and name in texts else name for name in COLUMNS)
+    loaded = [COLUMNS.index(name) for name in texts]
+    keys = [COLUMNS.index(name) for name in ("id", "chain", "site_id", "author_id", "record_id")]
+    at = COLUMNS.index("at")
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(f"SELECT {columns} FROM history_change ORDER BY record_id, number, chain")  # noqa: S608
+        while found := cursor.fetchmany(ROWS_AT_ONCE):
+            for read in found:
+                values = list(read)
+                for place in loaded:
+                    values[place] = orjson.loads(values[place])
+                if not on_postgresql:
+                    for place in keys:
+                        values[place] = _uuid(values[place])
+                    values[at] = datetime.fromisoformat(str(values[at])).replace(tzinfo=UTC)
+                yield Row(*values)
+
+
+def _uuid(value: Any) -> Any:
+    return uuid.UUID(value) if isinstance(value, str) else value
+
+
+def _read_changes(report: Report) -> None:
+    """Compute every hash and compare every record with what its changes say."""
+    broken: dict[uuid.UUID, list[Row]] = defaultdict(list)
+    waiting: list[list[Row]] = []
+    for _, group in groupby(_rows(), key=lambda row: row.record_id):
+        rows = list(group)
+        report.changes += len(rows)
+        for row in _with_wrong_hash(rows, report):
+            broken[row.chain].append(row)
+        waiting.append(rows)
+        if len(waiting) == RECORDS_AT_ONCE:
+            _compare_records(waiting, report)
+            waiting.clear()
+    _compare_records(waiting, report)
+    for chain, rows in broken.items():
+        _name_broken(chain, rows, report)
+
+
+def _with_wrong_hash(rows: list[Row], report: Report) -> Iterator[Row]:
+    """Yield the changes of a record whose hash is not that of their content; an erasure vouches for what it erased."""
+    erased = _erased_by(rows)
+    for row in rows:
+        if row.chain != (row.site_id or INSTALLATION):
+            report.add(row.chain, row.number, f"change {row.number} names another site than its chain's")
+        if has_erased_values(row):
+            vouched = erased.get(row.number)
+            if vouched is None:
+                report.add(row.chain, row.number, f"change {row.number} lost values that no erasure names")
+            elif _digest(row) == vouched:
+                continue
+            yield row
+        elif _digest(row) != row.hash:
+            yield row
+
+
+def _erased_by(rows: list[Row]) -> dict[int, str]:
+    """Return the changes that lost values by an erasure of the record, each with its digest since then."""
+    return {
+        int(entry["row"]): entry["new"]
+        for row in rows
+        if row.operation.startswith(ERASURE)
+        for entry in row.fields
+        if entry["field"] == ERASED_FROM
+    }
+
+
+def has_erased_values(row: digests.Digested) -> bool:
+    """Return whether a value of the change was erased, or pretends to have been."""
+    return any(salt.startswith("=") for salt in row.salts) or any(
+        digests.is_erased(entry.get(side)) for entry in row.fields for side in ("old", "new")
+    )
+
+
+def _digest(row: Row) -> str:
+    """Return the change's digest; an empty text where the row is no longer one of which a digest can be made."""
+    try:
+        return digests.digest(row)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return ""
+
+
+def _name_broken(chain: uuid.UUID, rows: list[Row], report: Report) -> None:
+    """Say of each change with a wrong hash whether it was moved from another number or altered."""
+    numbers = [row.number for row in rows[:MOST_CANDIDATES]]
+    for row in rows:
+        former = next((one for one in numbers if _digest(replace(row, number=one)) == row.hash), None)
+        if former is not None:
+            report.add(chain, row.number, f"change {row.number} was moved: it was written as change {former}")
+        else:
+            report.add(chain, row.number, f"change {row.number} was altered: its hash is not that of its content")
+
+
+def _compare_records(groups: list[list[Row]], report: Report) -> None:
+    by_model: dict[str, dict[uuid.UUID, list[Row]]] = defaultdict(dict)
+    for rows in groups:
+        by_model[rows[-1].model][rows[-1].record_id] = rows
+    for label, known in by_model.items():
+        try:
+            model = apps.get_model(label)
+        except (LookupError, ValueError):
+            continue
+        if not is_proven(model):
+            continue
+        standing = snapshots(model, known)
+        report.records += len(standing)
+        for key, rows in known.items():
+            chain, number, name = rows[-1].chain, rows[-1].number, _printed(rows[-1])
+            if key not in standing:
+                report.add(chain, number, f"the record of change {number} is missing: {name}")
+                continue
+            record, content = standing[key]
+            if (getattr(record, "site_id", None) or INSTALLATION) != chain:
+                report.add(chain, number, f"the record of change {number} is at another site now: {name}")
+            if wrong := deviations(model, replay(row.fields for row in rows), content):
+                text = f"after change {number} the record was altered past its history: {name}: {', '.join(wrong)}"
+                report.add(chain, number, text)
+
+
+def _printed(row: Row) -> str:
+    return f"{row.model} {row.record_id}"
+
+
+def is_proven(model: type[models.Model]) -> bool:
+    """Return whether all that the model's rows hold is written with its history, so that the two can be compared."""
+    return bool(getattr(model, "HISTORY_PROVES_ROWS", False))
+
+
+def _find_records_without_history(report: Report) -> None:
+    for model in apps.get_models():
+        if not is_proven(model):
+            continue
+        told = Change.objects.filter(record_id=models.OuterRef("pk"), model=model._meta.label)
+        for record in model._base_manager.filter(~models.Exists(told)).order_by("pk").iterator():
+            chain = getattr(record, "site_id", None) or INSTALLATION
+            report.add(chain, 0, f"no change tells of {model._meta.label} {record.pk}")
