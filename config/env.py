@@ -3,6 +3,7 @@
 import fcntl
 import ipaddress
 import os
+import re
 import secrets
 import tempfile
 from pathlib import Path
@@ -253,6 +254,11 @@ SQLITE_OPTIONS = {
     # Records are evidence: a commit that was answered must survive a power cut, which WAL promises only with FULL.
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
 }
+
+
+def provider_id(issuer: str) -> str:
+    """Return the part of our addresses that names an OpenID Connect issuer: `login.example.com-tenant`, for example."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", issuer.partition("://")[2]).strip("-")[:180] or "none"
 
 
 def test_file() -> str:

@@ -1,6 +1,5 @@
 """Django's settings: one module, with production values unless the environment says otherwise (see .env.example)."""
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +110,12 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "axes",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "csp",
     "django_tasks",
     "django_tasks_db",
@@ -147,7 +151,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
     "records.backoffice.middleware.SiteZoneMiddleware",
-    "axes.middleware.AxesMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "records.backoffice.sign_in.middleware.SignInMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -176,36 +181,95 @@ TIME_ZONE = "UTC"
 
 # --- Signing in -----------------------------------------------------------------------------------------------------
 
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "records.accounts.sign_in.AccountBackend"]
+AUTHENTICATION_BACKENDS = ["records.accounts.sign_in.AccountBackend"]
+# A name that a password must not contain, beside those of the sites and of the person.
+ORGANISATION_NAME = environment.text("ORGANISATION_NAME")
+PASSWORD_SIGN_IN = environment.switch("PASSWORD_SIGN_IN", default=True)
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "records.accounts.passwords.GuessablePasswordValidator"},
+    {"NAME": "records.accounts.passwords.NameInPasswordValidator"},
 ]
-LOGIN_URL = "admin:login"
+# A link for a new password is good for an hour. Invitations live longer (records/backoffice/passwords.py).
+PASSWORD_RESET_TIMEOUT = 60 * 60
+LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 LOGOUT_REDIRECT_URL = "admin:index"
 
-# A name at an address is locked for 15 minutes after 10 failures; neither alone, so that nobody locks a colleague out
-# from elsewhere. Counted in the database: exact over all workers.
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_USERNAME_FORM_FIELD = "username"
-AXES_USERNAME_CALLABLE = "config.lockout.attempted_name"
-AXES_FAILURE_LIMIT = 10
-AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_RESET_ON_SUCCESS = True
-AXES_DISABLE_ACCESS_LOG = True
-AXES_ENABLE_ADMIN = False
-AXES_VERBOSE = False
+# Wrong passwords and codes, counted in the database (records/accounts/guesses.py).
+SIGN_IN_FAILURES_ACCOUNT = environment.integer("SIGN_IN_FAILURES_ACCOUNT", 10)
+SIGN_IN_FAILURES_ADDRESS = environment.integer("SIGN_IN_FAILURES_ADDRESS", 30)
+SIGN_IN_FAILURES_ALL = environment.integer("SIGN_IN_FAILURES_ALL", 300)
+SIGN_IN_LOCK_MINUTES = environment.integer("SIGN_IN_LOCK_MINUTES", 15, maximum=24 * 60)
+
+# Who has to have a second factor: nobody, the holders of administrative permissions, or everybody.
+SECOND_FACTOR = environment.choice("SECOND_FACTOR", ("optional", "administrators", "everybody"), "optional")
+
+# The company's OpenID Connect provider. The name of the provider contains the issuer, so that an identity that was
+# linked under one issuer never signs anybody in under another.
+OIDC_ISSUER = environment.text("OIDC_ISSUER").rstrip("/")
+OIDC_NAME = environment.text("OIDC_NAME", "your company account")
+OIDC_PROVIDER_ID = env.provider_id(OIDC_ISSUER)
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "APPS": [
+            {
+                "provider_id": OIDC_PROVIDER_ID,
+                "name": OIDC_NAME,
+                "client_id": environment.text("OIDC_CLIENT_ID"),
+                "secret": environment.text("OIDC_CLIENT_SECRET"),
+                "settings": {"server_url": OIDC_ISSUER, "oauth_pkce_enabled": True, "fetch_userinfo": False},
+            }
+        ]
+        if OIDC_ISSUER
+        else []
+    }
+}
+SOCIALACCOUNT_ADAPTER = "records.backoffice.sign_in.provider.ProviderAdapter"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False
+
+ACCOUNT_ADAPTER = "records.backoffice.sign_in.adapters.AccountAdapter"
+ACCOUNT_FORMS = {"login": "records.backoffice.sign_in.forms.SignInForm"}
+ACCOUNT_USER_MODEL_USERNAME_FIELD = "user_name"
+ACCOUNT_USER_MODEL_EMAIL_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
+ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa") if PASSWORD_SIGN_IN else ("mfa",)
+# Ours count instead, in one place and exactly over all workers.
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
+MFA_ADAPTER = "records.backoffice.sign_in.adapters.FactorAdapter"
+MFA_FORMS = {
+    "authenticate": "records.backoffice.sign_in.forms.CodeForm",
+    "reauthenticate": "records.backoffice.sign_in.forms.ConfirmCodeForm",
+    "authenticate_webauthn": "records.backoffice.sign_in.forms.PasskeyFactorForm",
+    "reauthenticate_webauthn": "records.backoffice.sign_in.forms.ConfirmPasskeyForm",
+    "login_webauthn": "records.backoffice.sign_in.forms.PasskeySignInForm",
+    "add_webauthn": "records.backoffice.sign_in.forms.AddPasskeyForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
+# Without TLS browsers offer passkeys on localhost only.
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
+MFA_TOTP_TOLERANCE = 1
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True
 
 # --- What browsers are told -----------------------------------------------------------------------------------------
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_AGE = 12 * 60 * 60
+if HTTPS:
+    # Browsers take a cookie with this prefix from this host alone, with TLS, and for every path.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+# A session ends when it was not used for so long, and so long after the sign-in at the latest.
+SESSION_IDLE_MINUTES = environment.integer("SESSION_IDLE_MINUTES", 60, maximum=7 * 24 * 60)
+SESSION_HOURS = environment.integer("SESSION_HOURS", 12, maximum=7 * 24)
+SESSION_COOKIE_AGE = SESSION_HOURS * 60 * 60
+# In the session, so that what a message names is in no cookie.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -289,7 +353,6 @@ LOGGING = {
         # SQL holds the values it is run with.
         "django.db.backends": {"level": "INFO"},
         "django_scim": {"level": "ERROR"},
-        "axes": {"level": "WARNING"},
     },
 }
 
@@ -304,5 +367,11 @@ if PRODUCTION:
         environment.fault("ALLOWED_HOSTS must name hosts in production, not *.")
     if SECRET_KEY and SECRET_KEY in CREDENTIAL_PEPPERS:
         environment.fault("CREDENTIAL_PEPPERS must not hold the SECRET_KEY.")
+if OIDC_ISSUER and not (environment.text("OIDC_CLIENT_ID") and environment.text("OIDC_CLIENT_SECRET")):
+    environment.fault("OIDC_ISSUER needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET.")
+if OIDC_ISSUER and not OIDC_ISSUER.startswith("https://" if PRODUCTION else ("https://", "http://")):
+    environment.fault("OIDC_ISSUER must be an https address.")
+if not (PASSWORD_SIGN_IN or OIDC_ISSUER):
+    environment.fault("PASSWORD_SIGN_IN can only be off where OIDC_ISSUER is set: nobody could sign in.")
 environment.refuse_if_faulty()
 env.make_private_folder(DATA_DIR)

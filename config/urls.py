@@ -34,7 +34,10 @@ interfaces: list[URLPattern | URLResolver] = [
 
 pages: list[URLPattern | URLResolver] = [
     path("docs/", openapi_views.DocsView.as_view(url_name="openapi-yaml"), name="docs"),
+    path("admin/login/", admin.site.login, name="account_login"),
     path("admin/", admin.site.urls),
+    path("accounts/", include("records.backoffice.sign_in.urls")),
+    path("accounts/", include("records.backoffice.passwords")),
     path("", include("records.dashboard.urls")),
 ]
 """Paths that people open in a browser; they pass through every middleware of the settings."""

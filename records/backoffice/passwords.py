@@ -1,48 +1,98 @@
-"""Passwords by mail: every active account of a person can ask for a link and choose a password with it."""
+"""Passwords by mail and by the person: asking for a link, choosing a password with it, changing the own one.
 
-import logging
-import time
-from collections.abc import Iterator
-from smtplib import SMTPException
+A link for a new password is good for an hour, an invitation for three days, and either works once (DECISIONS 9.8).
+"""
+
+import datetime
 from typing import Any
 
+from django import forms
 from django.conf import settings
-from django.contrib.auth.forms import PasswordChangeForm, PasswordResetForm, SetPasswordForm
-from django.contrib.auth.tokens import default_token_generator
+from django.contrib import messages
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.auth.views import (
+    INTERNAL_RESET_SESSION_TOKEN,
+    PasswordChangeView,
     PasswordResetCompleteView,
     PasswordResetConfirmView,
     PasswordResetDoneView,
-    PasswordResetView,
 )
-from django.core.cache import cache
+from django.core.exceptions import ValidationError
 from django.core.mail import send_mail
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import path, reverse, reverse_lazy
+from django.utils.decorators import method_decorator
 from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+from django.views.generic import FormView
 
+from records.accounts import guesses
 from records.accounts.actions import set_password
 from records.accounts.models import User
+from records.accounts.sign_in import own_password
+from records.backoffice.sign_in import provider
 from records.history.trail import Author, Channel
 
-logger = logging.getLogger("larder.mail")
-MAILS_AN_HOUR = 10
+INVITATION = datetime.timedelta(days=3)
+LINKS_OF_ACCOUNT, LINKS_FROM_ADDRESS = 5, 30
+"""Links for a new password that are mailed in an hour to one account, and asked for from one address."""
+NO_PASSWORD = "Your account has no password. A link for choosing one can be mailed to you on the sign-in page."  # noqa: S105
 
 
-def password_link(user: User) -> str:
-    """Return the address at which the account's person chooses a password; it works once and for three days."""
+class LinkTokens(PasswordResetTokenGenerator):
+    """Tokens of mailed links; a new password or recovery address, a sign-in, or ending the sessions uses them up."""
+
+    key_salt = "larder.mailed-link"
+
+    def make(self, user: User, lifetime: datetime.timedelta) -> str:
+        """Return a token that is good for so long: its time is moved on by what exceeds PASSWORD_RESET_TIMEOUT."""
+        more = int(lifetime.total_seconds()) - settings.PASSWORD_RESET_TIMEOUT
+        moment = self._num_seconds(self._now()) + more
+        return str(self._make_token_with_timestamp(user, moment, self.secret))
+
+    def _make_hash_value(self, user: Any, timestamp: int) -> str:
+        return f"{super()._make_hash_value(user, timestamp)}{user.session_epoch}:{user.recovery_address}"
+
+
+tokens = LinkTokens()
+
+
+def password_link(user: User, lifetime: datetime.timedelta) -> str:
+    """Return the address at which the account's person chooses a password; it works once."""
     key = urlsafe_base64_encode(force_bytes(user.pk))
-    path = reverse("password_reset_confirm", args=(key, default_token_generator.make_token(user)))
+    path = reverse("password_reset_confirm", args=(key, tokens.make(user, lifetime)))
     return f"{settings.BASE_URL.rstrip('/')}{path}"
+
+
+def account_of_link(uid: str, token: str) -> User | None:
+    """Return the account that a mailed link is for, while the link is good and the account may sign in."""
+    try:
+        user = User.objects.get(pk=urlsafe_base64_decode(uid).decode())
+    except (User.DoesNotExist, ValidationError, ValueError, UnicodeDecodeError):
+        return None
+    return user if user.is_staff and user.removed is None and tokens.check_token(user, token) else None
 
 
 def send_password_link(user: User, *, invited: bool = False) -> None:
     """Mail the account's person the link; `invited` words it for somebody who never signed in."""
-    context = {"user": user, "link": password_link(user), "invited": invited, "base_url": settings.BASE_URL}
+    lifetime = INVITATION if invited else datetime.timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
+    context = {"user": user, "link": password_link(user, lifetime), "invited": invited, "base_url": settings.BASE_URL}
     subject = "Your account at Larder" if invited else "Choose a new password for Larder"
     send_mail(subject, render_to_string("registration/password_mail.txt", context), None, [user.recovery_address])
+
+
+def people_with_address(address: str) -> list[User]:
+    """Return the active people with this recovery address, also those who never had a password."""
+    found = User.objects.filter(
+        recovery_address__iexact=address, is_active=True, is_service_account=False, removed__isnull=True
+    ).exclude(recovery_address="")
+    # Databases fold more letters than two addresses share: only what folds alike here is the same address.
+    return [user for user in found if user.recovery_address.casefold() == address.casefold()]
 
 
 def author_of_owner(user: User) -> Author:
@@ -50,25 +100,44 @@ def author_of_owner(user: User) -> Author:
     return Author(user.pk, user.printed_name, Channel.BACKOFFICE)
 
 
-class ForgottenForm(PasswordResetForm):
+# --- Asking for a link ----------------------------------------------------------------------------------------------
+
+
+class ForgottenForm(forms.Form):
     """Asks for the address of an account."""
 
-    def get_users(self, email: str) -> Iterator[User]:
-        """Yield the active people with this address, also those who never had a password."""
-        found = User.objects.filter(
-            recovery_address__iexact=email, is_active=True, is_service_account=False, removed__isnull=True
-        ).exclude(recovery_address="")
-        # Databases fold more letters than two addresses share: only what folds alike here is the same address.
-        yield from (user for user in found if user.recovery_address.casefold() == email.casefold())
+    email = forms.EmailField(label="Email", max_length=254, widget=forms.EmailInput({"autocomplete": "email"}))
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Mail the link to each of them; links are built from our own address, never from the request's."""
-        for user in self.get_users(self.cleaned_data["email"]):
-            try:
-                send_password_link(user)
-            except (OSError, SMTPException):
-                # Whoever asks learns nothing from it: an address without account answers alike.
-                logger.exception("A password link could not be mailed.")
+
+class ForgottenView(FormView[ForgottenForm]):
+    """Asks for an e-mail address, and does the same whether or not an account has it: the worker looks that up."""
+
+    form_class = ForgottenForm
+    template_name = "registration/password_reset_form.html"
+    success_url = reverse_lazy("admin_password_reset_done")
+    extra_context = {"title": "Forgotten your password?"}
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Answer 404 where nobody signs in with a password."""
+        _refuse_without_passwords()
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: ForgottenForm) -> HttpResponse:
+        """Have the worker mail the links, unless too many were asked for from this address."""
+        from records.backoffice.tasks import mail_links
+
+        where = guesses.counted_address(self.request.META.get("REMOTE_ADDR", ""))
+        try:
+            guesses.spend("links-from", where, LINKS_FROM_ADDRESS)
+        except guesses.TooManyGuessesError as refusal:
+            self.request.guess_refusal = refusal  # type: ignore[attr-defined]
+            form.add_error(None, "Too many links were asked for from here. Try again in an hour.")
+            return self.form_invalid(form)
+        mail_links.enqueue(form.cleaned_data["email"])
+        return super().form_valid(form)
+
+
+# --- Choosing a password --------------------------------------------------------------------------------------------
 
 
 class ChoosePasswordForm(SetPasswordForm):  # type: ignore[type-arg]
@@ -80,30 +149,87 @@ class ChoosePasswordForm(SetPasswordForm):  # type: ignore[type-arg]
         return self.user
 
 
-class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
-    """Changes the own password, which is asked for first."""
+class ChoosePasswordView(PasswordResetConfirmView):
+    """Takes whoever followed a link: they choose a password, or go on with the company's provider."""
 
+    form_class = ChoosePasswordForm
+    token_generator = tokens
+    success_url = reverse_lazy("password_reset_complete")
+    extra_context = {"title": "Choose a password"}
 
-def links_left(request: HttpRequest) -> bool:
-    """Return whether this address may ask for another mail: ten in an hour, so that nobody is flooded."""
-    key = f"password-mails:{request.META.get('REMOTE_ADDR', '')}:{int(time.time()) // 3600}"
-    cache.add(key, 0, 7200)
-    return int(cache.incr(key)) <= MAILS_AN_HOUR
+    def get_user(self, uidb64: str) -> Any:
+        """Return the account, unless it may not sign in."""
+        user = super().get_user(uidb64)
+        return user if isinstance(user, User) and user.is_staff and user.removed is None else None
 
-
-class ForgottenView(PasswordResetView):
-    """Asks for an e-mail address and answers the same whether or not an account has it."""
-
-    form_class = ForgottenForm
-    success_url = reverse_lazy("admin_password_reset_done")
-    extra_context = {"title": "Forgotten your password?"}
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add whether there are passwords, and the company's provider."""
+        ways = {"passwords": settings.PASSWORD_SIGN_IN, "uid": self.kwargs["uidb64"]}
+        return {
+            **super().get_context_data(**kwargs),
+            **ways,
+            "provider": settings.OIDC_NAME if provider.is_on() else "",
+        }
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Mail the links, unless this address asked too often."""
-        if not links_left(self.request):
-            form.add_error(None, "Too many messages were asked for from here. Try again in an hour.")
-            return self.form_invalid(form)
+        """Store the password."""
+        _refuse_without_passwords()
         return super().form_valid(form)
+
+
+@never_cache
+@require_POST
+def use_provider(request: HttpRequest, uidb64: str) -> HttpResponse:
+    """Lead whoever followed a link to the company's provider, to link the identity there with the account."""
+    token = request.session.get(INTERNAL_RESET_SESSION_TOKEN, "")
+    return provider.to_provider(request, "invitation", uid=uidb64, token=token)
+
+
+class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
+    """Changes the own password, which is asked for first and counted as a sign-in is."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        self.request = request
+        super().__init__(*args, **kwargs)
+
+    def clean_old_password(self) -> str:
+        """Return the password that was typed when it is the person's."""
+        typed = str(self.cleaned_data["old_password"])
+        try:
+            right = own_password(self.request, self.user, typed)
+        except guesses.TooManyGuessesError as refusal:
+            raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
+        if not right:
+            raise ValidationError("This is not your password.", code="password_incorrect")
+        return typed
+
+
+@method_decorator(never_cache, name="dispatch")
+class ChangePasswordView(PasswordChangeView):
+    """Changes the own password; other sessions of the account end."""
+
+    form_class = ChangePasswordForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Send away whoever has no password to change."""
+        _refuse_without_passwords()
+        if request.user.is_authenticated and not request.user.has_usable_password():
+            messages.info(request, NO_PASSWORD)
+            return redirect("profile")
+        return super().dispatch(request, *args, **kwargs)
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        """Hand over the request, by which guesses are counted."""
+        return {**super().get_form_kwargs(), "request": self.request}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Store the password."""
+        return super().form_valid(form)
+
+
+def _refuse_without_passwords() -> None:
+    if not settings.PASSWORD_SIGN_IN:
+        raise Http404("Nobody signs in with a password here.")
 
 
 urlpatterns = [
@@ -113,15 +239,8 @@ urlpatterns = [
         PasswordResetDoneView.as_view(extra_context={"title": "Look into your mail"}),
         name="admin_password_reset_done",
     ),
-    path(
-        "password/<uidb64>/<token>/",
-        PasswordResetConfirmView.as_view(
-            form_class=ChoosePasswordForm,
-            success_url=reverse_lazy("password_reset_complete"),
-            extra_context={"title": "Choose a password"},
-        ),
-        name="password_reset_confirm",
-    ),
+    path("password/<uidb64>/provider/", use_provider, name="password_use_provider"),
+    path("password/<uidb64>/<token>/", ChoosePasswordView.as_view(), name="password_reset_confirm"),
     path(
         "password/set/",
         PasswordResetCompleteView.as_view(extra_context={"title": "Password set"}),

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.views.main import PAGE_VAR
-from django.contrib.auth.views import PasswordChangeView
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -18,7 +17,6 @@ from records.backoffice import extension_points
 from records.backoffice.autocomplete import choose
 from records.backoffice.current import choose_site, current_site, sites_of
 from records.backoffice.datetimes import NOTHING
-from records.backoffice.passwords import ChangePasswordForm
 from records.backoffice.permissions import SitePermissions
 
 GROUPS = {
@@ -110,10 +108,17 @@ class BackofficeSite(AdminSite):
                 groups.append({"name": group, "links": links[group], "folded": group in FOLDED, "current": current})
         return groups
 
+    def login(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the one page of sign-in."""
+        from records.backoffice.sign_in.views import SignIn
+
+        return SignIn.as_view()(request)
+
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Change the own password."""
-        view = PasswordChangeView.as_view(
-            form_class=ChangePasswordForm,
+        from records.backoffice.passwords import ChangePasswordView
+
+        view = ChangePasswordView.as_view(
             success_url=reverse("admin:password_change_done"),
             extra_context={**self.each_context(request), "title": "Change your password", **(extra_context or {})},
         )

@@ -1,17 +1,20 @@
-"""The worker's part: mailing new people the invitation to choose a password."""
+"""The worker's part: mailing links with which people choose a password."""
 
 import datetime
 import logging
 
 from django_tasks import task
 
+from records.accounts import guesses
 from records.accounts.models import User
-from records.backoffice.passwords import send_password_link
+from records.backoffice.passwords import LINKS_OF_ACCOUNT, people_with_address, send_password_link
 from records.history.trail import now
 
 logger = logging.getLogger("larder.mail")
 DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 720))
 """How long after each attempt that failed the next one is made."""
+DELAYS_OF_LINKS = DELAYS[:3]
+"""A link for a new password is asked for again sooner than mailed late."""
 
 
 @task()
@@ -20,15 +23,42 @@ def invite(user_id: str, failed: int = 0) -> bool:
 
     While the mail server is down it is tried again later, for most of a day.
     """
-    user = User.objects.filter(pk=user_id, is_active=True, removed__isnull=True).exclude(recovery_address="").first()
+    return _mail(user_id, failed, invited=True)
+
+
+@task()
+def mail_links(address: str) -> int:
+    """Queue a link for each person with the address, unless the account had its links of this hour; return how many."""
+    queued = 0
+    for user in people_with_address(address):
+        try:
+            guesses.spend("links-of", str(user.pk), LINKS_OF_ACCOUNT)
+        except guesses.TooManyGuessesError:
+            continue
+        mail_link.enqueue(str(user.pk))
+        queued += 1
+    return queued
+
+
+@task()
+def mail_link(user_id: str, failed: int = 0) -> bool:
+    """Mail a person the link for a new password; return whether it was sent."""
+    return _mail(user_id, failed, invited=False)
+
+
+def _mail(user_id: str, failed: int, *, invited: bool) -> bool:
+    people = User.objects.filter(pk=user_id, is_active=True, is_service_account=False, removed__isnull=True)
+    user = people.exclude(recovery_address="").first()
     if user is None:
         return False
+    again, delays = (invite, DELAYS) if invited else (mail_link, DELAYS_OF_LINKS)
     try:
-        send_password_link(user, invited=True)
+        send_password_link(user, invited=invited)
     except Exception as error:
-        if failed >= len(DELAYS):
+        if failed >= len(delays):
             raise
-        logger.warning("An invitation could not be mailed (attempt %s): %s", failed + 1, type(error).__name__)
-        invite.using(run_after=now() + DELAYS[failed]).enqueue(user_id, failed + 1)
+        what = "An invitation" if invited else "A password link"
+        logger.warning("%s could not be mailed (attempt %s): %s", what, failed + 1, type(error).__name__)
+        again.using(run_after=now() + delays[failed]).enqueue(user_id, failed + 1)
         return False
     return True

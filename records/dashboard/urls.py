@@ -1,6 +1,6 @@
-"""The pages of the dashboard beside the back-office: the profile, and passwords by mail."""
+"""The pages of the dashboard beside the back-office: the profile."""
 
-from django.urls import include, path
+from django.urls import path
 
 from records.dashboard.keycalls import calls_of_key
 from records.dashboard.profile import profile
@@ -8,5 +8,4 @@ from records.dashboard.profile import profile
 urlpatterns = [
     path("profile/", profile, name="profile"),
     path("profile/calls/<uuid:key_id>/", calls_of_key, name="key-calls"),
-    path("accounts/", include("records.backoffice.passwords")),
 ]

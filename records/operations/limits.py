@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest
 
+from records.accounts.guesses import counted_address
 from records.operations.errors import ApiError
 
 WINDOW = 60
@@ -73,9 +74,9 @@ def limited(allowance: Allowance) -> ApiError:
 
 
 def note_wrong_credential(request: HttpRequest) -> None:
-    """Count a wrong (not a missing) credential of the peer's address; raises the 429 above the limit."""
+    """Count a wrong (not a missing) credential of the address (a /64 of IPv6); raises the 429 above the limit."""
     limit: int = settings.AUTH_FAILURE_LIMIT
-    number = count("wrong", request.META.get("REMOTE_ADDR", ""))
+    number = count("wrong", counted_address(request.META.get("REMOTE_ADDR", "")))
     if number > limit:
         refusal = limited(_allowance(limit, number))
         refusal.message = "Too many wrong credentials from this address."

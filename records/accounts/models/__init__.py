@@ -5,6 +5,7 @@ from records.accounts.models.attributes import UserAttribute
 from records.accounts.models.calls import KeyCall
 from records.accounts.models.credentials import Dialect, ProvisioningToken, SubscriptionKey
 from records.accounts.models.directories import Directory, DirectoryRemoval, ExternalId
+from records.accounts.models.guesses import GuessCounter
 from records.accounts.models.oauth import SCOPES, AccessToken, OAuthClient
 from records.accounts.models.roles import DefaultRole, Role, RoleMembership
 from records.accounts.models.security import SecurityEvent, SecurityKind
@@ -18,6 +19,7 @@ __all__ = [
     "Directory",
     "DirectoryRemoval",
     "ExternalId",
+    "GuessCounter",
     "KeptAnswer",
     "KeyCall",
     "OAuthClient",

@@ -1,0 +1,70 @@
+"""Passwords that are refused though they are long: easily guessed ones, and ones with names (DECISIONS 9.8)."""
+
+import re
+import string
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.core.exceptions import ValidationError
+
+from records.sites.models import Site
+from records.sites.text import fold
+
+LEAST_DIFFERENT = 5
+SHORTEST_NAME = 4
+_AROUND = string.digits + string.punctuation + string.whitespace
+_LETTERS = str.maketrans("0134578@$!", "oieastbasi")
+
+
+class GuessablePasswordValidator(CommonPasswordValidator):
+    """Refuses common passwords, also with digits around them or in place of letters, rows of keys and repetitions."""
+
+    def validate(self, password: str, user: Any = None) -> None:
+        """Raise ValidationError for a password that is tried first."""
+        folded = fold(password)
+        core = folded.strip(_AROUND)
+        tried = {folded, core, folded.translate(_LETTERS), core.translate(_LETTERS).strip(_AROUND)}
+        if any(word in self.passwords for word in tried if len(word) >= SHORTEST_NAME):
+            raise ValidationError("This password is too common.", code="password_too_common")
+        if folded.isdecimal():
+            raise ValidationError("This password is only digits.", code="password_entirely_numeric")
+        if len(set(folded)) < LEAST_DIFFERENT or _is_repetition(folded) or _is_row(folded):
+            raise ValidationError("This password repeats itself too much.", code="password_repeats")
+
+    def get_help_text(self) -> str:
+        """Return what the form says."""
+        return "It must not be a common password, only digits, or a repetition."
+
+
+class NameInPasswordValidator:
+    """Refuses passwords that contain a name of the organisation, of one of its sites, or of the person."""
+
+    def validate(self, password: str, user: Any = None) -> None:
+        """Raise ValidationError where a word of such a name, of four letters or more, is in the password."""
+        folded = fold(password)
+        names = [settings.ORGANISATION_NAME, *Site.objects.values_list("name", flat=True)]
+        if user is not None:
+            names += [user.user_name, user.given_name, user.family_name, user.display_name]
+        words = {word for name in names for word in re.findall(r"\w+", fold(name)) if len(word) >= SHORTEST_NAME}
+        if any(word in folded for word in words):
+            raise ValidationError(
+                "This password contains a name of you, your site or your organisation.", code="password_has_name"
+            )
+
+    def get_help_text(self) -> str:
+        """Return what the form says."""
+        return "It must not contain your name, or the name of your site or organisation."
+
+
+def _is_repetition(text: str) -> bool:
+    """Return whether the text is a part of it over and over, such as "bread!bread!"."""
+    return len(text) > 1 and text in (text + text)[1:-1] and len(text) // (text + text).index(text, 1) >= 3
+
+
+_ROWS = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "01234567890")
+
+
+def _is_row(text: str) -> bool:
+    """Return whether the text is a row of letters or keys, forwards or backwards."""
+    return any(text in row * 2 or text[::-1] in row * 2 for row in _ROWS)

@@ -1,0 +1,152 @@
+"""What django-allauth asks us: how a password is checked, who may sign in, and what is sent to the person."""
+
+import base64
+import hashlib
+import re
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.stagekit import clear_login
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from cryptography.fernet import Fernet, MultiFernet
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import authenticate
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from records.accounts import access
+from records.accounts.guesses import TooManyGuessesError
+from records.accounts.models import SecurityKind, User
+from records.accounts.sign_in import AccountBackend, own_password
+from records.backoffice.sign_in import provider
+from records.backoffice.sign_in.events import note
+
+ADMINISTRATIVE = re.compile(r"(accounts|sites)\.(add|change|delete)_")
+"""Permissions to act on accounts, roles, directories, credentials, sites and folders (DECISIONS 13.12)."""
+CANNOT_SIGN_IN = "This account cannot sign in. Ask an administrator of your site."
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Signs in the accounts that we have, by user name. Nobody can sign up; no e-mail address identifies anybody."""
+
+    error_messages = {
+        **DefaultAccountAdapter.error_messages,
+        "username_password_mismatch": "This user name or password is not right.",
+        "incorrect_password": "This is not your password.",
+        "incorrect_code": "This code is not right, or it was used already.",
+    }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Return False: accounts are made by administrators and directories."""
+        return False
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
+        """Return the account, or None; raise ValidationError where further attempts are refused for a while."""
+        found = authenticate(request, **credentials)
+        refusal = getattr(request, "guess_refusal", None)
+        if refusal is not None:
+            raise ValidationError(refusal.sentence, code="TooManyGuesses")
+        return found
+
+    def reauthenticate(self, user: Any, password: str) -> bool:
+        """Return whether this is the person's password; counted as a sign-in is."""
+        try:
+            return own_password(self.request, user, password)
+        except TooManyGuessesError as refusal:
+            raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
+
+    def pre_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse | None:
+        """Send away whoever may not sign in, by whatever way they came: disabled, removed and service accounts."""
+        if AccountBackend().user_can_authenticate(user):
+            return None
+        clear_login(request)
+        note(SecurityKind.SIGN_IN_FAILED, request, user, "the account cannot sign in")
+        messages.error(request, CANNOT_SIGN_IN)
+        return redirect("account_login")
+
+    def get_login_stages(self) -> list[str]:
+        """Return the steps after the first one: the second factor."""
+        return ["records.backoffice.sign_in.stages.FactorStage"]
+
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        """Return the ways in which a person who is signed in can confirm who they are, the usual one first."""
+        found: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        words = {
+            "reauthenticate": "Use your password",
+            "mfa_reauthenticate": "Use a code of your app, or a recovery code",
+            "mfa_reauthenticate:webauthn": "Use a passkey",
+        }
+        found = [{**method, "description": words[method["id"]]} for method in found]
+        if user.is_authenticated and provider.identity_of(user) is not None:
+            description = f"Sign in with {settings.OIDC_NAME} again"
+            found.append({"id": "provider", "description": description, "url": reverse("provider_confirm")})
+        return found
+
+    def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
+        """Return whether the person has to confirm who they are; a fresh sign-in at the provider counts."""
+        return not provider.confirmed_recently(self.request)
+
+    def send_notification_mail(
+        self, template_prefix: str, user: Any, context: dict[str, Any] | None = None, email: str | None = None
+    ) -> None:
+        """Send nothing here: the security log mails the person, to the recovery address."""
+
+    def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
+        """Show messages, but for the greeting at each sign-in."""
+        if "account/messages/logged_in.txt" not in args and "account/messages/logged_out.txt" not in args:
+            super().add_message(request, level, *args, **kwargs)
+
+
+class FactorAdapter(DefaultMFAAdapter):
+    """Keeps the secrets of authenticator apps encrypted, and names the person by the user name."""
+
+    error_messages = {
+        **DefaultMFAAdapter.error_messages,
+        "incorrect_code": "This code or passkey is not right, or it was used already.",
+        "cannot_delete_authenticator": "You need a second factor here. Add another one before you remove this one.",
+    }
+
+    def encrypt(self, text: str) -> str:
+        """Encrypt under the newest pepper, so that a copy of the database holds no usable secret."""
+        return _cipher().encrypt(text.encode()).decode()
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """Decrypt what was encrypted under any pepper that is still listed."""
+        return _cipher().decrypt(encrypted_text.encode()).decode()
+
+    def get_totp_issuer(self) -> str:
+        """Return the name that authenticator apps show."""
+        return f"Larder {settings.ORGANISATION_NAME}".strip()
+
+    def _get_site_name(self) -> str:
+        return self.get_totp_issuer()
+
+    def _get_user_identifier(self, user: Any) -> str:
+        return str(user.user_name)
+
+    def generate_authenticator_name(self, user: Any, type: Authenticator.Type) -> str:
+        """Return the suggested name of a new passkey."""
+        return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
+
+    def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
+        """Return whether the factor may be removed: not the last one of somebody who has to have one."""
+        user = authenticator.user
+        others = Authenticator.objects.filter(user=user).exclude(pk=authenticator.pk)
+        return not isinstance(user, User) or others.exclude(type="recovery_codes").exists() or not factor_demanded(user)
+
+
+def factor_demanded(user: User) -> bool:
+    """Return whether the installation demands a second factor of this person (SECOND_FACTOR)."""
+    if settings.SECOND_FACTOR != "administrators":
+        return bool(settings.SECOND_FACTOR == "everybody")
+    held: frozenset[str] = frozenset().union(*access.permissions_by_site(user).values())
+    return user.is_superuser or any(ADMINISTRATIVE.match(permission) for permission in held)
+
+
+def _cipher() -> MultiFernet:
+    keys = (hashlib.sha256(b"larder.factors:" + pepper.encode()).digest() for pepper in settings.CREDENTIAL_PEPPERS)
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in keys])

@@ -1,0 +1,59 @@
+"""What the security log says about sign-ins, factors and sessions (DECISIONS 9.9)."""
+
+import time
+from typing import Any
+
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.mfa import signals as factor_signals
+from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.http import HttpRequest
+
+from records.accounts.models import SecurityKind, User
+from records.accounts.security import security_event
+from records.history.trail import Author, Channel
+
+SIGNED_IN, SEEN = "signed_in_at", "seen_at"
+"""Where the session keeps when it began and when it was last used, in seconds since 1970."""
+
+FACTORS = {"totp": "authenticator app", "webauthn": "passkey", "recovery_codes": "recovery codes"}
+METHODS = {**FACTORS, "password": "password", "socialaccount": "identity provider"}
+
+
+def note(kind: SecurityKind, request: HttpRequest, account: User | None, detail: str = "") -> None:
+    """Write to the security log what happened at the account in this request."""
+    address = str(request.META.get("REMOTE_ADDR", ""))
+    author = None
+    if account is not None:
+        request_id = getattr(request, "request_id", "")
+        author = Author(account.pk, account.printed_name, Channel.SYSTEM, "", request_id, address)
+    security_event(kind, account=account, author=author, address=address, detail=detail)
+
+
+def listen() -> None:
+    """Have the events of Django and of django-allauth noted."""
+    user_logged_in.connect(_signed_in, dispatch_uid="larder: signed in")
+    user_logged_out.connect(_signed_out, dispatch_uid="larder: signed out")
+    factor_signals.authenticator_added.connect(_factor_added, dispatch_uid="larder: factor added")
+    factor_signals.authenticator_reset.connect(_factor_added, dispatch_uid="larder: factor renewed")
+    factor_signals.authenticator_removed.connect(_factor_removed, dispatch_uid="larder: factor removed")
+
+
+def _signed_in(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
+    now = int(time.time())
+    request.session[SIGNED_IN], request.session[SEEN] = now, now
+    request.signed_in_account = user  # type: ignore[attr-defined]
+    ways = [str(record.get("type") or record["method"]) for record in get_authentication_records(request, user)]
+    note(SecurityKind.SIGNED_IN, request, user, ", ".join(METHODS.get(way, way) for way in ways))
+
+
+def _signed_out(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
+    if isinstance(user, User):
+        note(SecurityKind.SIGNED_OUT, request, user)
+
+
+def _factor_added(sender: Any, request: HttpRequest, user: Any, authenticator: Any, **kwargs: Any) -> None:
+    note(SecurityKind.FACTOR_ADDED, request, user, FACTORS[str(authenticator.type)])
+
+
+def _factor_removed(sender: Any, request: HttpRequest, user: Any, authenticator: Any, **kwargs: Any) -> None:
+    note(SecurityKind.FACTOR_REMOVED, request, user, FACTORS[str(authenticator.type)])

@@ -1,0 +1,118 @@
+"""The forms of sign-in and of factors, with our words and our count of wrong guesses."""
+
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.forms import LoginForm
+from allauth.core import context
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.webauthn.forms import (
+    AddWebAuthnForm,
+    AuthenticateWebAuthnForm,
+    LoginWebAuthnForm,
+    ReauthenticateWebAuthnForm,
+)
+from django import forms
+from django.core.exceptions import ValidationError
+
+from records.accounts.guesses import TooManyGuessesError
+from records.accounts.sign_in import begin_guess, note_wrong
+
+NOT_A_PASSKEY = "The browser sent no passkey that can be read. Try again."
+
+
+class SignInForm(LoginForm):
+    """Asks for user name and password."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        attributes = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "maxlength": "255"}
+        self.fields["login"] = forms.CharField(
+            label="User name", max_length=255, widget=forms.TextInput({**attributes, "autofocus": True})
+        )
+        password = self.fields["password"]
+        password.label, password.help_text = "Password", ""
+        password.widget.attrs.pop("placeholder", None)
+        self.order_fields(("login", "password"))
+
+    def add_prefix(self, field_name: str) -> str:
+        """Name the first field as password managers know it."""
+        return "username" if field_name == "login" else field_name
+
+
+def _counted(form: Any, check: Callable[[], Any]) -> Any:
+    """Check a code, counted with the passwords that were guessed at the same account."""
+    try:
+        attempt = begin_guess(context.request, form.user)
+    except TooManyGuessesError as refusal:
+        raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
+    try:
+        checked = check()
+    except ValidationError:
+        note_wrong(context.request, form.user, attempt, "code")
+        raise
+    attempt.was_right()
+    return checked
+
+
+class CodeForm(AuthenticateForm):
+    """Asks for a code of the app, or a recovery code, after the password."""
+
+    def clean_code(self) -> str:
+        """Return the code when it is right."""
+        return str(_counted(self, super().clean_code))
+
+
+class ConfirmCodeForm(ReauthenticateForm):
+    """Asks a person who is signed in for a code."""
+
+    def clean_code(self) -> str:
+        """Return the code when it is right."""
+        return str(_counted(self, super().clean_code))
+
+
+class ReadablePasskey:
+    """Refuses, in words, what no browser sends."""
+
+    def clean_credential(self) -> Any:
+        """Return the passkey's row in the database when its answer is right."""
+        try:
+            return super().clean_credential()  # type: ignore[misc]
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+            if isinstance(error, ValidationError):
+                raise
+            raise ValidationError(NOT_A_PASSKEY, code="InvalidValue") from error
+
+
+class PasskeyFactorForm(ReadablePasskey, AuthenticateWebAuthnForm):
+    """Takes a passkey as the second factor."""
+
+
+class ConfirmPasskeyForm(ReadablePasskey, ReauthenticateWebAuthnForm):
+    """Takes a passkey of a person who is signed in."""
+
+
+class PasskeySignInForm(ReadablePasskey, LoginWebAuthnForm):
+    """Signs in with a passkey alone."""
+
+
+class AddPasskeyForm(AddWebAuthnForm):
+    """Adds a passkey."""
+
+    name = forms.CharField(required=False, max_length=100, label="Name", help_text="Such as “Phone” or “Blue key”.")
+    passwordless = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Sign in with it without a password",
+        help_text="The device then asks for your finger, face or PIN. Leave it out for a key that cannot store that.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Check what the browser sent."""
+        try:
+            return super().clean()
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+            if isinstance(error, ValidationError):
+                raise
+            raise ValidationError(NOT_A_PASSKEY, code="InvalidValue") from error

@@ -1,0 +1,83 @@
+"""What each request of a browser passes through: ends of sessions, demanded factors, known browsers."""
+
+import time
+from collections.abc import Callable
+
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.mfa.utils import is_mfa_enabled
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+from records.accounts.browsers import remember_browser
+from records.accounts.models import SecurityKind, User
+from records.backoffice.sign_in.adapters import factor_demanded
+from records.backoffice.sign_in.events import SEEN, SIGNED_IN, note
+
+NOTED_EVERY = 60
+"""Seconds between two notes of a session's last use: not every page costs a write."""
+
+
+class SignInMiddleware:
+    """Ends sessions in time, asks for factors that are demanded, and remembers the browsers of each account."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request."""
+        user = request.user
+        if isinstance(user, User):
+            _end_or_note(request, user)
+        response = _demand_factor(request) or self.get_response(request)
+        signed_in = getattr(request, "signed_in_account", None)
+        if signed_in is not None:
+            remember_browser(request, response, signed_in)
+        refusal = getattr(request, "guess_refusal", None)
+        if refusal is not None and response.status_code == 200:
+            response.status_code = 429
+            response.headers["Retry-After"] = str(refusal.wait)
+        return response
+
+
+def _end_or_note(request: HttpRequest, user: User) -> None:
+    now, session = int(time.time()), request.session
+    began, seen = session.get(SIGNED_IN), session.get(SEEN)
+    if began is None or seen is None:
+        session[SIGNED_IN], session[SEEN] = now, now
+        return
+    if now - seen > settings.SESSION_IDLE_MINUTES * 60 or now - began > settings.SESSION_HOURS * 60 * 60:
+        note(SecurityKind.SESSIONS_ENDED, request, user, "too long unused or too old")
+        logout(request)
+        messages.info(request, "Your session has ended. Sign in again to go on.")
+    elif now - seen >= NOTED_EVERY:
+        session[SEEN] = now
+        note_use(request)
+
+
+def note_use(request: HttpRequest) -> None:
+    """Note that the session is used, and from which address, for the page of own sessions."""
+    here = {"last_seen_at": timezone.now(), "ip": request.META.get("REMOTE_ADDR") or "0.0.0.0"}  # noqa: S104
+    if not UserSession.objects.filter(session_key=request.session.session_key).update(**here):
+        UserSession.objects.create_from_request(request)
+
+
+def _demand_factor(request: HttpRequest) -> HttpResponse | None:
+    """Return the way to the page of factors where a factor is demanded and neither set up nor used; else None."""
+    user = request.user
+    if settings.SECOND_FACTOR == "optional" or not isinstance(user, User) or not user.is_active:
+        return None
+    if not request.path.startswith(("/admin/", "/profile/")) or request.path == reverse("admin:logout"):
+        return None
+    records = get_authentication_records(request, user)
+    if any(record.get("method") in ("mfa", "socialaccount") for record in records):
+        return None
+    if not factor_demanded(user) or is_mfa_enabled(user, ["totp", "webauthn"]):
+        return None
+    messages.warning(request, "You need a second factor here. Set up an authenticator app or a passkey to go on.")
+    return redirect("mfa_index")

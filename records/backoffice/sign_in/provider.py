@@ -1,0 +1,268 @@
+"""The company's OpenID Connect provider: signing in, linking an identity to an account, and confirming who one is.
+
+An identity is the issuer and the subject, never an e-mail address (DECISIONS 9.7). It is linked by the person: signed
+in to the account, or with a link that was mailed to the account's recovery address.
+"""
+
+import logging
+import time
+from typing import Any
+
+from allauth.account.decorators import reauthentication_required
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
+from allauth.socialaccount.models import SocialAccount, SocialLogin
+from allauth.socialaccount.providers.openid_connect import views as openid_connect
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+from requests import RequestException
+
+from records.accounts.models import SecurityKind, User
+from records.backoffice.current import user_of
+from records.backoffice.sign_in.events import note
+
+logger = logging.getLogger("larder.security")
+CONFIRMED = "provider_confirmed"
+CONFIRMED_SECONDS = 300
+CLOCKS_DIFFER = 30
+"""Seconds by which the provider's clock may be behind ours."""
+UNREACHABLE = "The sign-in service of your company does not answer. Try again in a minute."
+
+
+def is_on() -> bool:
+    """Return whether a provider is set up (OIDC_ISSUER)."""
+    return bool(settings.OIDC_ISSUER)
+
+
+def identity_of(user: User) -> SocialAccount | None:
+    """Return the account's identity at the provider that is set up now."""
+    if not is_on():
+        return None
+    return SocialAccount.objects.filter(user=user, provider=settings.OIDC_PROVIDER_ID).first()
+
+
+def confirmed_recently(request: HttpRequest, purpose: str = "") -> bool:
+    """Return whether the person signed in at the provider again, in this session, minutes ago and for this purpose."""
+    kept = request.session.get(CONFIRMED) or {}
+    return (
+        kept.get("account") == str(request.user.pk)
+        and kept.get("purpose") == purpose
+        and time.time() - kept.get("at", 0) < CONFIRMED_SECONDS
+    )
+
+
+def forget_confirmation(request: HttpRequest) -> None:
+    """Use the confirmation up: it stands for one signature."""
+    request.session.pop(CONFIRMED, None)
+
+
+# --- The way there --------------------------------------------------------------------------------------------------
+
+
+def to_provider(
+    request: HttpRequest, purpose: str, *, next_url: str = "", fresh: bool = False, **facts: Any
+) -> HttpResponse:
+    """Return the page that leads to the provider. `fresh` asks it to see the person again, whatever session it has.
+
+    A page and not a redirect: browsers refuse forms that are redirected to another host (CSP `form-action`).
+    """
+    if not is_on():
+        raise Http404("No provider is set up.")
+    way = get_adapter(request).get_provider(request, settings.OIDC_PROVIDER_ID)
+    data = {"purpose": purpose, "asked_at": int(time.time()), "fresh": fresh, **facts}
+    asked = {"max_age": "0", "prompt": "login"} if fresh else {}
+    try:
+        answer = way.redirect(request, "login", next_url=next_url or None, data=data, auth_params=asked)
+    except (RequestException, KeyError, ValueError):
+        logger.warning("The OpenID Connect provider cannot be reached.")
+        messages.error(request, UNREACHABLE)
+        return redirect(next_url or "account_login")
+    context = {"title": f"Continue with {settings.OIDC_NAME}", "address": answer["Location"]}
+    response = TemplateResponse(request, "account/continue.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _next(request: HttpRequest) -> str:
+    asked = request.POST.get("next", "")
+    return asked if url_has_allowed_host_and_scheme(asked, None) else ""
+
+
+@require_POST
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """Lead to the provider to sign in."""
+    return to_provider(request, "sign in", next_url=_next(request))
+
+
+@login_required
+@reauthentication_required(app="allauth.socialaccount")
+@require_POST
+def connect(request: HttpRequest) -> HttpResponse:
+    """Lead to the provider to link the identity there with the account of the person who is signed in."""
+    return to_provider(request, "connect", next_url=reverse("mfa_index"), account=str(request.user.pk))
+
+
+@login_required
+def confirm(request: HttpRequest) -> HttpResponse:
+    """Ask the person to sign in at the provider again, before an act that needs it."""
+    if identity_of(user_of(request)) is None:
+        raise PermissionDenied
+    after = _next(request) or reverse("mfa_index")
+    if request.method == "POST":
+        return to_provider(request, "confirm", next_url=after, fresh=True, account=str(request.user.pk))
+    context = {"title": "Confirm that it is you", "provider": settings.OIDC_NAME, "next": request.GET.get("next", "")}
+    return TemplateResponse(request, "account/confirm_provider.html", context)
+
+
+@login_required
+@reauthentication_required(app="allauth.socialaccount")
+@require_POST
+def disconnect(request: HttpRequest) -> HttpResponse:
+    """Remove the link to the provider, where another way to sign in is left."""
+    user = user_of(request)
+    passkey = user.authenticator_set.filter(type="webauthn").exists()  # type: ignore[attr-defined]
+    if not passkey and not (settings.PASSWORD_SIGN_IN and user.has_usable_password()):
+        messages.error(request, "You could not sign in any more. Choose a password or add a passkey first.")
+    else:
+        SocialAccount.objects.filter(user=user).delete()
+        note(SecurityKind.PROVIDER_UNLINKED, request, user, settings.OIDC_ISSUER)
+        messages.success(request, "The link is removed.")
+    return redirect("mfa_index")
+
+
+# --- The way back ---------------------------------------------------------------------------------------------------
+
+
+@never_cache
+def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Take the provider's answer."""
+    try:
+        answer: HttpResponse = openid_connect.callback(request, provider_id)
+    except (KeyError, ValueError):
+        return _failed(request, "The answer of the sign-in service could not be read.")
+    return answer
+
+
+def _failed(request: HttpRequest, sentence: str) -> HttpResponse:
+    messages.error(request, sentence)
+    return redirect("mfa_index" if request.user.is_authenticated else "account_login")
+
+
+class ProviderAdapter(DefaultSocialAccountAdapter):
+    """Decides what an identity at the provider opens here."""
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Return False: accounts are made by administrators and directories."""
+        return False
+
+    def can_authenticate_by_email(self, login: SocialLogin, email: str) -> bool:
+        """Return False: no address identifies anybody."""
+        return False
+
+    def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
+        """Send nothing here: the security log mails the person, to the recovery address."""
+
+    def on_authentication_error(self, request: HttpRequest, provider: Any, **kwargs: Any) -> None:
+        """Say in words that it did not work, on the page that the person knows."""
+        cancelled = kwargs.get("error") == "cancelled"
+        sentence = "You did not sign in there." if cancelled else "Signing in there did not work. Try again."
+        raise ImmediateHttpResponse(_failed(request, sentence))
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Do what the person went to the provider for; raise ImmediateHttpResponse unless the sign-in goes on."""
+        claims = sociallogin.account.extra_data.get("id_token") or {}
+        # What else the provider says about the person is not ours to keep.
+        sociallogin.account.extra_data = {}
+        SocialAccount.objects.filter(provider=sociallogin.account.provider, uid=sociallogin.account.uid).update(
+            extra_data={}
+        )
+        data = sociallogin.state.get("data") or {}
+        purpose = data.get("purpose")
+        if purpose == "sign in":
+            if not sociallogin.is_existing:
+                note(
+                    SecurityKind.SIGN_IN_FAILED,
+                    request,
+                    None,
+                    "identity that no account is linked with",
+                )
+                raise ImmediateHttpResponse(_failed(request, NOT_LINKED))
+        elif purpose == "invitation":
+            self._link(request, sociallogin, _invited(data))
+        else:
+            user = request.user
+            if not isinstance(user, User) or str(user.pk) != data.get("account"):
+                raise ImmediateHttpResponse(_failed(request, "You were signed out meanwhile. Sign in and start again."))
+            if purpose == "connect":
+                self._link(request, sociallogin, user)
+                messages.success(request, "From now on you can sign in with it.")
+            else:
+                _note_confirmation(request, sociallogin, user, data, claims)
+            raise ImmediateHttpResponse(redirect(sociallogin.state.get("next") or "mfa_index"))
+
+    def _link(self, request: HttpRequest, sociallogin: SocialLogin, user: User | None) -> None:
+        """Link the identity with the account; raise ImmediateHttpResponse where that cannot be."""
+        if user is None:
+            raise ImmediateHttpResponse(_failed(request, "This link is not valid any more. Ask for a new one."))
+        if sociallogin.is_existing and sociallogin.user != user:
+            raise ImmediateHttpResponse(_failed(request, "This identity is linked with another account."))
+        if not sociallogin.is_existing:
+            kept = identity_of(user)
+            if kept is not None:
+                raise ImmediateHttpResponse(_failed(request, "Your account is linked with another identity already."))
+            try:
+                with transaction.atomic():
+                    sociallogin.account.user = user
+                    sociallogin.account.save()
+            except IntegrityError:
+                raise ImmediateHttpResponse(_failed(request, "This identity is linked already.")) from None
+            note(SecurityKind.PROVIDER_LINKED, request, user, settings.OIDC_ISSUER)
+        sociallogin.user = user
+
+
+NOT_LINKED = (
+    "No account is linked with this identity. Sign in another way and link it under Sign-in and security, "
+    "or ask your administrator for an invitation."
+)
+
+
+def _invited(data: dict[str, Any]) -> User | None:
+    """Return the account whose person came with a mailed link, when the link is still good."""
+    from records.backoffice.passwords import account_of_link
+
+    return account_of_link(str(data.get("uid", "")), str(data.get("token", "")))
+
+
+def _note_confirmation(
+    request: HttpRequest, sociallogin: SocialLogin, user: User, data: dict[str, Any], claims: dict[str, Any]
+) -> None:
+    """Keep in the session that the person signed in at the provider just now, for the purpose that was asked for."""
+    signed_in_at = claims.get("auth_time")
+    fresh = isinstance(signed_in_at, int | float) and signed_in_at >= data.get("asked_at", 0) - CLOCKS_DIFFER
+    if not sociallogin.is_existing or sociallogin.user != user:
+        raise ImmediateHttpResponse(_back(request, sociallogin, "You signed in there as somebody else."))
+    if not fresh:
+        note(SecurityKind.REFUSED, request, user, "the provider did not ask the person anew")
+        raise ImmediateHttpResponse(
+            _back(request, sociallogin, "The sign-in service did not ask you again. Try again.")
+        )
+    request.session[CONFIRMED] = {
+        "account": str(user.pk),
+        "at": int(time.time()),
+        "purpose": data.get("confirms", ""),
+    }
+
+
+def _back(request: HttpRequest, sociallogin: SocialLogin, sentence: str) -> HttpResponse:
+    messages.error(request, sentence)
+    return redirect(sociallogin.state.get("next") or "mfa_index")

@@ -1,0 +1,94 @@
+"""The page of own sessions: where one is signed in, and ending any of them (DECISIONS 9.7)."""
+
+import datetime
+import re
+from typing import Any
+
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth import HASH_SESSION_KEY
+from django.contrib.auth.decorators import login_required
+from django.contrib.sessions.models import Session
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from records.accounts.models import SecurityKind, User
+from records.backoffice.current import current_site, show_times_of, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.sign_in.events import note
+from records.backoffice.sign_in.middleware import note_use
+
+MOST = 100
+BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
+BROWSER_NAMES = {"Edg": "Edge", "OPR": "Opera"}
+SYSTEMS = {"Windows": "Windows", "Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Mac OS": "Mac"}
+
+
+def open_sessions(user: User) -> list[UserSession]:
+    """Return the account's sessions that still open something, the last used first; two queries."""
+    since = timezone.now() - datetime.timedelta(minutes=settings.SESSION_IDLE_MINUTES)
+    rows = list(UserSession.objects.filter(user=user, last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST])
+    keys = [row.session_key for row in rows]
+    stored = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
+    own = user.get_session_auth_hash()
+    alive = {
+        session.session_key
+        for session in stored
+        if constant_time_compare(str(session.get_decoded().get(HASH_SESSION_KEY, "")), own)
+    }
+    return [row for row in rows if row.session_key in alive]
+
+
+def browser_and_system(agent: str) -> str:
+    """Return what a person calls the browser, such as "Firefox on Windows"."""
+    browser = next((BROWSER_NAMES.get(name, name) for name in BROWSERS if f"{name}/" in agent), "Another browser")
+    found = next((label for mark, label in SYSTEMS.items() if mark in agent), "")
+    system = found or ("Linux" if re.search(r"\bLinux\b", agent) else "")
+    return f"{browser} on {system}" if system else browser
+
+
+@login_required
+def sessions(request: HttpRequest) -> HttpResponse:
+    """Show the own sessions; a POST ends one of them (`id`) or all others (`others`)."""
+    user = user_of(request)
+    here = request.session.session_key
+    if request.method == "POST":
+        ended = _end(request, user, here)
+        note(SecurityKind.SESSIONS_ENDED, request, user, f"{ended} by the person")
+        messages.success(request, "The session has ended." if ended == 1 else f"{ended} sessions have ended.")
+        return redirect("usersessions_list")
+    note_use(request)
+    show_times_of(current_site(request))
+    context: dict[str, Any] = {
+        **admin.site.each_context(request),
+        "title": "Where you are signed in",
+        "sessions": [
+            {
+                "row": row,
+                "here": row.session_key == here,
+                "browser": browser_and_system(row.user_agent),
+                "since": shown(row.created_at),
+                "seen": shown(row.last_seen_at),
+            }
+            for row in open_sessions(user)
+        ],
+        "idle": settings.SESSION_IDLE_MINUTES,
+        "hours": settings.SESSION_HOURS,
+    }
+    return TemplateResponse(request, "usersessions/usersession_list.html", context)
+
+
+def _end(request: HttpRequest, user: User, here: str | None) -> int:
+    """End what was asked for and return how many sessions that were; the own one is ended by logging out."""
+    rows = UserSession.objects.filter(user=user).exclude(session_key=here or "")
+    if "others" not in request.POST:
+        asked = request.POST.get("id", "")
+        rows = rows.filter(pk=int(asked)) if asked.isdecimal() and len(asked) < 18 else rows.none()
+    keys = list(rows.values_list("session_key", flat=True))
+    Session.objects.filter(session_key__in=keys).delete()
+    rows.filter(session_key__in=keys).delete()
+    return len(keys)

@@ -1,0 +1,159 @@
+"""The pages of sign-in and of factors: django-allauth's views inside our back-office."""
+
+from typing import Any
+
+from allauth.account import views as account_views
+from allauth.account.models import Login
+from allauth.account.utils import get_next_redirect_url
+from allauth.mfa.base import views as factor_views
+from allauth.mfa.recovery_codes import views as recovery_views
+from allauth.mfa.totp import views as totp_views
+from allauth.mfa.webauthn import views as passkey_views
+from allauth.mfa.webauthn.internal import flows
+from django.conf import settings
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+
+from records.backoffice.current import current_site, show_times_of, user_of
+from records.backoffice.sign_in import provider
+from records.backoffice.sign_in.adapters import factor_demanded
+
+
+class InBackoffice:
+    """A view whose page has the back-office's header and menu, and a title."""
+
+    request: HttpRequest
+    title = ""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add what every page of the back-office shows."""
+        if self.request.user.is_authenticated:
+            show_times_of(current_site(self.request))
+        context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
+        return {**admin.site.each_context(self.request), "title": self.title, **context}
+
+
+class SignIn(InBackoffice, account_views.LoginView):
+    """Asks for user name and password, and offers the passkey and the company's provider."""
+
+    title = "Sign in to Larder"
+    template_name = "account/login.html"
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Sign in with a password, where that is allowed."""
+        if not settings.PASSWORD_SIGN_IN:
+            raise PermissionDenied
+        return super().post(request, *args, **kwargs)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the ways in which people sign in here."""
+        provider_name = settings.OIDC_NAME if provider.is_on() else ""
+        next_url = self.get_next_url() or ""
+        ways = {"passwords": settings.PASSWORD_SIGN_IN, "provider": provider_name, "next": next_url}
+        return {**super().get_context_data(**kwargs), **ways}
+
+
+class PasskeySignIn(passkey_views.LoginWebAuthnView):
+    """Signs in with a passkey alone, and goes on to the page that was asked for."""
+
+    def form_valid(self, form: Any) -> Any:
+        """Sign in."""
+        passkey = form.cleaned_data["credential"]
+        login = Login(user=passkey.user, redirect_url=get_next_redirect_url(self.request))
+        return flows.perform_passwordless_login(self.request, passkey, login)
+
+
+class Logout(InBackoffice, account_views.LogoutView):
+    """Ends the session, or a sign-in that waits for its second factor."""
+
+    title = "Log out"
+
+
+class Factor(InBackoffice, factor_views.AuthenticateView):
+    """Asks for the second factor."""
+
+    title = "One more step"
+
+
+class ConfirmByPassword(InBackoffice, account_views.ReauthenticateView):
+    """Asks for the password again."""
+
+    title = "Confirm that it is you"
+
+
+class ConfirmByCode(InBackoffice, factor_views.ReauthenticateView):
+    """Asks for a code again."""
+
+    title = "Confirm that it is you"
+
+
+class ConfirmByPasskey(InBackoffice, passkey_views.ReauthenticateWebAuthnView):
+    """Asks for a passkey again."""
+
+    title = "Confirm that it is you"
+
+
+class Factors(InBackoffice, factor_views.IndexView):
+    """Shows the person's factors, and the identity at the company's provider."""
+
+    title = "Sign-in and security"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add what is not a factor."""
+        user = user_of(self.request)
+        more = {
+            "provider": settings.OIDC_NAME if provider.is_on() else "",
+            "identity": provider.identity_of(user),
+            "password": settings.PASSWORD_SIGN_IN and user.has_usable_password(),
+            "demanded": factor_demanded(user),
+        }
+        return {**super().get_context_data(**kwargs), **more}
+
+
+class AddApp(InBackoffice, totp_views.ActivateTOTPView):
+    """Sets up an authenticator app."""
+
+    title = "Set up an authenticator app"
+
+
+class RemoveApp(InBackoffice, totp_views.DeactivateTOTPView):
+    """Removes the authenticator app."""
+
+    title = "Remove the authenticator app"
+
+
+class ShowCodes(InBackoffice, recovery_views.ViewRecoveryCodesView):
+    """Shows new recovery codes, once."""
+
+    title = "Recovery codes"
+
+
+class MakeCodes(InBackoffice, recovery_views.GenerateRecoveryCodesView):
+    """Makes new recovery codes; the former ones end."""
+
+    title = "New recovery codes"
+
+
+class Passkeys(InBackoffice, passkey_views.ListWebAuthnView):
+    """Shows the person's passkeys."""
+
+    title = "Passkeys"
+
+
+class AddPasskey(InBackoffice, passkey_views.AddWebAuthnView):
+    """Adds a passkey."""
+
+    title = "Add a passkey"
+
+
+class RenamePasskey(InBackoffice, passkey_views.EditWebAuthnView):
+    """Renames a passkey."""
+
+    title = "Rename a passkey"
+
+
+class RemovePasskey(InBackoffice, passkey_views.RemoveWebAuthnView):
+    """Removes a passkey."""
+
+    title = "Remove a passkey"

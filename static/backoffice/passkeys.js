@@ -1,0 +1,15 @@
+// Says in words why a passkey could not be used; django-allauth's scripts do the rest.
+"use strict";
+document.addEventListener("allauth.error", (event) => {
+  event.preventDefault();
+  const place = document.querySelector("[data-passkey-error]");
+  if (!place) return;
+  const reason = event.detail.exception?.name;
+  place.textContent =
+    reason === "SecurityError"
+      ? "Passkeys work only at an address with https and a host name."
+      : reason === "InvalidStateError"
+        ? "This device already has a passkey for your account."
+        : "The passkey was not used: the browser gave up, or you cancelled. Try again.";
+  place.hidden = false;
+});
