@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -266,9 +267,9 @@ class ReplaceForm(ReasonForm):
     def __init__(self, document: Document, *args: Any) -> None:
         super().__init__(*args)
         field = Document._meta.get_field("user_to_review")
-        widget = Chooser(choose_url(field, document.site_id))
+        widget = Chooser(partial(choose_url, field, document.site_id))
         self.fields["user"] = ReferenceField(
-            access.accounts_at(document.site_id), widget=widget, label="Who signs instead"
+            partial(access.accounts_at, document.site_id), widget=widget, label="Who signs instead"
         )
         self.order_fields(self.field_order)
 

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 
 from records.audits.actions import MOST_AT_ONCE
 from records.audits.models import AuditRecord, Finding, RecordStatus
+from records.backoffice.current import form_state
 from records.backoffice.fields import DayField, ReferenceField, TextField
 from records.backoffice.forms import WithoutReason
 from records.backoffice.inlines import RowsStacked
@@ -22,7 +23,7 @@ class ResponseField(ReferenceField):
     widget: Any = forms.Select
 
     def __init__(self, responses: list[RatingResponse], **kwargs: Any) -> None:
-        super().__init__(RatingResponse.objects.none(), **kwargs)
+        super().__init__(RatingResponse.objects.none, **kwargs)
         self.offered = {str(response.pk): response for response in responses}
         self.keep(())
 
@@ -38,17 +39,12 @@ class FindingRows(RowsStacked):
     model = Finding
     fields = ("question", "rating_response", "comment", "nonconformance")
 
-    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
-        """Return the formset, its responses being those of the audit's rating scale; one query a page."""
-        if not hasattr(request, "larder_responses"):
-            request.larder_responses = _responses(obj)  # type: ignore[attr-defined]
-        return super().get_formset(request, obj, **kwargs)
-
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return a plain choice for the response and lines of text for the question."""
+        """Return a plain choice among the audit's responses, one query, and lines of text for the question."""
         given: dict[str, Any] = {"required": not db_field.blank, "label": str(db_field.verbose_name).capitalize()}
         if db_field.name == "rating_response":
-            return ResponseField(request.larder_responses, **given)  # type: ignore[attr-defined]
+            state = form_state(request)
+            return ResponseField(_responses(state.record if state is not None else None), **given)
         if db_field.name == "question":
             return TextField(max_length=db_field.max_length, widget=forms.Textarea({"rows": 2}), **given)
         return super().formfield_for_dbfield(db_field, request, **kwargs)

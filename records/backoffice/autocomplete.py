@@ -88,9 +88,9 @@ def _admin_of(admin_site: AdminSite, model: type[models.Model]) -> Any:
         return None
 
 
-def choose_url(field: Any, site_id: uuid.UUID | None) -> str:
+def choose_url(field: Any, site_id: uuid.UUID | None, **more: str) -> str:
     """Return the address at which a page looks up choices for a field of a record of the site."""
-    query = urlencode({"field": f"{field.model._meta.label_lower}.{field.name}", "site": str(site_id or "")})
+    query = urlencode({"field": f"{field.model._meta.label_lower}.{field.name}", "site": str(site_id or ""), **more})
     return f"{reverse('admin:choose')}?{query}"
 
 

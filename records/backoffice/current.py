@@ -1,9 +1,12 @@
-"""Who acts in the back-office, at which site, in which time zone."""
+"""Who is signed in to the back-office, at which site, in which time zone, and what a request for a page has decided."""
 
 import uuid
 import zoneinfo
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
 from records.accounts import access
@@ -12,6 +15,46 @@ from records.history.trail import Author, Channel
 from records.sites.models import Site
 
 SESSION_KEY = "site"
+
+
+@dataclass(slots=True)
+class FormState:
+    """What one request for the form of a record decides once, and every part of the page reads."""
+
+    record: Any
+    """The stored record; None on the page of a new one."""
+    site_id: uuid.UUID | None
+    """The site that the record belongs to; None for what all sites share."""
+    writable: bool
+    readonly: Sequence[Any] = ()
+    fieldsets: Any = ()
+    rows: list[tuple[Any, Any]] | None = None
+    """The formset class and the inline of each relation of child rows."""
+    data: QueryDict | None = None
+    """What was sent, brought up to date with what is stored."""
+
+
+@dataclass(slots=True)
+class PageState:
+    """What a request keeps for the back-office; its only attribute of ours on a request."""
+
+    sites: list[Site]
+    form: FormState | None = None
+
+
+def state_of(request: HttpRequest) -> PageState:
+    """Return what the request keeps; one query when it is first asked for."""
+    state: PageState | None = getattr(request, "larder_page", None)
+    if state is None:
+        sites = Site.objects.filter(pk__in=access.sites_where(user_of(request))).order_by("name", "id")
+        state = request.larder_page = PageState(list(sites))  # type: ignore[attr-defined]
+    return state
+
+
+def form_state(request: HttpRequest) -> FormState | None:
+    """Return what was decided for the form that is being shown or saved; None on every other page."""
+    state: PageState | None = getattr(request, "larder_page", None)
+    return None if state is None else state.form
 
 
 def user_of(request: HttpRequest) -> User:
@@ -31,19 +74,20 @@ def author_of(request: HttpRequest, channel: Channel = Channel.BACKOFFICE) -> Au
 
 def sites_of(request: HttpRequest) -> list[Site]:
     """Return the sites at which the user holds a role, by name; one query a request."""
-    kept: list[Site] | None = getattr(request, "larder_sites", None)
-    if kept is None:
-        user = user_of(request)
-        kept = list(Site.objects.filter(pk__in=access.sites_where(user)).order_by("name", "id"))
-        request.larder_sites = kept  # type: ignore[attr-defined]
-    return kept
+    return state_of(request).sites
 
 
 def current_site(request: HttpRequest) -> Site | None:
     """Return the site whose records the user looks at: the chosen one, else the home site, else the first by name."""
-    sites = {str(site.pk): site for site in sites_of(request)}
-    chosen = request.session.get(SESSION_KEY, "")
-    return sites.get(chosen) or sites.get(str(user_of(request).home_site_id)) or next(iter(sites.values()), None)
+    chosen, home = request.session.get(SESSION_KEY, ""), user_of(request).home_site_id
+    at_home = first = None
+    for site in state_of(request).sites:
+        if str(site.pk) == chosen:
+            return site
+        first = first or site
+        if site.pk == home:
+            at_home = site
+    return at_home or first
 
 
 def choose_site(request: HttpRequest, site_id: str) -> bool:

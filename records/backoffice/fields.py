@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +11,9 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from records.backoffice.datetimes import plain_number, stored, wall_clock
+
+ChooseFrom = Callable[[], models.QuerySet[Any]]
+"""What a reference may newly point at, made only when it is needed: a form that is saved mostly keeps what it has."""
 
 UNKNOWN_CHOICE = "Choose one of the entries that are offered."
 
@@ -25,11 +28,13 @@ class TextField(forms.CharField):
 
     def to_python(self, value: Any) -> str:
         """Return the text with our line ends."""
-        return newlines(super().to_python(value) or "")
+        text = super().to_python(value) or ""
+        return newlines(text) if "\r" in text else text
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Return whether the text differs in more than its line ends."""
-        return newlines(str(initial or "")) != newlines(str(data or ""))
+        before, after = str(initial or ""), str(data or "")
+        return before != after and newlines(before) != newlines(after)
 
 
 class DayInput(forms.TextInput):
@@ -120,11 +125,16 @@ class Chooser(forms.Select):
     """A choice among very many: holds only what is chosen; the page's script looks for more at `data-choose`."""
 
     kept: dict[str, models.Model]
-    queryset: Any = None
+    choose_from: ChooseFrom | None = None
 
-    def __init__(self, url: str = "", attrs: dict[str, Any] | None = None) -> None:
-        super().__init__({"data-choose": url, **(attrs or {})})
+    def __init__(self, address: Callable[[], str] = str, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__(attrs)
+        self.address = address
         self.kept = {}
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        """Return the context with the address at which the page's script looks for more."""
+        return super().get_context(name, value, {"data-choose": self.address(), **(attrs or {})})
 
     def optgroups(self, name: str, value: Sequence[Any], attrs: Any = None) -> Any:
         """Return the chosen entries as the only options, after an empty one where one may be left out."""
@@ -138,7 +148,7 @@ class Chooser(forms.Select):
 
     def _look_up(self, keys: Iterable[str]) -> Iterable[models.Model]:
         ids = [key for key in map(as_uuid, keys) if key is not None]
-        return self.queryset.filter(pk__in=ids) if ids and self.queryset is not None else ()
+        return self.choose_from().filter(pk__in=ids) if ids and self.choose_from is not None else ()
 
 
 class ChooserMultiple(Chooser, forms.SelectMultiple):
@@ -164,15 +174,17 @@ class ReferenceField(forms.Field):
 
     widget = Chooser
 
-    def __init__(self, queryset: Any, **kwargs: Any) -> None:
+    def __init__(self, choose_from: ChooseFrom, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.queryset = queryset
-        self.widget.queryset = queryset
+        self.choose_from = self.widget.choose_from = choose_from
         self.kept: dict[str, models.Model] = {}
 
     def keep(self, targets: Iterable[models.Model]) -> None:
         """Note what the record points at, so that it needs no look-up and stays valid when it is archived."""
-        self.kept = self.widget.kept = {str(target.pk): target for target in targets}
+        kept = {}
+        for target in targets:
+            kept[str(target.pk)] = target
+        self.kept = self.widget.kept = kept
 
     def prepare_value(self, value: Any) -> Any:
         """Return the id as text."""
@@ -181,7 +193,10 @@ class ReferenceField(forms.Field):
     def _targets(self, keys: Sequence[Any]) -> list[models.Model]:
         ids = [as_uuid(key) for key in keys]
         missing = [key for key in ids if key is not None and str(key) not in self.kept]
-        found = {**self.kept, **({str(row.pk): row for row in self.queryset.filter(pk__in=missing)} if missing else {})}
+        found = {
+            **self.kept,
+            **({str(row.pk): row for row in self.choose_from().filter(pk__in=missing)} if missing else {}),
+        }
         if any(str(key) not in found for key in ids):
             raise ValidationError(UNKNOWN_CHOICE, code="InvalidReference")
         return [found[str(key)] for key in ids]
@@ -190,11 +205,15 @@ class ReferenceField(forms.Field):
         """Return the record, or None; raises ValidationError on one that the site does not have."""
         if value in self.empty_values:
             return None
-        return value if isinstance(value, models.Model) else self._targets([value])[0]
+        if isinstance(value, models.Model):
+            return value
+        kept = self.kept.get(str(value).lower())
+        return kept if kept is not None else self._targets([value])[0]
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Return whether another record was chosen."""
-        return bool(self.prepare_value(initial) != str(data or "").lower())
+        before = initial.pk if isinstance(initial, models.Model) else initial
+        return str(before or "") != str(data or "").lower()
 
 
 class ReferencesField(ReferenceField):

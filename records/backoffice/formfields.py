@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from functools import cache, partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -10,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.text import capfirst
 
 from records.backoffice.autocomplete import choices_at, choose_url
+from records.backoffice.current import form_state
 from records.backoffice.datetimes import moment_column, number_column
 from records.backoffice.fields import (
     Chooser,
@@ -56,7 +58,6 @@ class RecordFields:
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the form field of a model field."""
-        site_id: uuid.UUID | None = getattr(request, "larder_record_site", None)
         given = {
             "required": not db_field.blank,
             "label": capfirst(str(db_field.verbose_name)),
@@ -64,18 +65,16 @@ class RecordFields:
         }
         if isinstance(db_field, models.DateTimeField):
             return MomentField(**given) if db_field.name in self.moments else DayField(**given)
-        if isinstance(db_field, models.ForeignKey):
-            choices = self.field_choices(request, db_field, site_id)
-            return ReferenceField(choices, widget=Chooser(choose_url(db_field, site_id)), **given)
-        if isinstance(db_field, models.ManyToManyField):
-            choices = self.field_choices(request, db_field, site_id)
-            return ReferencesField(choices, widget=ChooserMultiple(choose_url(db_field, site_id)), **given)
+        if isinstance(db_field, models.ForeignKey | models.ManyToManyField):
+            return self._reference_field(db_field, request, given)
         if isinstance(db_field, models.EmailField):
             return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
         if isinstance(db_field, models.TextField) and not db_field.choices:
             return TextField(max_length=db_field.max_length or FREE_TEXT, widget=forms.Textarea({"rows": 4}), **given)
         if isinstance(db_field, models.CharField) and not db_field.choices:
-            return TextField(max_length=db_field.max_length, widget=self._line_input(db_field.name, site_id), **given)
+            suggested = db_field.name in self.suggestions
+            widget = self._suggestions(db_field.name, request) if suggested else forms.TextInput()
+            return TextField(max_length=db_field.max_length, widget=widget, **given)
         if isinstance(db_field, models.DecimalField):
             return db_field.formfield(form_class=NumberField, **kwargs)
         if db_field.choices:
@@ -86,17 +85,25 @@ class RecordFields:
         """Return what a foreign key or list may newly point at, in the form and where its choices are looked up."""
         return choices_at(self.admin_site, field, site_id)
 
-    def _line_input(self, name: str, site_id: uuid.UUID | None) -> forms.TextInput:
-        listed = self.suggestions.get(name)
-        if listed is None or site_id is None:
+    def _reference_field(self, db_field: Any, request: HttpRequest, given: dict[str, Any]) -> ReferenceField:
+        site_id = _site_of(request)
+        choices = partial(self.field_choices, request, db_field, site_id)
+        address = partial(choose_url, db_field, site_id)
+        if isinstance(db_field, models.ManyToManyField):
+            return ReferencesField(choices, widget=ChooserMultiple(address), **given)
+        return ReferenceField(choices, widget=Chooser(address), **given)
+
+    def _suggestions(self, name: str, request: HttpRequest) -> forms.TextInput:
+        site_id = _site_of(request)
+        if site_id is None:
             return forms.TextInput()
-        entries: Any = LISTS[listed]
+        entries: Any = LISTS[self.suggestions[name]]
         names = entries.objects.filter(site_id=site_id, is_archived=False).values_list("name", flat=True)[:200]
         return Suggestions(names)
 
     def display_name_of(self, field: Any) -> Any:
         """Return what a read-only page or a list shows for a field: date-times through our own column."""
-        column = _date_time(self.model, field)
+        column = _date_times(self.model).get(field) if isinstance(field, str) else None
         if column is None:
             return field
         return moment_column(field, str(column.verbose_name), day=field not in (*self.moments, *STAMPS))
@@ -112,8 +119,11 @@ class RecordFields:
 STAMPS = ("created", "last_modified")
 
 
-def _date_time(model: type[models.Model], name: Any) -> Any:
-    if not isinstance(name, str):
-        return None
-    field = next((field for field in model._meta.concrete_fields if field.name == name), None)
-    return field if isinstance(field, models.DateTimeField) else None
+def _site_of(request: HttpRequest) -> uuid.UUID | None:
+    state = form_state(request)
+    return state.site_id if state is not None else None
+
+
+@cache
+def _date_times(model: type[models.Model]) -> dict[str, Any]:
+    return {field.name: field for field in model._meta.concrete_fields if isinstance(field, models.DateTimeField)}

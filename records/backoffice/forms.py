@@ -89,7 +89,8 @@ class _KeepsTargets:
                 field.keep(self.initial.get(name) or ())
             elif isinstance(field, ReferenceField):
                 target = getattr(self.instance, name, None) if getattr(self.instance, f"{name}_id", None) else None
-                field.keep([] if target is None else [target])
+                if target is not None:
+                    field.keep([target])
 
 
 class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]

@@ -83,7 +83,7 @@ class TrailPages(SitePermissions):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show a page of the record's changes, newest first, or the difference between two of them."""
-        record = self.found(request, object_id)  # type: ignore[attr-defined]
+        record = self.found(request, object_id)
         if not self.has_history_permission(request, record):
             raise PermissionDenied
         show_times_of(site_at(request, self.site_id_of(record)))

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
 
+from records.backoffice.current import form_state
 from records.backoffice.formfields import RecordFields
 from records.backoffice.forms import ChildForm, RecordFormSet
 
@@ -40,7 +41,8 @@ class _Rows(RecordFields):
         return forms.Media()
 
     def _may_write(self, request: HttpRequest) -> bool:
-        return bool(getattr(request, "larder_may_write", False))
+        state = form_state(request)
+        return state is not None and state.writable
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Return the rows with what they point at."""

@@ -5,12 +5,14 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin import ModelAdmin
+from django.contrib.admin.utils import unquote
 from django.contrib.auth import get_permission_codename
 from django.db import models
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 
 from records.accounts import access
 from records.backoffice.current import current_site, user_of
+from records.backoffice.fields import as_uuid
 from records.sites.models import Site
 
 
@@ -43,6 +45,10 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
     def sites_where(self, request: HttpRequest, action: str) -> list[uuid.UUID]:
         """Return the sites at which the user may do this."""
         return access.sites_where(user_of(request), self.permission(action))
+
+    def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
+        """Return what the menu asks: whether the model's list is open to the user."""
+        return {"view": self.has_view_permission(request)}
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may see the record, or the list of the current site."""
@@ -112,8 +118,8 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Write nothing: the trail has it."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return whether the model stands on the start page."""
-        return self.has_view_permission(request) or self.has_add_permission(request)
+        """Return True: whether the model is in the menu, `get_model_perms` says."""
+        return True
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Return the records of all sites at which the user may see them."""
@@ -122,6 +128,21 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             return rows
         sites = {*self.sites_where(request, "view"), *self.sites_where(request, "change")}
         return rows.filter(**{f"{self.site_field}__in": sites})
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        """Return a record that the user may see, with what it points at, or None."""
+        key = as_uuid(object_id)
+        if key is None:
+            return None
+        foreign = [field.name for field in self.opts.concrete_fields if field.is_relation]
+        return self.get_queryset(request).select_related(*foreign).filter(pk=key).first()
+
+    def found(self, request: HttpRequest, object_id: str) -> Any:
+        """Return a record that the user may see; raises Http404 for others, as for one that does not exist."""
+        record = self.get_object(request, unquote(object_id))
+        if record is None or not self.has_view_permission(request, record):
+            raise Http404(f"There is no such {self.opts.verbose_name}.")
+        return record
 
 
 def _names_a_field(entry: Any) -> bool:

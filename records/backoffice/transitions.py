@@ -111,7 +111,7 @@ class StepPages(SitePermissions):
 
     def step_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         """Ask for the reason and whatever else the step needs, then take it."""
-        record = self.found(request, object_id)  # type: ignore[attr-defined]
+        record = self.found(request, object_id)
         step = next((step for step in self.record_actions if step.name == name), None)
         if step is None:
             raise Http404

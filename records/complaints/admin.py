@@ -9,7 +9,7 @@ from django.db.models import Count, F, Q
 from django.http import HttpRequest
 
 from records.accounts import access
-from records.backoffice.current import author_of, user_of
+from records.backoffice.current import author_of, form_state, user_of
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
@@ -113,7 +113,7 @@ class ComplaintAdmin(RecordAdmin):
     def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
         """Return what a form does not have yet: a new complaint's status, and the review of a draft."""
         hidden = super().hidden_fields(request, record)
-        if getattr(request, "larder_record_site", None) is None:
+        if form_state(request) is None:
             return hidden  # A list, not a form.
         if record is None:
             return (*hidden, "record_status", "review_report")
@@ -126,8 +126,9 @@ class ComplaintAdmin(RecordAdmin):
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         """Show the page, with the button that submits a new complaint at once."""
-        site = getattr(request, "larder_record_site", None)
-        may_submit = access.may(user_of(request), site, "complaints.submit_complaint")
+        state = form_state(request)
+        site_id = state.site_id if state is not None else None
+        may_submit = access.may(user_of(request), site_id, "complaints.submit_complaint")
         context["submit_too"] = SUBMIT_TOO if kwargs.get("add") and may_submit else ""
         return super().render_change_form(request, context, *args, **kwargs)
 

@@ -69,11 +69,12 @@ def snapshots(model: type[models.Model], keys: Iterable[Any]) -> dict[Any, tuple
 def columns(record: models.Model) -> Snapshot:
     """Take the record's own columns, without key, owner and bookkeeping, as plain values."""
     left_out = excluded_from_history(type(record))
-    return {
-        field.name: _plain(getattr(record, field.attname))
-        for field in record._meta.concrete_fields
-        if not field.primary_key and field.name not in left_out
-    }
+    taken = {}
+    for field in record._meta.concrete_fields:
+        if not field.primary_key and field.name not in left_out:
+            value = getattr(record, field.attname)
+            taken[field.name] = value if value is None or isinstance(value, str) else _plain(value)
+    return taken
 
 
 def _plain(value: Any) -> Any:

@@ -174,7 +174,7 @@ def changing(
 
 
 def _renormalised(record: models.Model, after: Snapshot) -> bool:
-    return any(after.get(name) != value for name, value in columns(record).items())
+    return not columns(record).items() <= after.items()
 
 
 def stamp(record: SiteRecord, author: Author) -> None:

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -211,12 +212,14 @@ class MembersForm(ReasonForm):
     def __init__(self, data: Any, *, role: Role, people: Any) -> None:
         super().__init__(data)
         self.sent = data
-        url = choose_url(RoleMembership._meta.get_field("user"), role.site_id)
-        self.fields["users"] = ReferencesField(people, widget=ChooserMultiple(url), required=False, label="Add people")
+        url = partial(choose_url, RoleMembership._meta.get_field("user"), role.site_id)
+        self.fields["users"] = ReferencesField(
+            lambda: people, widget=ChooserMultiple(url), required=False, label="Add people"
+        )
         roles = Role.objects.filter(site_id=role.site_id, is_archived=False).exclude(pk=role.pk)
-        url = choose_url(RoleMembership._meta.get_field("member_role"), role.site_id)
+        url = partial(choose_url, RoleMembership._meta.get_field("member_role"), role.site_id)
         self.fields["roles"] = ReferencesField(
-            roles,
+            lambda: roles,
             widget=ChooserMultiple(url),
             required=False,
             label="Add roles",

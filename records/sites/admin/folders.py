@@ -2,13 +2,14 @@
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.http import urlencode
 
-from records.backoffice.current import author_of
+from records.backoffice.autocomplete import choose_url
+from records.backoffice.current import author_of, form_state
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.plain_records import PlainAdmin
 from records.history.trail import recording
@@ -32,19 +33,16 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "entity") if obj is not None else fixed
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """Return the form, for the kind of record that the folder is or shall be for."""
-        request.larder_entity = obj.entity if obj is not None else request.GET.get("entity", "")  # type: ignore[attr-defined]
-        return super().get_form(request, obj, change=change, **kwargs)
-
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Let the choice of a parent follow the kind of record that is chosen beside it."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "entity":
             field.label = "Kind of record"
         if db_field.name == "parent":
-            query = urlencode({"entity": getattr(request, "larder_entity", "")})
-            field.widget.attrs["data-choose"] += f"&{query}"
+            state = form_state(request)
+            folder, site_id = (state.record, state.site_id) if state is not None else (None, None)
+            entity = request.GET.get("entity", "") if folder is None else folder.entity
+            field.widget.address = partial(choose_url, db_field, site_id, entity=entity)
             field.widget.attrs["data-choose-with"] = "entity"
         return field
 

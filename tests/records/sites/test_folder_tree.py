@@ -143,11 +143,11 @@ def test_a_parent_is_chosen_among_folders_of_the_same_kind_and_site(site: Site, 
     make.make_folder(site, Entity.CUSTOMER, "Scale customers")
     make.make_folder(other_site, Entity.ITEM, "Scales elsewhere")
     page = client.get(address(upper))
-    looked_up = page.context["adminform"].form.fields["parent"].widget.attrs["data-choose"]
+    looked_up = page.context["adminform"].form.fields["parent"].widget.address()
     found = client.get(f"{looked_up}&q=").json()["results"]
     assert [choice["text"] for choice in found] == ["Scales", "Scales / Small"]
     add = client.get(f"{reverse('admin:sites_entityfolder_add')}?entity=customer")
-    looked_up = add.context["adminform"].form.fields["parent"].widget.attrs["data-choose"]
+    looked_up = add.context["adminform"].form.fields["parent"].widget.address()
     assert [choice["text"] for choice in client.get(f"{looked_up}&q=").json()["results"]] == ["Scale customers"]
     # The page's script adds what is chosen now, which wins.
     chosen = client.get(f"{looked_up}&entity=item&q=small").json()["results"]

@@ -1,0 +1,257 @@
+"""The form of a record: it is shown, and what was sent is checked, compared with what others did, and written.
+
+What a request decides (may it be changed, which fields, which rows) is decided once, in `FormState`.
+"""
+
+import uuid
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from typing import Any, ClassVar
+
+from django.contrib.admin import helpers
+from django.contrib.admin.utils import flatten_fieldsets
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.forms.formsets import all_valid
+from django.forms.models import modelform_factory
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+
+from records.backoffice import conflicts, extension_points
+from records.backoffice.conflicts import Conflict, StaleError
+from records.backoffice.current import FormState, author_of, current_site, form_state, show_times_of, site_at, state_of
+from records.backoffice.fields import as_uuid
+from records.backoffice.form_errors import show_faults
+from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
+from records.backoffice.history_pages import TrailPages
+from records.backoffice.transitions import StepPages
+from records.sites.writing import RecordNotFoundError, Values, add_record, apply, changing
+
+Action = Callable[..., Any]
+
+
+class FormPages(StepPages, TrailPages):
+    """The page of a record's form."""
+
+    form: Any = RecordForm
+    add_action: ClassVar[Action | None] = None
+    update_action: ClassVar[Action | None] = None
+
+    # --- Writing: a room's actions ---------------------------------------------------------------------------------
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
+        """Store a new record through the room's action and return it; raises ValidationError."""
+        author = author_of(request)
+        if self.add_action is not None:
+            return type(self).add_action(site_id, values, author=author)  # type: ignore[misc]
+        return add_record(self.model(site_id=site_id), values, author=author, operation=f"Add{self.model.__name__}")
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> Any:
+        """Change a record through the room's action and return it.
+
+        Raises ValidationError, RecordNotFoundError, or what the precondition raises under the record's lock.
+        """
+        author, site_id = author_of(request), self.site_id_of(record)
+        if self.update_action is not None:
+            action = type(self).update_action
+            return action(  # type: ignore[misc]
+                site_id, record.pk, values, author=author, reason=reason, precondition=precondition
+            )
+        with changing(
+            self.model,
+            site_id,  # type: ignore[arg-type]
+            record.pk,
+            author=author,
+            operation=f"Update{self.model.__name__}",
+            reason=reason,
+            precondition=precondition,
+        ) as locked:
+            apply(locked, values)
+        return locked
+
+    def needs_reason(self, record: Any) -> bool:
+        """Return whether a change of the record must be explained."""
+        return True
+
+    # --- The page ----------------------------------------------------------------------------------------------------
+
+    def get_formset_kwargs(self, request: HttpRequest, obj: Any, inline: Any, prefix: str) -> dict[str, Any]:
+        """Return what a formset is made of; sent rows are first matched with the rows that are stored now."""
+        given = super().get_formset_kwargs(request, obj, inline, prefix)
+        given["queryset"] = inline.get_queryset(request)
+        state = form_state(request)
+        if state is not None and state.data is not None:
+            given["data"] = state.data
+        return given
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Return the form class for what the page shows and lets be changed; asked for once a request."""
+        state = form_state(request)
+        assert state is not None  # noqa: S101 (changeform_view has decided it)
+        fields = (
+            []
+            if not state.writable
+            else [
+                name for name in flatten_fieldsets(state.fieldsets) if not callable(name) and name not in state.readonly
+            ]
+        )
+        callback = partial(self.formfield_for_dbfield, request=request)
+        return modelform_factory(
+            self.model, form=kwargs.get("form", self.form), fields=fields, formfield_callback=callback
+        )
+
+    def get_formsets_with_inlines(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the formset class and the inline of each relation of child rows; made once a request."""
+        state = form_state(request)
+        if state is None:
+            return super().get_formsets_with_inlines(request, obj)
+        if state.rows is None:
+            state.rows = list(super().get_formsets_with_inlines(request, obj))
+        return state.rows
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the record's form, or write what was sent; the action opens the one transaction of the write."""
+        record = self.found(request, object_id) if object_id is not None else None
+        writable = self.has_change_permission(request, record) if record else self.has_add_permission(request)
+        if not writable and (record is None or request.method == "POST"):
+            raise PermissionDenied
+        site_id = self.site_id_of(record) if record is not None else self._site_for_new(request)
+        state = state_of(request).form = FormState(record, site_id, writable)
+        show_times_of(site_at(request, site_id))
+        state.readonly = self.get_readonly_fields(request, record) if writable else ()
+        state.fieldsets = self.get_fieldsets(request, record)
+        form_class = self.get_form(request, record, change=record is not None)
+        instance = copy(record) if record is not None else self._new_instance(site_id)  # Takes what is typed.
+        if request.method == "POST":
+            return self._write(request, state, instance, form_class, extra_context)
+        initial = self.get_changeform_initial_data(request) if record is None else {}
+        tokens = {"larder_seen": conflicts.last_change(record) if record else "", "larder_site": site_id or ""}
+        form = form_class(instance=instance, initial={**initial, **tokens})
+        formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
+        return self._show(request, state, form, formsets, inlines, None, extra_context)
+
+    def _site_for_new(self, request: HttpRequest) -> uuid.UUID | None:
+        """Return the site that a new record belongs to: the one its form was opened for, else the current one."""
+        if not self.site_field:
+            return None
+        asked = as_uuid(request.POST.get("larder_site", "")) if request.method == "POST" else None
+        site = site_at(request, asked) if asked else current_site(request)
+        if site is None or site.pk not in self.sites_where(request, "add"):
+            raise PermissionDenied
+        return site.pk
+
+    def _new_instance(self, site_id: uuid.UUID | None) -> Any:
+        return self.model(**{f"{self.site_field}_id": site_id}) if self.site_field else self.model()
+
+    def _write(
+        self, request: HttpRequest, state: FormState, instance: Any, form_class: Any, extra_context: Any
+    ) -> HttpResponse:
+        record, data = state.record, request.POST.copy()
+        seen = data.get("larder_seen", "")
+        conflict = self._conflict(request, record, form_class, data) if record is not None else None
+        state.data = data
+        form = form_class(data, request.FILES, instance=instance)
+        formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
+        valid = form.is_valid()
+        valid = all_valid(formsets) and valid
+        changes = bool(form.content_changed()) or any(formset.has_changed() for formset in formsets)
+        silent = record is None or not changes or form.reason() or not self.needs_reason(record)
+        if not silent and "change_reason" not in form.errors:
+            form.add_error("change_reason", NO_REASON)
+            valid = False
+        if valid and conflict is None:
+            if record is not None and not changes:
+                self.message_user(request, "Nothing was changed.")
+                return self.response_post_save_change(request, record)
+            try:
+                written = self._act(request, state, form, formsets, seen)
+            except ValidationError as fault:
+                show_faults(form, formsets, fault)
+            except StaleError:
+                # Somebody was faster between our look and our lock: look again, and show what happened.
+                state.record = self.found(request, str(record.pk))
+                return self._write(request, state, copy(state.record), form_class, extra_context)
+            except RecordNotFoundError:
+                raise Http404 from None
+            else:
+                vars(instance).update({key: value for key, value in vars(written).items() if key != "_state"})
+                if record is None:
+                    return self.response_add(request, instance)
+                return self.response_change(request, instance)
+        return self._show(request, state, form, formsets, inlines, conflict, extra_context)
+
+    def _act(self, request: HttpRequest, state: FormState, form: RecordForm, formsets: Any, seen: str) -> Any:
+        record = state.record
+        values = form.values(change=record is not None)
+        for formset in formsets:
+            if formset.has_changed():
+                values[formset.relation] = formset.rows()
+        if record is None:
+            return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
+        return self.update_record(
+            request,
+            record,
+            values,
+            reason=form.reason(),
+            precondition=lambda locked: conflicts.refuse_when_stale(locked, seen),
+        )
+
+    def _conflict(self, request: HttpRequest, record: Any, form_class: Any, data: QueryDict) -> Conflict | None:
+        """Bring the sent data up to date with the stored record, and return what others did meanwhile, if anything."""
+        newest, seen = conflicts.last_change(record), str(data.get("larder_seen", ""))
+        changes = [] if seen == newest else conflicts.changes_since(record, seen)
+        conflict = conflicts.merge(data, form_class(instance=record), changes) if changes else None
+        for formset_class, inline in self.get_formsets_with_inlines(request, record):
+            rows: RecordFormSet = formset_class(
+                instance=record, prefix=formset_class.get_default_prefix(), queryset=inline.get_queryset(request)
+            )
+            conflicts.reconcile_rows(data, rows, changes)
+        data["larder_seen"] = newest
+        return conflict
+
+    def _show(
+        self,
+        request: HttpRequest,
+        state: FormState,
+        form: Any,
+        formsets: Any,
+        inlines: Any,
+        conflict: Conflict | None,
+        extra_context: Any,
+    ) -> HttpResponse:
+        record, writable, fieldsets = state.record, state.writable, state.fieldsets
+        readonly = state.readonly if writable else flatten_fieldsets(fieldsets)
+        admin_form = helpers.AdminForm(form, list(fieldsets), {}, readonly, model_admin=self)
+        inline_formsets = self.get_inline_formsets(request, formsets, inlines, record)
+        media = self.media + admin_form.media
+        for inline_formset in inline_formsets:
+            media += inline_formset.media
+        verb = "Add" if record is None else "Change" if writable else "View"
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{verb} {self.opts.verbose_name}",
+            "subtitle": str(record) if record else None,
+            "adminform": admin_form,
+            "object_id": str(record.pk) if record else None,
+            "original": record,
+            "is_popup": False,
+            "to_field": None,
+            "media": media,
+            "inline_admin_formsets": inline_formsets,
+            "errors": helpers.AdminErrorList(form, formsets),
+            "preserved_filters": self.get_preserved_filters(request),
+            "record_site": site_at(request, state.site_id),
+            "conflict": self.conflict_context(request, record, form, conflict) if conflict else None,
+            "record_steps": self.steps_for(request, record) if record else [],
+            "record_links": extension_points.links_for(request, record) if record else [],
+            "show_history": record is not None and self.has_history_permission(request, record),
+            "show_save_and_add_another": record is None and writable,
+            "show_save_and_continue": writable,
+            "show_save": writable,
+            "show_delete_link": False,
+            **(extra_context or {}),
+        }
+        return self.render_change_form(request, context, add=record is None, change=record is not None, obj=record)
