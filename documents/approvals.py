@@ -14,21 +14,22 @@ from django.db.models import Q, QuerySet
 from documents import notices, versions
 from documents.models import Document, DocumentVersion, Duty, Meaning, Notice, Signature, Signer, Status
 from records.accounts import access
+from records.accounts.confirmations import Confirmation
 from records.accounts.models import User
 from records.files import storage
 from records.history.trail import Author, now
 from records.sites.references import UNKNOWN
 from records.sites.writing import RecordNotFoundError, changing
 
-Confirm = Callable[[User, str], bool]
+Confirm = Callable[[User, str], Confirmation | None]
 
 TURN = {Duty.REVIEW: Status.AWAITING_REVIEW, Duty.APPROVE: Status.AWAITING_APPROVAL}
 DUTY = {status: duty for duty, status in TURN.items()}
 
 
-def own_password(user: User, password: str) -> bool:
-    """Return whether this is the user's password; a door that counts failures passes a check of its own instead."""
-    return user.check_password(password)
+def own_password(user: User, password: str) -> Confirmation | None:
+    """Confirm the user by the password, or return None; pages pass a check of their own, which knows other ways too."""
+    return Confirmation.PASSWORD if user.check_password(password) else None
 
 
 def sign_review(
@@ -44,8 +45,8 @@ def sign_review(
 
     Raises RecordNotFoundError, ValidationError (password, not this person's turn, state), FileDamagedError.
     """
-    with _signing(version_id, user, password, Duty.REVIEW, confirm, author, "SignReview") as (document, version):
-        _sign(version, user, Meaning.REVIEWED, comment, Duty.REVIEW)
+    with _signing(version_id, user, password, Duty.REVIEW, confirm, author, "SignReview") as (document, version, by):
+        _sign(version, user, Meaning.REVIEWED, comment, Duty.REVIEW, by)
         if not _waiting(version, Duty.REVIEW).exists():
             approvers = version.signers.filter(duty=Duty.APPROVE).exists()
             versions.move(document, version, Status.AWAITING_APPROVAL if approvers else Status.ISSUED)
@@ -67,10 +68,10 @@ def approve(
 
     Raises as `sign_review` does, and ValidationError for whoever uploaded the version.
     """
-    with _signing(version_id, user, password, Duty.APPROVE, confirm, author, "Approve") as (document, version):
+    with _signing(version_id, user, password, Duty.APPROVE, confirm, author, "Approve") as (document, version, by):
         if version.created_by_id == user.pk:
             raise _refused("Who uploaded a version cannot approve it.", "Forbidden")
-        _sign(version, user, Meaning.APPROVED, comment, Duty.APPROVE)
+        _sign(version, user, Meaning.APPROVED, comment, Duty.APPROVE, by)
         if not _waiting(version, Duty.APPROVE).exists():
             versions.move(document, version, Status.APPROVED)
         else:
@@ -94,8 +95,8 @@ def reject(
     if not comment.strip():
         text = "Say what has to change: a rejection needs a comment."
         raise ValidationError({"comment": ValidationError(text, code="RequiredField")})
-    with _signing(version_id, user, password, None, confirm, author, "Reject") as (document, version):
-        _sign(version, user, Meaning.REJECTED, comment, DUTY[Status(version.record_status)])
+    with _signing(version_id, user, password, None, confirm, author, "Reject") as (document, version, by):
+        _sign(version, user, Meaning.REJECTED, comment, DUTY[Status(version.record_status)], by)
         versions.move(document, version, Status.AWAITING_CHANGE)
     return version
 
@@ -109,12 +110,16 @@ def _signing(
     confirm: Confirm,
     author: Author,
     operation: str,
-) -> Iterator[tuple[Document, DocumentVersion]]:
-    """Check password and file before the lock, then lock the document and see that it is this person's turn."""
+) -> Iterator[tuple[Document, DocumentVersion, Confirmation]]:
+    """Check who signs and the file before the lock, then lock the document and see that it is this person's turn.
+
+    Yields the document, the version, and how the person confirmed who they are.
+    """
     known = DocumentVersion.objects.filter(pk=version_id).first()
     if known is None or not access.holds_role_at(user.pk, known.site_id):
         raise RecordNotFoundError
-    if not confirm(user, password):
+    confirmed_by = confirm(user, password)
+    if confirmed_by is None:
         raise ValidationError({"password": ValidationError("This is not your password.", code="InvalidValue")})
     storage.check(known)
     with changing(Document, known.site_id, known.document_id, author=author, operation=operation) as document:
@@ -127,10 +132,12 @@ def _signing(
         if not _waiting(version, turn).filter(user=user).exists():
             raise _refused("This version does not wait for you.", "Forbidden")
         version.document = document
-        yield document, version
+        yield document, version, confirmed_by
 
 
-def _sign(version: DocumentVersion, user: User, meaning: Meaning, comment: str, duty: Duty) -> None:
+def _sign(
+    version: DocumentVersion, user: User, meaning: Meaning, comment: str, duty: Duty, confirmed_by: Confirmation
+) -> None:
     signature = Signature(
         document=version.document,
         version=version,
@@ -140,6 +147,7 @@ def _sign(version: DocumentVersion, user: User, meaning: Meaning, comment: str, 
         comment=comment,
         date=now(),
         file_hash=version.file_hash,
+        confirmed_by=confirmed_by,
     )
     signature.clean_fields(exclude=["document", "version", "user"])
     signature.save(force_insert=True)

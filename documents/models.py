@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import Q
 
+from records.accounts.confirmations import Confirmation
 from records.files.models import FileRecord
 from records.history.trail import now
 from records.history.visibility import MANAGER, READER
@@ -163,7 +164,7 @@ class Meaning(models.TextChoices):
 
 
 class Signature(models.Model):
-    """What a person signed: printed name, meaning, time, and the SHA-256 of the file that lay before them."""
+    """What a person signed: printed name, meaning, time, the file's SHA-256, and how they confirmed who they are."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     document = models.ForeignKey(Document, models.PROTECT, related_name="signatures", editable=False)
@@ -174,6 +175,13 @@ class Signature(models.Model):
     comment = FreeTextField(editable=False)
     date = models.DateTimeField(default=now, editable=False)
     file_hash = models.CharField("SHA-256 of the file", max_length=64, editable=False)
+    confirmed_by = models.CharField(
+        "how the signer confirmed who they are",
+        max_length=20,
+        choices=Confirmation.choices,
+        default=Confirmation.PASSWORD,
+        editable=False,
+    )
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("document",)
 

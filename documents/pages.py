@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.contrib.admin.utils import quote
-from django.contrib.auth import authenticate
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Prefetch
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,27 +15,21 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from documents import approvals
+from documents import approvals, signing
 from documents.models import Document, DocumentVersion, Duty, Signer
 from records.accounts import access
-from records.accounts.models import User
 from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
-from records.backoffice.fields import Chooser, ReferenceField, TextField
+from records.backoffice.fields import Chooser, ReferenceField
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
 from records.files import downloads
-from records.files.storage import FileDamagedError, StorageUnavailableError
 from records.operations.errors import ApiError
-from records.sites.text import FREE_TEXT
-from records.sites.writing import RecordNotFoundError
 
 VIEW = "documents.view_document"
 REPLACE = "documents.replace_signer"
-REJECT = "reject"
-SAID = {Duty.REVIEW: "I have reviewed it", Duty.APPROVE: "I approve it"}
 PAGE = 200
 
 
@@ -48,7 +40,7 @@ def addresses(admin_site: Any) -> Sequence[Any]:
         return inbox(admin_site, request)
 
     def sign_page(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
-        return sign(admin_site, request, version_id)
+        return signing.sign(admin_site, request, version_id)
 
     view = admin_site.admin_view
     return [
@@ -69,30 +61,6 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 # --- The signer's inbox ---------------------------------------------------------------------------------------------
 
 
-class SigningForm(forms.Form):
-    """What a signature asks: the decision, a comment, and the password again."""
-
-    decision = forms.ChoiceField(widget=forms.RadioSelect)
-    comment = TextField(
-        required=False,
-        max_length=FREE_TEXT,
-        widget=forms.Textarea({"rows": 3}),
-        help_text="A rejection has to say what must change.",
-    )
-    password = forms.CharField(
-        label="Your password",
-        strip=False,
-        widget=forms.PasswordInput({"autocomplete": "current-password"}),
-        help_text="Signing asks for it again.",
-    )
-
-    def __init__(self, duty: Duty, *args: Any) -> None:
-        super().__init__(*args)
-        self.label_suffix = ""
-        field: Any = self.fields["decision"]
-        field.choices = [("sign", SAID[duty]), (REJECT, "It has to be changed: reject it")]
-
-
 def inbox(admin_site: Any, request: HttpRequest) -> HttpResponseBase:
     """Show what waits for the person who is signed in, oldest first, at all their sites."""
     waiting = list(approvals.waiting_for(user_of(request))[: PAGE + 1])
@@ -103,61 +71,6 @@ def inbox(admin_site: Any, request: HttpRequest) -> HttpResponseBase:
         "more": len(waiting) > PAGE,
     }
     return TemplateResponse(request, "documents/inbox.html", context)
-
-
-def sign(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
-    """Show a version that waits for this person, and take their signature or rejection."""
-    user = user_of(request)
-    asked = approvals.waiting_for(user).filter(version_id=version_id).first()
-    if asked is None:
-        messages.warning(request, "This version does not wait for you, or not any more.")
-        return redirect("admin:documents_inbox")
-    version, duty = asked.version, Duty(asked.duty)
-    show_times_of(version.document.site)
-    form = SigningForm(duty, request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            said = _decide(request, version, duty, form.cleaned_data)
-        except ValidationError as fault:
-            show_faults(form, (), fault)
-        except (FileDamagedError, StorageUnavailableError) as error:
-            form.add_error(None, str(error) or "The file storage cannot be reached. Try again.")
-        except RecordNotFoundError:
-            raise Http404 from None
-        else:
-            messages.success(request, f"{version.document}, {version}: {said}.")
-            return redirect("admin:documents_inbox")
-    context = {
-        **admin_site.each_context(request),
-        "title": f"{'Review' if duty is Duty.REVIEW else 'Approve'}: {version.document}, {version}",
-        "form": form,
-        "version": version,
-        "document": version.document,
-        "own_upload": duty is Duty.APPROVE and version.created_by_id == user.pk,
-        "since": shown(version.created),
-        "signatures": [{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
-    }
-    return TemplateResponse(request, "documents/sign.html", context)
-
-
-def _decide(request: HttpRequest, version: DocumentVersion, duty: Duty, data: dict[str, Any]) -> str:
-    """Give the signature that was asked for and return what was said; raises what the approvals raise."""
-
-    def confirm(user: User, password: str) -> bool:
-        """Check the password as signing in does, so that guesses are counted and lock the name."""
-        found = authenticate(request=request, username=user.user_name, password=password)
-        return found is not None and found.pk == user.pk
-
-    user, author, password = user_of(request), author_of(request), data["password"]
-    given: dict[str, Any] = {"comment": data["comment"], "author": author, "confirm": confirm}
-    if data["decision"] == REJECT:
-        approvals.reject(version.pk, user, password, **given)
-        return "rejected"
-    if duty is Duty.REVIEW:
-        approvals.sign_review(version.pk, user, password, **given)
-        return "reviewed"
-    approvals.approve(version.pk, user, password, **given)
-    return "approved"
 
 
 def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
@@ -231,7 +144,10 @@ def compare(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
 
 
 def _details(version: DocumentVersion) -> list[tuple[str, str]]:
-    signatures = [f"{one.meaning} by {one.user_name}, {shown(one.date)}" for one in version.signatures.all()]
+    signatures = [
+        f"{one.meaning} by {one.user_name}, {shown(one.date)} ({one.confirmed_by.lower()})"
+        for one in version.signatures.all()
+    ]
     return [
         ("Status", version.record_status),
         ("File name", version.file_name),

@@ -44,6 +44,11 @@ def is_on() -> bool:
     return bool(settings.OIDC_ISSUER)
 
 
+def name() -> str:
+    """Return what people call the provider, or "" where none is set up."""
+    return settings.OIDC_NAME if is_on() else ""
+
+
 def identity_of(user: User) -> SocialAccount | None:
     """Return the account's identity at the provider that is set up now."""
     if not is_on():

@@ -12,6 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from documents import actions, approvals
 from documents.models import Document, DocumentVersion
+from records.accounts.confirmations import Confirmation
 from records.accounts.models import User
 from records.dashboard.demo.place import Place
 from records.employees.actions import update_job_description
@@ -118,7 +119,14 @@ def _sign(place: Place, document: Document, who: str, how: Callable[..., Any], c
     user: User = place.users[who]
     version = DocumentVersion.objects.filter(document=document).latest("version")
     # The people of the demo get their passwords when it is filled.
-    how(version.pk, user, "", author=place.author(user), comment=comment, confirm=lambda user, password: True)
+    how(
+        version.pk,
+        user,
+        "",
+        author=place.author(user),
+        comment=comment,
+        confirm=lambda user, password: Confirmation.PASSWORD,
+    )
 
 
 def _reviewed(place: Place, document: Document) -> None:

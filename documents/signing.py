@@ -1,0 +1,156 @@
+"""The page on which somebody signs or rejects a version that waits for them."""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from documents import approvals
+from documents.models import DocumentVersion, Duty
+from records.accounts.confirmations import Confirmation
+from records.accounts.models import User
+from records.backoffice.current import author_of, show_times_of, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.fields import TextField
+from records.backoffice.form_errors import show_faults
+from records.backoffice.sign_in import confirmation, provider
+from records.files.storage import FileDamagedError, StorageUnavailableError
+from records.sites.text import FREE_TEXT
+from records.sites.writing import RecordNotFoundError
+
+REJECT = "reject"
+SAID = {Duty.REVIEW: "I have reviewed it", Duty.APPROVE: "I approve it"}
+BY_PROVIDER = "provider"
+LONGEST_ANSWER = 20_000
+"""Characters of a passkey's answer: a few hundred, more with large extensions."""
+
+
+class SigningForm(forms.Form):
+    """What a signature asks: the decision, a comment, and who signs, confirmed again."""
+
+    decision = forms.ChoiceField(widget=forms.RadioSelect)
+    comment = TextField(
+        required=False,
+        max_length=FREE_TEXT,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="A rejection has to say what must change.",
+    )
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        required=False,
+        widget=forms.PasswordInput({"autocomplete": "current-password"}),
+        help_text="Signing asks for it again.",
+    )
+    credential = forms.CharField(required=False, max_length=LONGEST_ANSWER, widget=forms.HiddenInput)
+
+    def __init__(self, duty: Duty, ways: set[Confirmation], *args: Any, confirmed: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        field: Any = self.fields["decision"]
+        field.choices = [("sign", SAID[duty]), (REJECT, "It has to be changed: reject it")]
+        if Confirmation.PASSWORD not in ways or confirmed:
+            del self.fields["password"]
+        if Confirmation.PASSKEY not in ways or confirmed:
+            del self.fields["credential"]
+
+
+def sign(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
+    """Show a version that waits for this person, and take their signature or rejection."""
+    user = user_of(request)
+    asked = approvals.waiting_for(user).filter(version_id=version_id).first()
+    if asked is None:
+        messages.warning(request, "This version does not wait for you, or not any more.")
+        return redirect("admin:documents_inbox")
+    version, duty = asked.version, Duty(asked.duty)
+    show_times_of(version.document.site)
+    ways = confirmation.ways_of(user)
+    purpose = f"sign {version.pk}"
+    confirmed = Confirmation.PROVIDER in ways and provider.confirmed_recently(request, purpose)
+    kept = request.session.get(purpose) or {}
+    form = SigningForm(duty, ways, request.POST or None, initial=kept, confirmed=confirmed)
+    if request.method == "POST" and form.is_valid():
+        if request.POST.get("way") == BY_PROVIDER and Confirmation.PROVIDER in ways and not confirmed:
+            return _to_provider(request, version, purpose, form.cleaned_data)
+        said = _signed(request, version, duty, purpose, form)
+        if said:
+            messages.success(request, f"{version.document}, {version}: {said}.")
+            return redirect("admin:documents_inbox")
+    context = {
+        **admin_site.each_context(request),
+        "title": f"{'Review' if duty is Duty.REVIEW else 'Approve'}: {version.document}, {version}",
+        "form": form,
+        "version": version,
+        "document": version.document,
+        "own_upload": duty is Duty.APPROVE and version.created_by_id == user.pk,
+        "since": shown(version.created),
+        "signatures": [{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
+        **_ways_shown(user, ways, confirmed=confirmed),
+    }
+    return TemplateResponse(request, "documents/sign.html", context)
+
+
+def _ways_shown(user: User, ways: set[Confirmation], *, confirmed: bool) -> dict[str, Any]:
+    passkey = Confirmation.PASSKEY in ways and not confirmed
+    return {
+        "confirmed": confirmed,
+        "by_password": Confirmation.PASSWORD in ways and not confirmed,
+        "passkey": confirmation.passkey_challenge(user) if passkey else None,
+        "provider": provider.name() if Confirmation.PROVIDER in ways else "",
+        "no_way": not ways,
+    }
+
+
+def _to_provider(
+    request: HttpRequest, version: DocumentVersion, purpose: str, data: dict[str, Any]
+) -> HttpResponseBase:
+    """Keep what was entered, and lead to the company's provider, which asks the person again."""
+    request.session[purpose] = {"decision": data["decision"], "comment": data["comment"]}
+    here = reverse("admin:documents_sign", args=(version.pk,))
+    account = str(request.user.pk)
+    return provider.to_provider(request, "confirm", next_url=here, fresh=True, account=account, confirms=purpose)
+
+
+def _signed(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose: str, form: SigningForm) -> str:
+    """Give the signature that was asked for and return what was said, or "" with the faults in the form."""
+    try:
+        said = _decide(request, version, duty, purpose, form.cleaned_data)
+    except ValidationError as fault:
+        show_faults(form, (), fault)
+    except (FileDamagedError, StorageUnavailableError) as error:
+        form.add_error(None, str(error) or "The file storage cannot be reached. Try again.")
+    except RecordNotFoundError:
+        raise Http404 from None
+    else:
+        provider.forget_confirmation(request)
+        request.session.pop(purpose, None)
+        return said
+    return ""
+
+
+def _decide(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose: str, data: dict[str, Any]) -> str:
+    """Give the signature and return what was said; raises what the approvals raise."""
+
+    def confirm(user: User, password: str) -> Confirmation:
+        """Check who signs; wrong guesses are counted as those of a sign-in are."""
+        return confirmation.confirm(
+            request, user, purpose=purpose, password=password, passkey=data.get("credential", "")
+        )
+
+    user, author, password = user_of(request), author_of(request), data.get("password", "")
+    given: dict[str, Any] = {"comment": data["comment"], "author": author, "confirm": confirm}
+    if data["decision"] == REJECT:
+        approvals.reject(version.pk, user, password, **given)
+        return "rejected"
+    if duty is Duty.REVIEW:
+        approvals.sign_review(version.pk, user, password, **given)
+        return "reviewed"
+    approvals.approve(version.pk, user, password, **given)
+    return "approved"

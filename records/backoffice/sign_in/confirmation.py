@@ -1,0 +1,59 @@
+"""Confirming who one is, for one act such as a signature: by password, passkey, or the company's provider.
+
+Every kind of account has a way: one with a password, one with passkeys only, and one that signs in with the provider
+only (DECISIONS 9.7).
+"""
+
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from allauth.mfa.webauthn.internal import auth as passkeys
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from records.accounts.confirmations import Confirmation
+from records.accounts.guesses import TooManyGuessesError
+from records.accounts.models import User
+from records.accounts.sign_in import own_password
+from records.backoffice.sign_in import provider
+from records.backoffice.sign_in.forms import ConfirmPasskeyForm
+
+
+def ways_of(user: User) -> set[Confirmation]:
+    """Return the ways in which this person can confirm who they are."""
+    ways = set()
+    if settings.PASSWORD_SIGN_IN and user.has_usable_password():
+        ways.add(Confirmation.PASSWORD)
+    if Authenticator.objects.filter(user=user, type=Authenticator.Type.WEBAUTHN).exists():
+        ways.add(Confirmation.PASSKEY)
+    if provider.identity_of(user) is not None:
+        ways.add(Confirmation.PROVIDER)
+    return ways
+
+
+def passkey_challenge(user: User) -> dict[str, Any]:
+    """Return what the page's script asks the browser's passkeys; the answer is good in this session, once."""
+    return {"request_options": passkeys.begin_authentication(user)}
+
+
+def confirm(request: HttpRequest, user: User, *, purpose: str, password: str = "", passkey: str = "") -> Confirmation:
+    """Return how the person confirmed who they are: a passkey's answer, a fresh sign-in at the provider, or a password.
+
+    Raise ValidationError on `password` or without a field where it is not right, or refused for a while.
+    """
+    if passkey:
+        form = ConfirmPasskeyForm(user=user, data={"credential": passkey})
+        if not form.is_valid():
+            raise ValidationError("This passkey is not right. Try again.", code="InvalidValue")
+        form.cleaned_data["credential"].record_usage()
+        return Confirmation.PASSKEY
+    if provider.confirmed_recently(request, purpose) and provider.identity_of(user) is not None:
+        return Confirmation.PROVIDER
+    try:
+        right = own_password(request, user, password)
+    except TooManyGuessesError as refusal:
+        raise ValidationError({"password": ValidationError(refusal.sentence, code="TooManyGuesses")}) from refusal
+    if not right:
+        raise ValidationError({"password": ValidationError("This is not your password.", code="InvalidValue")})
+    return Confirmation.PASSWORD

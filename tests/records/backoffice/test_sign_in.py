@@ -1,0 +1,372 @@
+"""Signing in: who may, second factors, mandatory factors, sessions and their ends, links by mail."""
+
+import datetime
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from allauth.usersessions.models import UserSession
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from records.accounts import actions
+from records.accounts.models import DefaultRole, SecurityEvent, User
+from records.backoffice import passwords
+from records.history.models import Change
+from records.sites.models import Site
+from tests import make
+from tests.make.backoffice import sign_in
+from tests.make.signing_in import (
+    LOGIN,
+    code_of_app,
+    give_app,
+    is_signed_in,
+    mailed_path,
+    recovery_codes,
+    run_tasks,
+    try_password,
+)
+
+pytestmark = pytest.mark.django_db
+
+FACTOR = "/accounts/login/factor/"
+SECURITY = "/accounts/security/"
+
+
+@pytest.fixture
+def ann(site: Site) -> User:
+    return make.make_user("ann", site=site, role=DefaultRole.READER, email="ann@example.com")
+
+
+# --- The page -------------------------------------------------------------------------------------------------------
+
+
+def test_the_back_office_leads_to_one_page_with_a_password_form_and_back_again(ann: User) -> None:
+    client = Client()
+    sent = client.get("/admin/items/item/?archived=yes")
+    assert sent["Location"].startswith(LOGIN)
+    page = client.get(sent["Location"])
+    assert 'type="password"' in page.content.decode()
+    done = try_password(client, "ANN", next="/admin/items/item/?archived=yes")
+    assert done["Location"] == "/admin/items/item/?archived=yes"
+    assert is_signed_in(client)
+
+
+def test_signing_in_never_leads_to_another_host(ann: User) -> None:
+    assert try_password(Client(), "ann", next="https://evil.example/")["Location"] == "/admin/"
+
+
+def test_a_failed_sign_in_says_user_name_or_password(ann: User) -> None:
+    for name, password in (("ann", "wrong"), ("nobody", make.PASSWORD)):
+        page = try_password(Client(), name, password)
+        assert page.status_code == 200
+        assert "This user name or password is not right." in page.content.decode()
+        assert "staff" not in page.content.decode()
+
+
+@pytest.mark.parametrize("fields", [{"is_active": False}, {"is_service_account": True}, {"removed": timezone.now()}])
+def test_ended_and_service_accounts_do_not_sign_in(ann: User, fields: dict[str, Any]) -> None:
+    User.objects.filter(pk=ann.pk).update(**fields)
+    client = Client()
+    assert try_password(client, "ann").status_code == 200
+    assert not is_signed_in(client)
+
+
+def test_nobody_can_sign_up_or_add_an_address() -> None:
+    for path in ("/accounts/signup/", "/accounts/email/", "/accounts/social/signup/", "/accounts/"):
+        assert Client().get(path).status_code == 404, path
+
+
+def test_without_passwords_only_the_other_ways_are_offered(ann: User, settings: Any) -> None:
+    settings.PASSWORD_SIGN_IN = False
+    page = Client().get(LOGIN).content.decode()
+    assert 'type="password"' not in page
+    assert "Use a passkey" in page
+    assert try_password(Client(), "ann").status_code == 403
+    assert Client().get("/accounts/password/").status_code == 404
+    assert sign_in(ann).get(reverse("admin:password_change")).status_code == 404
+
+
+# --- Second factors -------------------------------------------------------------------------------------------------
+
+
+def test_a_password_alone_does_not_open_an_account_with_an_app(ann: User) -> None:
+    give_app(ann)
+    client = Client()
+    assert try_password(client, "ann", next="/admin/items/item/")["Location"] == FACTOR
+    assert not is_signed_in(client)
+    assert "is not right" in client.post(FACTOR, {"code": "000000"}).content.decode()
+    done = client.post(FACTOR, {"code": code_of_app()})
+    assert done["Location"] == "/admin/items/item/"
+    assert is_signed_in(client)
+
+
+def test_a_code_works_once(ann: User) -> None:
+    give_app(ann)
+    code = code_of_app()
+    for state in (302, 200):
+        client = Client()
+        try_password(client, "ann")
+        assert client.post(FACTOR, {"code": code}).status_code == state
+
+
+def test_a_recovery_code_works_once(ann: User) -> None:
+    give_app(ann)
+    code = recovery_codes(ann)[0]
+    for state in (302, 200):
+        client = Client()
+        try_password(client, "ann")
+        assert client.post(FACTOR, {"code": code}).status_code == state
+
+
+def test_an_account_that_ends_between_the_steps_is_not_signed_in(ann: User) -> None:
+    give_app(ann)
+    client = Client()
+    try_password(client, "ann")
+    actions.end_access(ann, author=make.SYSTEM)
+    client.post(FACTOR, {"code": code_of_app()})
+    assert not is_signed_in(client)
+
+
+def test_an_app_is_set_up_after_confirming_the_password_and_its_secret_is_not_readable(
+    ann: User, django_capture_on_commit_callbacks: Any
+) -> None:
+    client = sign_in(ann)
+    asked = client.get(f"{SECURITY}app/")
+    assert asked["Location"].startswith("/accounts/confirm/password/")
+    assert client.post(asked["Location"], {"password": "wrong"}).status_code == 200
+    assert client.post(asked["Location"], {"password": make.PASSWORD}).status_code == 302
+    page = client.get(f"{SECURITY}app/")
+    secret = page.context["form"].secret
+    code = format_hotp_value(hotp_value(secret, int(time.time()) // 30))
+    with django_capture_on_commit_callbacks(execute=True):
+        assert client.post(f"{SECURITY}app/", {"code": code})["Location"] == f"{SECURITY}codes/"
+    shown = client.get(f"{SECURITY}codes/").content.decode()
+    assert all(code in shown for code in recovery_codes(ann))
+    assert all(code not in client.get(f"{SECURITY}codes/").content.decode() for code in recovery_codes(ann))
+    stored = str(list(Authenticator.objects.values_list("data", flat=True)))
+    assert secret not in stored
+    assert set(Change.objects.filter(record_id=ann.pk).values_list("operation", flat=True)) >= {"AddFactor", "SignIn"}
+
+
+def test_a_mandatory_factor_has_to_be_set_up_before_anything_else(ann: User, site: Site, settings: Any) -> None:
+    settings.SECOND_FACTOR = "everybody"
+    client = Client()
+    try_password(client, "ann")
+    for path in ("/admin/", "/profile/", "/admin/items/item/"):
+        assert client.get(path)["Location"] == SECURITY, path
+    assert client.get(SECURITY).status_code == 200
+    give_app(ann)
+    assert client.get("/admin/").status_code == 200
+
+
+def test_only_administrators_need_a_factor_where_that_is_set(ann: User, site: Site, settings: Any) -> None:
+    settings.SECOND_FACTOR = "administrators"
+    assert sign_in(ann).get("/admin/").status_code == 200
+    administrator = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
+    assert sign_in(administrator).get("/admin/")["Location"] == SECURITY
+
+
+def test_the_last_factor_of_somebody_who_needs_one_stays(ann: User, settings: Any) -> None:
+    settings.SECOND_FACTOR = "everybody"
+    give_app(ann)
+    client = Client()
+    try_password(client, "ann")
+    client.post(FACTOR, {"code": code_of_app()})
+    client.post("/accounts/confirm/password/", {"password": make.PASSWORD})
+    page = client.post(f"{SECURITY}app/remove/")
+    assert "Add another one before you remove this one" in page.content.decode()
+    assert Authenticator.objects.filter(user=ann, type="totp").exists()
+
+
+@pytest.mark.parametrize("sent", ["", "5", "[]", "null", '"x"', "{}", '{"response": 1}', '{"id": "x", "response": {}}'])
+def test_what_no_passkey_sends_is_refused_in_words(sent: str) -> None:
+    answer = Client().post("/accounts/login/passkey/", {"credential": sent})
+    assert answer.status_code == 302
+    assert answer["Location"] == LOGIN
+
+
+# --- Sessions -------------------------------------------------------------------------------------------------------
+
+
+def later(monkeypatch: pytest.MonkeyPatch, **by: int) -> None:
+    seconds = datetime.timedelta(**by).total_seconds()
+    started = time.time()
+    monkeypatch.setattr("records.backoffice.sign_in.middleware.time.time", lambda: started + seconds)
+
+
+def test_a_session_that_is_not_used_ends(ann: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = sign_in(ann)
+    later(monkeypatch, minutes=61)
+    answer = client.get("/admin/", follow=True)
+    assert answer.redirect_chain[-1][0].startswith(LOGIN)
+    assert "Your session has ended" in answer.content.decode()
+
+
+def test_a_used_session_goes_on_until_its_last_hour(ann: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = sign_in(ann)
+    started = time.time()
+    for minutes in range(50, 12 * 60, 50):
+        monkeypatch.setattr(
+            "records.backoffice.sign_in.middleware.time.time", lambda minutes=minutes: started + minutes * 60
+        )
+        assert is_signed_in(client), minutes
+    monkeypatch.setattr("records.backoffice.sign_in.middleware.time.time", lambda: started + 12 * 3600 + 60)
+    assert not is_signed_in(client)
+
+
+def test_own_sessions_are_listed_and_ended_one_by_one(ann: User) -> None:
+    here, there, third = Client(), Client(), Client()
+    agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    for client in (here, there, third):
+        client.post(LOGIN, {"username": "ann", "password": make.PASSWORD}, headers={"User-Agent": agent})
+    page = here.get(f"{SECURITY}sessions/")
+    assert page.content.decode().count("Firefox on Linux") == 5
+    assert page.content.decode().count("This browser") == 1
+    other = next(one["row"] for one in page.context["sessions"] if one["row"].session_key == there.session.session_key)
+    here.post(f"{SECURITY}sessions/", {"id": str(other.pk)})
+    assert [is_signed_in(client) for client in (here, there, third)] == [True, False, True]
+    here.post(f"{SECURITY}sessions/", {"others": "1"})
+    assert [is_signed_in(client) for client in (here, third)] == [True, False]
+
+
+def test_nobody_ends_the_session_of_somebody_else(ann: User, site: Site) -> None:
+    eve = make.make_user("eve", site=site)
+    hers, mine = Client(), Client()
+    try_password(hers, "ann")
+    try_password(mine, "eve")
+    row = UserSession.objects.get(user=ann)
+    mine.post(f"{SECURITY}sessions/", {"id": str(row.pk)})
+    assert is_signed_in(hers)
+    assert mine.get(f"{SECURITY}sessions/").context["sessions"][0]["row"].user_id == eve.pk
+
+
+def test_sessions_are_listed_with_the_same_number_of_queries(ann: User, django_assert_max_num_queries: Any) -> None:
+    for _ in range(12):
+        try_password(Client(), "ann")
+    client = sign_in(ann)
+    client.get(f"{SECURITY}sessions/")
+    with django_assert_max_num_queries(14):
+        assert len(client.get(f"{SECURITY}sessions/").context["sessions"]) == 13
+
+
+def test_sessions_of_an_ended_access_are_gone_at_once(ann: User) -> None:
+    client = Client()
+    try_password(client, "ann")
+    actions.end_access(ann, author=make.SYSTEM)
+    assert not is_signed_in(client)
+
+
+def test_a_sign_in_is_noted_with_account_address_and_way(ann: User) -> None:
+    give_app(ann)
+    client = Client()
+    try_password(client, "ann", address="203.0.113.7")
+    client.post(FACTOR, {"code": code_of_app()}, REMOTE_ADDR="203.0.113.7")
+    event = SecurityEvent.objects.get(kind="SignIn")
+    assert (event.account_id, event.address, event.detail) == (
+        ann.pk,
+        "203.0.113.7",
+        "password, authenticator app",
+    )
+
+
+def test_a_lock_out_is_noted_once(ann: User) -> None:
+    for number in range(14):
+        try_password(Client(), "ann", "wrong", address=f"203.0.113.{number}")
+    assert SecurityEvent.objects.filter(kind="LockOut", account_id=ann.pk).count() == 1
+    assert Change.objects.filter(record_id=ann.pk, operation="LockOut").count() == 1
+    assert not SecurityEvent.objects.filter(kind="SignInFailed").exists()
+
+
+# --- Links by mail --------------------------------------------------------------------------------------------------
+
+
+def test_a_reset_does_the_same_work_for_an_unknown_address(ann: User, django_assert_num_queries: Any) -> None:
+    counts = []
+    for address in ("ann@example.com", "nobody@example.com"):
+        client = Client(REMOTE_ADDR="203.0.113.7")
+        client.post("/accounts/password/", {"email": address})
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            client.post("/accounts/password/", {"email": address})
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+    assert mail.outbox == []
+
+
+def test_a_reset_link_is_good_for_an_hour_and_an_invitation_for_three_days(
+    ann: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = datetime.datetime.now()  # noqa: DTZ005 (Django's tokens count in it)
+    hour, three_days = datetime.timedelta(hours=1), passwords.INVITATION
+    reset, invitation = passwords.tokens.make(ann, hour), passwords.tokens.make(ann, three_days)
+
+    def good(after: datetime.timedelta) -> list[bool]:
+        monkeypatch.setattr(passwords.tokens, "_now", lambda: start + after)
+        return [passwords.tokens.check_token(ann, token) for token in (reset, invitation)]
+
+    minute = datetime.timedelta(minutes=1)
+    assert good(hour - minute) == [True, True]
+    assert good(hour + minute) == [False, True]
+    assert good(three_days - minute) == [False, True]
+    assert good(three_days + minute) == [False, False]
+
+
+def test_a_link_works_once_and_ends_with_the_address_it_was_mailed_to(ann: User) -> None:
+    Client().post("/accounts/password/", {"email": "ann@example.com"})
+    run_tasks()
+    assert mail.outbox[-1].to == ["ann@example.com"]
+    assert "one hour" in str(mail.outbox[-1].body)
+    token = mailed_path().rstrip("/").rpartition("/")[2]
+    assert passwords.tokens.check_token(ann, token)
+    ann.recovery_address = "other@example.com"
+    assert not passwords.tokens.check_token(ann, token)
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        "short-1234",
+        "password1234",
+        "P@ssw0rd1234",
+        "123456789012",
+        "qwertyuiopas",
+        "aaaaaaaaaaaaaa",
+        "bread!bread!bread!",
+        "my-hillside-secret",
+        "uma-likes-rye-4711",
+        "annabel-ann-4711!x",
+    ],
+)
+def test_weak_passwords_are_refused(site: Site, weak: str) -> None:
+    user = make.make_user("annabel", site=site, role=DefaultRole.READER, display_name="Uma Ann", given_name="Umalike")
+    user.given_name = "uma-likes"
+    user.save()
+    client = sign_in(user)
+    form = {"old_password": make.PASSWORD, "new_password1": weak, "new_password2": weak}
+    assert client.post(reverse("admin:password_change"), form).status_code == 200
+    user.refresh_from_db()
+    assert user.check_password(make.PASSWORD)
+
+
+def test_a_long_unusual_password_is_taken(ann: User) -> None:
+    client = sign_in(ann)
+    chosen = "salt and flour and 77"
+    form = {"old_password": make.PASSWORD, "new_password1": chosen, "new_password2": chosen}
+    assert client.post(reverse("admin:password_change"), form).status_code == 302
+
+
+def test_cookies_over_tls_are_bound_to_this_host() -> None:
+    program = "import config.settings as s; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME)"
+    env = {"BASE_URL": "https://larder.example.com", "ENV_FILE": "", "DATA_DIR": "build/data", "PATH": "/usr/bin"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["__Host-sessionid", "__Host-csrftoken"]
