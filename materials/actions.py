@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from materials.models import Material
 from records.history.snapshots import Snapshot, columns, differences
-from records.history.trail import Author, Trail, recording
+from records.history.trail import Author, Trail, now, recording
 from records.reference.models import MaterialCategory
 from records.sites.models import EntityFolder
 from records.sites.references import UNKNOWN, hold_folders, reference_fault
@@ -209,6 +209,7 @@ class Batch:
             return
         material.reason_for_change = desired.reason
         if is_new:
+            material.created = material.last_modified = now()
             material.created_by_id = material.last_modified_by_id = self.author.id
         else:
             stamp(material, self.author)

@@ -1,6 +1,5 @@
 """Writing the trail: `recording` opens the one transaction of a write and flushes its changes at the end."""
 
-import datetime
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from django.db import connection, models, transaction
 from records.history.digests import VERSION, digest, new_salts, values_of
 from records.history.inserts import insert_rows
 from records.history.models import INSTALLATION, ChainHead, Change, Channel
+from records.history.moments import now, start_stamping, stop_stamping
 from records.history.snapshots import FieldChange
 from records.history.visibility import lowest_role
 
@@ -70,12 +70,6 @@ class Trail:
         self.pending.append(change)
 
 
-def now() -> datetime.datetime:
-    """Return the present moment in UTC, to the millisecond (DECISIONS 1.8)."""
-    moment = datetime.datetime.now(datetime.UTC)
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
-
-
 @contextmanager
 def recording() -> Iterator[Trail]:
     """Open the transaction of a write and yield its Trail; the changes are stored when the outermost block ends.
@@ -95,11 +89,13 @@ def recording() -> Iterator[Trail]:
         return
     trail = Trail()
     with transaction.atomic():
+        start_stamping()
         connection.larder_trail = trail  # type: ignore[attr-defined]
         try:
             yield trail
         finally:
             connection.larder_trail = None  # type: ignore[attr-defined]
+            stop_stamping()
         _flush(trail.pending)
 
 

@@ -1,5 +1,6 @@
 """List machinery: paging, sorting, filters, totals and the link to the next page (DECISIONS 3)."""
 
+import datetime
 import re
 import uuid
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from django.db.models import Q
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 
+from records.history.moments import visible_until
 from records.operations import cursors, values
 from records.operations.errors import ApiError
 from records.operations.names import nearest
@@ -59,10 +61,12 @@ class Page:
     shapes: list[Shape]
     total: int
     next: dict[str, Any] | None
+    until: datetime.datetime
+    """Every change stamped before this is visible; none will appear with an earlier stamp (DECISIONS 11.1)."""
 
     def headers(self, request: HttpRequest) -> dict[str, str]:
-        """Return X-Total-Count, and Link to the next page while there is one."""
-        headers = {"X-Total-Count": str(self.total)}
+        """Return X-Total-Count, X-Modified-Until, and Link to the next page while there is one."""
+        headers = {"X-Total-Count": str(self.total), "X-Modified-Until": values.show_date_time(self.until) or ""}
         if self.next is not None:
             kept = [
                 (name, value)
@@ -123,11 +127,12 @@ def page(
     narrowed: bool = False,
     hidden: frozenset[str] = frozenset(),
 ) -> Page:
-    """Return the asked page of records, which are the site's own already; four queries at most.
+    """Return the asked page of records, which are the site's own already; five queries at most.
 
     `narrowed` says that they are not all of the site's, so that the kept total does not count them. `hidden` are
     wire names that the caller may not see, and so neither sort nor filter by. Raises the 400 InvalidParameter.
     """
+    until = visible_until(site_id)
     asked, filtered = _filtered(records, plan, rules, query, parameters)
     start = _integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
     limit = _integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
@@ -144,7 +149,7 @@ def page(
     if len(rows) > limit:
         last = rows[limit - 1]
         following = {"startIndex": start + limit, "cursor": cursors.write(order, last[-2], last[-1], start + limit)}
-    return Page(shapes, total, following)
+    return Page(shapes, total, following, until)
 
 
 @dataclass(frozen=True, slots=True)

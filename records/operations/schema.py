@@ -75,6 +75,13 @@ def _header(name: str, kind: Any, statuses: list[int], description: str) -> Open
 
 PAGE_HEADERS = (
     _header("X-Total-Count", OpenApiTypes.INT32, [200], "How many there are on all pages."),
+    _header(
+        "X-Modified-Until",
+        OpenApiTypes.DATETIME,
+        [200],
+        "Every change stamped before this moment is visible now, and none will appear later with an earlier stamp. "
+        "Whoever asks next with it as `modifiedSince` misses nothing; rows at the border may come twice.",
+    ),
     _header("Link", OpenApiTypes.STR, [200], 'The next page, with `rel="next"`, while there is one.'),
 )
 RECORD_HEADERS = (_header("ETag", OpenApiTypes.STR, [200], "The record's revision, for If-Match and If-None-Match."),)

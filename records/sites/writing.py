@@ -72,7 +72,7 @@ def add_records(records: Sequence[R], *, author: Author, operation: str, reason:
     with recording() as trail:
         for row, record in enumerate(records, 1):
             record.created_by_id = record.last_modified_by_id = author.id
-            record.last_modified = record.created
+            record.created = record.last_modified = now()
             try:
                 check_record(record)
             except ValidationError as fault:
@@ -112,7 +112,7 @@ def _checked(
     """Set a new record's values and stamps and check it; returns its child rows and lists, still to be stored."""
     lists = _set_columns(record, values)
     record.created_by_id = record.last_modified_by_id = author.id
-    record.last_modified = record.created
+    record.created = record.last_modified = now()  # not when it was made in memory: before the write began
     check_record(record, skip=skip)
     children = {name: _new_rows(record, name, lists.pop(name)) for name in children_of(record) if name in lists}
     return children, lists

@@ -1,0 +1,83 @@
+"""The moments that writes are stamped with, and the moment up to which every write can be seen (DECISIONS 11.1).
+
+A write is stamped before its transaction ends, so a reader could see a later stamp first. On PostgreSQL each write
+therefore takes, before its first stamp, a shared advisory lock whose key is the moment; nobody waits for such a lock,
+and it goes with the transaction. Whoever lists records asks first which of these locks are held: nothing that shows up
+later is stamped before the oldest one, nor before the moment of asking. Both moments come from the database's clock, so
+the clocks of several servers need not agree.
+
+On SQLite writers wait for each other and are stamped while they hold the file, so whatever comes later is stamped
+after the newest write that can be seen.
+"""
+
+import datetime
+import time
+import uuid
+
+from django.db import connection
+
+from records.history.models import Change
+
+MOMENT_BITS = 41
+"""Enough for the milliseconds since 1970 until the year 2039."""
+NAMESPACE = 0x1ADDE5
+"""What tells these locks from others in the bits above the moment."""
+LONG_AGO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+_ENTER = f"""
+SELECT pg_advisory_xact_lock_shared(
+           ({NAMESPACE}::bigint << {MOMENT_BITS}) | floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint),
+       clock_timestamp()
+"""  # noqa: S608 (no outside text)
+
+_UNTIL = f"""
+SELECT least(floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint,
+             min(key & ((1::bigint << {MOMENT_BITS}) - 1)))
+  FROM (SELECT (classid::bigint << 32) | objid::bigint AS key FROM pg_locks
+         WHERE locktype = 'advisory' AND objsubid = 1 AND mode = 'ShareLock'
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS held
+ WHERE key >> {MOMENT_BITS} = {NAMESPACE}
+"""  # noqa: S608 (no outside text)
+
+
+def now() -> datetime.datetime:
+    """Return the present moment in UTC, to the millisecond (DECISIONS 1.8); within a write by the database's clock."""
+    started = getattr(connection, "larder_clock", None)
+    if started is None:
+        moment = datetime.datetime.now(datetime.UTC)
+    else:
+        moment = started[0] + datetime.timedelta(seconds=time.monotonic() - started[1])
+    return _to_the_millisecond(moment)
+
+
+def _to_the_millisecond(moment: datetime.datetime) -> datetime.datetime:
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def start_stamping() -> None:
+    """Make known that the transaction stamps rows from now on; call before its first stamp. One query on PostgreSQL."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_ENTER)
+        moment = cursor.fetchone()[1]
+    connection.larder_clock = (moment, time.monotonic())  # type: ignore[attr-defined]
+
+
+def stop_stamping() -> None:
+    """Return to this machine's clock; the lock goes when the transaction ends."""
+    connection.larder_clock = None  # type: ignore[attr-defined]
+
+
+def visible_until(site_id: uuid.UUID) -> datetime.datetime:
+    """Return the moment before which every stamp of the site's records is visible to whoever reads after this call.
+
+    No record that becomes visible later is stamped earlier. Ask before the rows are read; one query.
+    """
+    if connection.vendor != "postgresql":
+        newest = Change.objects.filter(site_id=site_id).order_by("-at").values_list("at", flat=True).first()
+        return newest or LONG_AGO
+    with connection.cursor() as cursor:
+        cursor.execute(_UNTIL)
+        milliseconds: int = cursor.fetchone()[0]
+    return LONG_AGO + datetime.timedelta(milliseconds=milliseconds)

@@ -1,0 +1,20 @@
+"""Following a list by time for twenty seconds under six writers, three times; the suite runs a shorter one."""
+
+from typing import Any
+
+import pytest
+
+from tests import make
+from tests.make.following import follow
+from tests.make.materials import make_api
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_follower_by_time_misses_no_write_in_twenty_seconds(settings: Any, attempt: int) -> None:
+    settings.RATE_LIMIT = 10**6
+    api = make_api(make.make_site("Hillside Bakery"))
+    there, seen, _ = follow(api, 20)
+    assert len(there) > 200
+    assert there <= seen, sorted(there - seen)

@@ -1,0 +1,67 @@
+"""Following a list by time: what X-Modified-Until promises (DECISIONS 11.1)."""
+
+import threading
+from datetime import datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from records.history.moments import visible_until
+from records.history.trail import recording
+from records.sites.models import Site
+from tests import make
+from tests.make.following import follow
+from tests.make.materials import make_api
+
+
+def test_every_list_says_up_to_when_changes_are_visible(site: Site, api: Any) -> None:
+    make.make_employee(site)
+    for path in ("/employee/GetEmployeeList", "/category/GetNatureOfEmploymentList", "/complaint/GetComplaintList"):
+        until = api.get(path)["X-Modified-Until"]
+        assert len(until) == 24
+        datetime.fromisoformat(until)
+
+
+def test_asking_again_with_it_finds_what_was_changed_since(site: Site, api: Any) -> None:
+    make.make_employee(site)
+    until = api.get("/employee/GetEmployeeList")["X-Modified-Until"]
+    later = make.make_employee(site)
+    found = api.get("/employee/GetEmployeeList", {"modifiedSince": until}).json()
+    assert str(later.pk) in [row["Id"] for row in found]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_does_not_pass_the_stamp_of_a_write_that_has_not_ended() -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("On SQLite nobody else is stamped while a write is under way.")
+    site = make.make_site("Hillside Bakery")
+    stamped, go_on = threading.Event(), threading.Event()
+    made: list[Any] = []
+
+    def write() -> None:
+        with recording():
+            made.append(make.make_employee(site))
+            stamped.set()
+            go_on.wait(20)
+
+    def read() -> Any:
+        stamped.wait(20)
+        make.make_employee(site.__class__.objects.create(name="Another"))
+        before = visible_until(site.pk)
+        go_on.set()
+        return before
+
+    _, before = make.at_once(write, read)
+    assert before <= made[0].last_modified
+    assert visible_until(site.pk) > made[0].last_modified
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_follower_by_time_misses_no_write_of_six_writers(settings: Any) -> None:
+    settings.RATE_LIMIT = 10**6
+    api = make_api(make.make_site("Hillside Bakery"))
+    there, seen, polls = follow(api, 2)
+    assert polls > 2
+    assert len(there) > 60
+    assert there <= seen, sorted(there - seen)
