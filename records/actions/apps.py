@@ -9,3 +9,10 @@ class ActionsConfig(AppConfig):
     name = "records.actions"
     label = "actions"
     verbose_name = "Actions"
+
+    def ready(self) -> None:
+        """Show the actions about a record on its page."""
+        from records.actions import panels
+        from records.backoffice import extension_points
+
+        extension_points.add_record_panels(panels.panels)

@@ -9,3 +9,11 @@ class AttachmentsConfig(AppConfig):
     name = "records.attachments"
     label = "attachments"
     verbose_name = "Attachments"
+
+    def ready(self) -> None:
+        """Show a record's attachments on its page, and serve their files."""
+        from records.attachments import pages
+        from records.backoffice import extension_points
+
+        extension_points.add_pages(pages.addresses)
+        extension_points.add_record_panels(pages.panels)

@@ -1,72 +1,35 @@
 """The back-office pages of audits: program → schedule → start → fill findings → submit → complete."""
 
-import datetime
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 
 from records.audits import actions, workflow
 from records.audits.forms import FindingRows
 from records.audits.models import OPEN, AuditProgram, AuditRecord
-from records.audits.schedule import overdue_before
 from records.audits.transitions import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT, START, SUBMIT
-from records.backoffice.current import author_of, current_site, zone_of
+from records.backoffice.current import author_of
 from records.backoffice.date_filters import DaysFilter
-from records.backoffice.datetimes import NOTHING, shown
+from records.backoffice.due import DueFilter, due_shown
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
 
 
-def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> Any:
-    """Return a due date for a page, marked where it has passed on the site's calendar (the page's time zone)."""
-    if due is None:
-        return NOTHING
-    if not waiting or due >= overdue_before(timezone.get_current_timezone()):
-        return shown(due, day=True)
-    return format_html('{} <strong class="tag overdue">Overdue</strong>', shown(due, day=True))
+class AuditDueFilter(DueFilter):
+    """Shows open audits by their due dates."""
 
-
-class DueFilter(admin.SimpleListFilter):
-    """Shows what is overdue, or due within the next 30 days."""
-
-    title = "due"
-    parameter_name = "due"
-    field = "due_date"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return what can be chosen."""
-        return [("overdue", "Overdue"), ("soon", "In the next 30 days")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Narrow the list."""
-        if self.value() not in ("overdue", "soon"):
-            return queryset
-        today = overdue_before(zone_of(current_site(request)))
-        if self.value() == "overdue":
-            return self.waiting(queryset).filter(**{f"{self.field}__lt": today})
-        until = today + datetime.timedelta(days=30)
-        return self.waiting(queryset).filter(**{f"{self.field}__gte": today, f"{self.field}__lt": until})
-
-    def waiting(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows that can be due."""
-        return rows.filter(record_status__in=OPEN)
+    open_statuses = OPEN
 
 
 class ProgramDueFilter(DueFilter):
     """The same for programs."""
 
     field = "next_due_date"
-
-    def waiting(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return all programs."""
-        return rows
 
 
 @admin.register(AuditProgram)
@@ -154,7 +117,7 @@ class AuditRecordAdmin(RecordAdmin):
     inlines = (FindingRows,)
     list_display = ("site_sequence_id", "audit_program", "record_status", "date", "due", "score", "rating", "result")
     list_display_links = ("site_sequence_id", "audit_program")
-    list_filter = (ArchivedFilter, DueFilter, "record_status", ("due_date", DaysFilter))
+    list_filter = (ArchivedFilter, AuditDueFilter, "record_status", ("due_date", DaysFilter))
     search_fields = ("audit_program__name", "notes", "rating", "result")
     fieldsets = (
         (None, {"fields": ("audit_program", "record_status", ("score", "rating", "result"), "entity_folder")}),

@@ -4,6 +4,7 @@ additions.start_page = start.context         # what the start page shows: (admin
 additions.add_pages(pages.addresses)         # more addresses under /admin/: (admin_site) -> URL patterns
 additions.add_menu_links(rights.links)       # more lines of the menu: (request) -> links
 additions.add_record_links(printing.links)   # more buttons on records' pages: (request, record) -> links
+additions.add_record_panels(pages.panels)    # more parts below records' forms: (request, record) -> panels
 """
 
 from collections.abc import Callable, Sequence
@@ -25,13 +26,23 @@ class RecordLink:
     url: str
 
 
+@dataclass(frozen=True, slots=True)
+class RecordPanel:
+    """A part of a record's page below its form: the template that shows it, and what it shows."""
+
+    template: str
+    context: dict[str, Any]
+
+
 MenuLinks = Callable[[HttpRequest], Sequence[RecordLink]]
 RecordLinks = Callable[[HttpRequest, Any], Sequence[RecordLink]]
+RecordPanels = Callable[[HttpRequest, Any], Sequence[RecordPanel]]
 
 start_page: StartPage | None = None
 _pages: list[Pages] = []
 _menu_links: list[MenuLinks] = []
 _record_links: list[RecordLinks] = []
+_record_panels: list[RecordPanels] = []
 
 
 def add_pages(pages: Pages) -> None:
@@ -55,6 +66,18 @@ def add_record_links(links: RecordLinks) -> None:
     """Add buttons to the pages of records; asked on every such page, so it must cost no query."""
     if links not in _record_links:
         _record_links.append(links)
+
+
+def add_record_panels(panels: RecordPanels) -> None:
+    """Add parts below the forms of records' pages; asked on every such page, for a fixed number of queries."""
+    if panels not in _record_panels:
+        _record_panels.append(panels)
+
+
+def shown_on(request: HttpRequest, record: Any) -> dict[str, Any]:
+    """Return all added buttons and parts of the record's page that are open to the user."""
+    panels = [panel for panels in _record_panels for panel in panels(request, record)]
+    return {"record_links": links_for(request, record), "record_panels": panels}
 
 
 def pages_of(admin_site: Any) -> list[Any]:

@@ -246,7 +246,7 @@ class FormPages(StepPages, TrailPages):
             "record_site": site_at(request, state.site_id),
             "conflict": self.conflict_context(request, record, form, conflict) if conflict else None,
             "record_steps": self.steps_for(request, record) if record else [],
-            "record_links": extension_points.links_for(request, record) if record else [],
+            **(extension_points.shown_on(request, record) if record else {}),
             "show_history": record is not None and self.has_history_permission(request, record),
             "show_save_and_add_another": record is None and writable,
             "show_save_and_continue": writable,

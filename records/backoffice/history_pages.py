@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+from django.apps import apps
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.db.models import TextField
@@ -11,14 +12,17 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from records.accounts import access
 from records.backoffice.conflicts import Conflict, trail_of
-from records.backoffice.current import show_times_of, site_at
+from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.wording import field_label, printed
-from records.history.models import Change
+from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
+from records.sites.about import about_models, trail_ids
+from records.sites.models import SiteRecord
 
 PAGE = 25
 
@@ -89,7 +93,7 @@ class TrailPages(SitePermissions):
         show_times_of(site_at(request, self.site_id_of(record)))
         hidden = self.hidden_fields(request, record)
         asked = request.GET
-        rows = trail_of(record)
+        rows = self.story_of(request, record)
         people = list(rows.order_by("author_name").values_list("author_id", "author_name").distinct())
         if author := as_uuid(asked.get("person", "")):
             rows = rows.filter(author_id=author)
@@ -103,14 +107,20 @@ class TrailPages(SitePermissions):
         shown_here = {change.pk for change in found[:PAGE]}
         ends = self._chosen(record, asked)
         elsewhere = {change.pk: change for change in ends.values() if change.pk not in shown_here}
-        older = ends["from"].pk if "from" in ends else found[:PAGE][-1].pk if found else None
-        newer = ends["to"].pk if "to" in ends else found[0].pk if found else None
+        own = [change for change in found[:PAGE] if change.record_id == record.pk]
+        older = ends["from"].pk if "from" in ends else own[-1].pk if own else None
+        newer = ends["to"].pk if "to" in ends else own[0].pk if own else None
 
         def entry(change: Change) -> dict[str, Any]:
+            is_own = change.record_id == record.pk
+            model: Any = self.model if is_own else apps.get_model(change.model)
+            days = self.is_day if is_own else (lambda name: name == "due_date")
             return {
                 "change": change,
                 "at": shown(change.at),
-                "lines": lines_of(self.model, change.fields, hidden, self.is_day),
+                "of": "" if is_own else f"{model._meta.verbose_name} {change.record_name}",
+                "lines": lines_of(model, change.fields, hidden if is_own else (), days),
+                "is_own": is_own,
                 "is_from": change.pk == older,
                 "is_to": change.pk == newer,
             }
@@ -122,6 +132,7 @@ class TrailPages(SitePermissions):
             "original": record,
             "back": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=(quote(record.pk),)),
             "changes": [entry(change) for change in found[:PAGE]],
+            "may_compare": len(own) > 1 or bool(elsewhere),
             "chosen": [entry(change) for change in elsewhere.values()],
             "people": people,
             "field_choices": choices,
@@ -133,6 +144,18 @@ class TrailPages(SitePermissions):
             **(extra_context or {}),
         }
         return TemplateResponse(request, "backoffice/history.html", context)
+
+    def story_of(self, request: HttpRequest, record: Any) -> ChangeQuerySet:
+        """Return the changes of the record, and of its attachments and the actions about it, newest first."""
+        rows = trail_of(record)
+        if not isinstance(record, SiteRecord):
+            return rows
+        seen_with = record.ATTACHMENTS_SEEN_WITH
+        if seen_with and not access.may(user_of(request), record.site_id, seen_with):
+            return rows
+        labels = [record._meta.label, *(model._meta.label for model in about_models())]
+        found = Change.objects.filter(record_id__in=trail_ids(record), model__in=labels)
+        return found.order_by("-number")
 
     def _field_choices(self, record: Any, hidden: Sequence[str]) -> list[tuple[str, str]]:
         left_out = {*hidden, *getattr(self.model, "HISTORY_EXCLUDE", ())}

@@ -20,7 +20,17 @@ from records.backoffice.datetimes import NOTHING
 from records.backoffice.permissions import SitePermissions
 
 GROUPS = {
-    "Records": ("complaints", "documents", "audits", "items", "customers", "materials", "employees"),
+    "Records": (
+        "complaints",
+        "actions",
+        "documents",
+        "audits",
+        "items",
+        "customers",
+        "materials",
+        "employees",
+        "attachments",
+    ),
     "Lists": ("reference",),
     "Administration": ("sites", "accounts", "scim", "history"),
 }

@@ -46,6 +46,19 @@ def record_of(
     return kinds()[Entity(found[0])]._base_manager.get(pk=record_id) if found else None
 
 
+def trail_ids(record: SiteRecord) -> list[uuid.UUID]:
+    """Return the ids of the record and of all rows about it, whose changes its history tells; two queries."""
+    found = [record.pk]
+    for model in about_models():
+        found += model._base_manager.filter(record_id=record.pk).values_list("pk", flat=True)
+    return found
+
+
+def about_models() -> list[Any]:
+    """Return the models whose rows are about other records."""
+    return [model for model in kinds().values() if issubclass(model, AboutRecord)]
+
+
 class AboutRecord(models.Model):
     """A row about one record of its site, or about one finding of an audit; `entity` is empty without a record."""
 

@@ -28,7 +28,7 @@ def test_every_link_of_every_lists_filters_leads_somewhere(site: Site) -> None:
                 for choice in shown.choices(page.context["cl"]):
                     where = list_address(model) + choice["query_string"]
                     assert client.get(where).status_code == 200, where
-    assert {"ArchivedFilter", "OutcomeFilter", "DueFilter", "ActiveFilter"} <= tried
+    assert {"ArchivedFilter", "OutcomeFilter", "ActionDueFilter", "AuditDueFilter", "ActiveFilter"} <= tried
 
 
 def test_malformed_numbers_and_ids_in_addresses_and_forms_are_no_faults_of_ours(site: Site) -> None:

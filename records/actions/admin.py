@@ -1,0 +1,150 @@
+"""The back-office pages of actions: made from a record or alone, done by their owner, judged by somebody else."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from records.accounts import access
+from records.actions import actions
+from records.actions.models import UNFINISHED, Action, Status
+from records.actions.transitions import CLOSE, MARK_DONE, STEPS, mover
+from records.backoffice.about import link_to, may_see
+from records.backoffice.current import author_of, current_site, user_of
+from records.backoffice.due import DueFilter, due_shown
+from records.backoffice.fields import as_uuid
+from records.backoffice.forms import RecordForm
+from records.backoffice.lists import ArchivedFilter
+from records.backoffice.records import RecordAdmin
+from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
+from records.sites.about import record_of
+from records.sites.writing import Values
+
+
+class NewActionForm(RecordForm):
+    """A new action, with the record and the finding that it is about."""
+
+    about = forms.CharField(required=False, widget=forms.HiddenInput)
+    finding = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
+class ActionDueFilter(DueFilter):
+    """Shows actions that somebody still has to do, by their due dates."""
+
+    open_statuses = UNFINISHED
+
+
+class MineFilter(admin.SimpleListFilter):
+    """Shows the actions that the person who is signed in owns."""
+
+    title = "owner"
+    parameter_name = "mine"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return what can be chosen."""
+        return [("yes", "My actions")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Narrow the list."""
+        return queryset.filter(owner=user_of(request)) if self.value() == "yes" else queryset
+
+
+@admin.register(Action)
+class ActionAdmin(RecordAdmin):
+    """Actions; facts are changed while an action is Open, afterwards it only takes steps."""
+
+    record_actions = (*STEPS, ARCHIVE, RESTORE)
+    moments = ("closed_date",)
+    list_display = (
+        "site_sequence_id",
+        "name",
+        "kind",
+        "priority",
+        "owner",
+        "due",
+        "record_status",
+        "effective",
+    )
+    list_display_links = ("site_sequence_id", "name")
+    list_filter = (ArchivedFilter, ActionDueFilter, MineFilter, "record_status", "effective", "kind", "priority")
+    search_fields = ("name", "description")
+    readonly_fields = ("record", "record_status", "effective", "closed_by", "closed_date")
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Return the form: a new action also names what it is about."""
+        form: Any = NewActionForm if obj is None else RecordForm
+        return super().get_form(request, obj, change, **{"form": form, **kwargs})
+
+    def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; what became of the action is shown once it is stored."""
+        facts = {"fields": ("name", "description", "owner", "due_date", "priority", "kind", "cause")}
+        if obj is None:
+            return ((None, {**facts, "description": self._about_new(request)}),)
+        outcome = ("record_status", "result", "effective", "closed_by", "closed_date")
+        return ((None, {"fields": ("record", *facts["fields"])}), ("Outcome", {"fields": outcome}))
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what a new action starts with: oneself as owner, and what the address says it is about."""
+        given = {name: request.GET.get(name, "") for name in ("about", "finding")}
+        return {"owner": user_of(request), "priority": "Medium", **given}
+
+    def _about_new(self, request: HttpRequest) -> Any:
+        """Return what a new action is about, in words; empty where it stands alone."""
+        asked = (request.POST if request.method == "POST" else request.GET).get("about", "")
+        site, key = current_site(request), as_uuid(asked)
+        record = record_of(site.pk, key, Action.ABOUT) if site is not None and key is not None else None
+        if record is None or not may_see(user_of(request), record):
+            return ""
+        return format_html("<p>About {}</p>", link_to(record))
+
+    @admin.display(description="about")
+    def record(self, action: Action) -> Any:
+        """Return a link to the record that the action is about, with the finding where there is one."""
+        record: Any = action.about()
+        if record is None:
+            return self.get_empty_value_display()
+        finding = record.findings.filter(pk=action.finding_id).first() if action.finding_id else None
+        return format_html("{}, {}", link_to(record), finding) if finding is not None else link_to(record)
+
+    @admin.display(description="due", ordering="due_date")
+    def due(self, action: Action) -> Any:
+        """Return when the action is due."""
+        return due_shown(action.due_date, waiting=action.record_status in UNFINISHED and not action.is_archived)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may change the action's facts, which stay as they are once it is Done."""
+        return super().has_change_permission(request, obj) and (obj is None or obj.record_status == Status.OPEN)
+
+    def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
+        """Return whether the user may take the step: an owner marks their own as Done, and never closes it."""
+        user = user_of(request)
+        if step is MARK_DONE and record.owner_id == user.pk:
+            return access.may(user, record.site_id, "actions.view_action")
+        if step is CLOSE and user.pk in (record.owner_id, record.done_by_id):
+            return False
+        return super().may_step(request, step, record)
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Action:
+        """Add an action about the record that its form was opened for, or about none."""
+        given = {**values}
+        about, finding = (given.pop(name, "") for name in ("about", "finding"))
+        pointers = {"record_id": as_uuid(about) if about else None, "finding_id": as_uuid(finding) if finding else None}
+        return actions.add_action(site_id, {**given, **pointers}, author=author_of(request))
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> Action:
+        """Change an open action."""
+        by = mover(request, record, reason)
+        return actions.update_action(record.site_id, record.pk, values, mover=by, precondition=precondition)
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Action:
+        """Archive or restore an action."""
+        return actions.archive_action(
+            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
+        )

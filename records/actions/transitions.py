@@ -1,0 +1,112 @@
+"""The buttons of an action's page, each taking a step of the workflow."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+
+from records.accounts import access
+from records.actions import actions
+from records.actions.models import UNFINISHED, Action, Status
+from records.actions.workflow import CLOSE as MAY_CLOSE
+from records.actions.workflow import Mover
+from records.backoffice.current import author_of, user_of
+from records.backoffice.fields import TextField
+from records.backoffice.forms import ReasonIfAny, WithoutReason
+from records.backoffice.transitions import RecordStep
+from records.sites.text import FREE_TEXT
+
+Data = dict[str, Any]
+
+
+class DoneForm(WithoutReason):
+    """What was done, which marking an action as Done asks for."""
+
+    result = TextField(
+        max_length=FREE_TEXT,
+        widget=forms.Textarea({"rows": 6}),
+        help_text="What was done, and what came of it. Attach photos and papers on the action's page.",
+    )
+
+
+class CloseForm(ReasonIfAny):
+    """The judgement whether an action worked."""
+
+    effective = forms.TypedChoiceField(
+        label="Did it work?",
+        choices=(("yes", "Yes, it worked"), ("no", "No, it did not work")),
+        coerce=lambda value: value == "yes",
+        widget=forms.RadioSelect,
+    )
+    field_order = ("effective", "change_reason")
+
+
+def mover(request: HttpRequest, action: Action, reason: str = "", effective: bool | None = None) -> Mover:
+    """Return who takes a step in the back-office."""
+    user = user_of(request)
+    return Mover(author_of(request), lambda name: access.may(user, action.site_id, name), reason, effective)
+
+
+def _step(to: Status) -> Any:
+    def act(model_admin: Any, request: HttpRequest, action: Action, reason: str, data: Data) -> None:
+        values: Data = {"record_status": to, **{name: data[name] for name in ("result", "effective") if name in data}}
+        by = mover(request, action, reason, data.get("effective"))
+        actions.update_action(action.site_id, action.pk, values, mover=by)
+
+    return act
+
+
+def _in(*statuses: Status) -> Any:
+    return lambda action: not action.is_archived and action.record_status in statuses
+
+
+MARK_DONE = RecordStep(
+    "done",
+    "Mark as done",
+    "actions.change_action",
+    _step(Status.DONE),
+    applies=_in(Status.OPEN),
+    form=DoneForm,
+    explanation="Somebody else then judges whether it worked, and closes it or sends it back.",
+    done="is Done and waits to be judged.",
+    initial=lambda action: {"result": action.result},
+)
+CLOSE = RecordStep(
+    "close",
+    "Close",
+    MAY_CLOSE,
+    _step(Status.CLOSED),
+    applies=_in(Status.DONE),
+    form=CloseForm,
+    explanation="Judge whether the action worked. Neither its owner nor whoever marked it as Done can close it.",
+    done="was closed.",
+    tells=lambda action: [f"Result: {action.result}"],
+)
+SEND_BACK = RecordStep(
+    "send-back",
+    "Send back",
+    MAY_CLOSE,
+    _step(Status.OPEN),
+    applies=_in(Status.DONE),
+    explanation="The action is open again; its owner reads why in its history.",
+    done="was sent back to its owner.",
+)
+REOPEN = RecordStep(
+    "reopen",
+    "Reopen",
+    MAY_CLOSE,
+    _step(Status.OPEN),
+    applies=_in(Status.CLOSED),
+    explanation="The action is open again and its judgement is taken back; the history keeps it.",
+    done="was reopened.",
+)
+CANCEL = RecordStep(
+    "cancel",
+    "Cancel the action",
+    MAY_CLOSE,
+    _step(Status.CANCELLED),
+    applies=_in(*UNFINISHED),
+    explanation="The action is not carried out. It cannot be opened again.",
+    done="was cancelled.",
+)
+STEPS = (MARK_DONE, CLOSE, SEND_BACK, REOPEN, CANCEL)

@@ -1,0 +1,89 @@
+"""The back-office pages of attachments: their list, and the page of one with its history; files are added elsewhere."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils.html import format_html
+
+from records.attachments import actions
+from records.attachments.models import Attachment
+from records.attachments.pages import limits_at, may_of
+from records.attachments.previews import may_have_preview
+from records.attachments.visibility import hidden_kinds
+from records.backoffice.about import link_to
+from records.backoffice.current import author_of, current_site
+from records.backoffice.lists import ArchivedFilter
+from records.backoffice.records import RecordAdmin
+
+
+@admin.register(Attachment)
+class AttachmentAdmin(RecordAdmin):
+    """Attachments on records that the user may see; they are added on the record's page and never altered."""
+
+    list_display = ("site_sequence_id", "__str__", "file_name", "size", "created", "created_by")
+    list_display_links = ("site_sequence_id", "__str__")
+    list_filter = (ArchivedFilter, "entity")
+    search_fields = ("name", "description", "file_name")
+    readonly_fields = ("record", "picture", "file", "size", "file_type", "file_hash")
+    fieldsets = (
+        (None, {"fields": ("record", "name", "description")}),
+        ("File", {"fields": ("picture", "file", "size", "file_type", "file_hash")}),
+    )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: files are attached on the page of their record."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: an attachment is never altered."""
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Return the attachments whose records' private facts the user may see."""
+        hidden = Q()
+        for site_id in self.sites_where(request, "view"):
+            hidden |= Q(site_id=site_id, entity__in=hidden_kinds(may_of(request, site_id)))
+        rows = super().get_queryset(request)
+        return rows.exclude(hidden) if hidden else rows
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the list, with how much of the site's room is used."""
+        site = current_site(request)
+        shown = {"limits": limits_at(site.pk)} if site is not None else {}
+        return super().changelist_view(request, {**shown, **(extra_context or {})})
+
+    @admin.display(description="record")
+    def record(self, attachment: Attachment) -> Any:
+        """Return a link to the record, with the finding where there is one."""
+        record: Any = attachment.about()
+        finding = record.findings.filter(pk=attachment.finding_id).first() if attachment.finding_id else None
+        return format_html("{}, {}", link_to(record), finding) if finding is not None else link_to(record)
+
+    @admin.display(description="preview")
+    def picture(self, attachment: Attachment) -> Any:
+        """Return the preview of a picture."""
+        if not may_have_preview(attachment.file_type):
+            return self.get_empty_value_display()
+        address = reverse("admin:attachments_preview", args=(attachment.pk,))
+        return format_html('<img src="{}" alt="Preview of {}" class="preview-large">', address, attachment)
+
+    @admin.display(description="file")
+    def file(self, attachment: Attachment) -> Any:
+        """Return a link to the original file."""
+        address = reverse("admin:attachments_file", args=(attachment.pk,))
+        return format_html('<a href="{}">{}</a>', address, attachment.file_name)
+
+    @admin.display(description="size", ordering="file_size")
+    def size(self, attachment: Attachment) -> str:
+        """Return the file's size in words."""
+        return filesizeformat(attachment.file_size)
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Attachment:
+        """Archive or restore an attachment."""
+        return actions.archive_attachment(
+            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
+        )

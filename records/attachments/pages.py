@@ -1,0 +1,230 @@
+"""The attachments of a record on its page: shown with previews, added by a form or by dropping files, and served."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.defaultfilters import filesizeformat
+from django.template.loader import render_to_string
+from django.urls import path, reverse
+from django.views.decorators.http import require_POST
+
+from records.accounts import access
+from records.attachments import actions
+from records.attachments.models import Attachment
+from records.attachments.previews import may_have_preview, preview_of
+from records.attachments.visibility import may_read, sees
+from records.backoffice.about import address_of
+from records.backoffice.current import author_of, show_times_of, site_at, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.extension_points import RecordPanel
+from records.backoffice.fields import as_uuid
+from records.files import downloads
+from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
+from records.files.storage import StorageUnavailableError
+from records.operations import conditional
+from records.operations.errors import ApiError
+from records.sites.about import NOT_ABOUT, kinds
+from records.sites.models import SiteRecord
+from records.sites.writing import Values
+
+SHOWN = 100
+MOST_AT_ONCE = 20
+BYTES = "application/octet-stream"
+
+
+def addresses(admin_site: Any) -> Sequence[Any]:
+    """Return the addresses below /admin/ of a record's attachments."""
+
+    def add_page(request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse:
+        return add(admin_site, request, entity, record_id)
+
+    view = admin_site.admin_view
+    return [
+        path("attachments/on/<str:entity>/<uuid:record_id>/", view(require_POST(add_page)), name="attachments_add"),
+        path("attachments/file/<uuid:attachment_id>/", view(file), name="attachments_file"),
+        path("attachments/preview/<uuid:attachment_id>/", view(preview), name="attachments_preview"),
+    ]
+
+
+def may_of(request: HttpRequest, site_id: Any) -> Callable[[str], bool]:
+    """Return the question whether the person who is signed in may do something at the site."""
+    user = user_of(request)
+    return lambda permission: access.may(user, site_id, permission)
+
+
+# --- What a record's page shows -------------------------------------------------------------------------------------
+
+
+def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
+    """Return the panel of a record's attachments; three queries."""
+    if not isinstance(record, SiteRecord) or record.ENTITY in NOT_ABOUT:
+        return ()
+    may = may_of(request, record.site_id)
+    if not may("attachments.view_attachment") or not sees(record.ENTITY, may):
+        return ()
+    rows = Attachment.objects.filter(record_id=record.pk, site_id=record.site_id, is_archived=False)
+    found = list(rows.select_related("created_by").order_by("-site_sequence_id")[: SHOWN + 1])
+    findings = {row.pk: str(row) for row in record.findings.all()} if hasattr(record, "findings") else {}
+    may_add = may_attach(request, record)
+    context = {
+        "rows": [line_of(row, findings) for row in found[:SHOWN]],
+        "has_more": len(found) > SHOWN,
+        "shown": SHOWN,
+        "findings": findings,
+        "add_url": reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk)) if may_add else "",
+        "limits": limits_at(record.site_id) if may_add else "",
+        "limit": settings.FILE_SIZE_LIMIT,
+    }
+    return (RecordPanel("attachments/panel.html", context),)
+
+
+def may_attach(request: HttpRequest, record: SiteRecord) -> bool:
+    """Return whether the person who is signed in may attach files to the record now."""
+    if record.is_archived:
+        return False
+    try:
+        actions.check_may_attach(record, author_of(request), may_of(request, record.site_id))
+    except (PermissionDenied, ValidationError):
+        return False
+    return True
+
+
+def line_of(attachment: Attachment, findings: dict[uuid.UUID, str]) -> dict[str, Any]:
+    """Return one attachment as the panel shows it."""
+    has_preview = may_have_preview(attachment.file_type)
+    return {
+        "attachment": attachment,
+        "url": reverse("admin:attachments_file", args=(attachment.pk,)),
+        "page": reverse("admin:attachments_attachment_change", args=(attachment.pk,)),
+        "preview": reverse("admin:attachments_preview", args=(attachment.pk,)) if has_preview else "",
+        "at": shown(attachment.created),
+        "finding": findings.get(attachment.finding_id, "") if attachment.finding_id else "",
+    }
+
+
+def limits_at(site_id: uuid.UUID) -> str:
+    """Return how much a file may have, and how much of the site's room is used, in words."""
+    used, most = actions.used_by(site_id), settings.SITE_ATTACHMENTS_LIMIT
+    one = filesizeformat(settings.FILE_SIZE_LIMIT)
+    return f"A file may have {one}. This site's attachments use {filesizeformat(used)} of {filesizeformat(most)}."
+
+
+# --- Adding ---------------------------------------------------------------------------------------------------------
+
+
+def add(admin_site: Any, request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse:
+    """Attach the files that were sent to a record, each on its own; answer the page's script, or go back to the page.
+
+    A file that is refused leaves the others in place; what is wrong with it is said by its name.
+    """
+    model = next((model for kind, model in kinds().items() if kind.value == entity and kind not in NOT_ABOUT), None)
+    if model is None or not admin_site.is_registered(model):
+        raise Http404
+    record = admin_site.get_model_admin(model).found(request, str(record_id))
+    show_times_of(site_at(request, record.site_id))
+    uploads = [*request.FILES.getlist("files"), *request.FILES.getlist("photo")]
+    values = {"description": request.POST.get("description", ""), "finding_id": _finding(request)}
+    added, faults = [], []
+    for upload in uploads[:MOST_AT_ONCE]:
+        try:
+            added.append(_attach(request, record, upload, values))
+        except ValidationError as fault:
+            faults.append(f"{upload.name}: {' '.join(fault.messages)}")
+    faults += [f"{upload.name}: At most {MOST_AT_ONCE} files at once." for upload in uploads[MOST_AT_ONCE:]]
+    if not uploads:
+        faults.append("Choose a file first.")
+    if "application/json" in request.headers.get("Accept", ""):
+        return _told(request, record, added, faults)
+    for text in faults:
+        messages.error(request, text)
+    if added:
+        messages.success(request, f"Attached: {', '.join(str(row) for row in added)}.")
+    return redirect(f"{address_of(record)}#attachments")
+
+
+def _finding(request: HttpRequest) -> uuid.UUID | None:
+    """Return the finding that the form names; one that is not an Id is answered as one that does not exist."""
+    given = request.POST.get("finding", "")
+    return (as_uuid(given) or uuid.UUID(int=0)) if given else None
+
+
+def _attach(request: HttpRequest, record: SiteRecord, upload: Any, values: Values) -> Attachment:
+    """Store one uploaded file; raises ValidationError or PermissionDenied."""
+    try:
+        content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
+        facts = {"file_name": upload.name, "file_type": upload.content_type or BYTES, "record_id": record.pk}
+        return actions.add_attachment(
+            record.site_id,
+            {**values, **facts},
+            content,
+            author=author_of(request),
+            may=may_of(request, record.site_id),
+            drafts=True,
+        )
+    except FileEmptyError:
+        raise ValidationError("The file is empty.") from None
+    except FileTooLargeError:
+        raise ValidationError(f"A file may have {filesizeformat(settings.FILE_SIZE_LIMIT)} at most.") from None
+    except actions.SiteFullError:
+        raise ValidationError("The room for this site's attachments is used up.") from None
+    except StorageUnavailableError:
+        raise ValidationError("The file storage cannot be reached. Try again.") from None
+
+
+def _told(request: HttpRequest, record: Any, added: Sequence[Attachment], faults: Sequence[str]) -> JsonResponse:
+    findings = {row.pk: str(row) for row in record.findings.all()} if hasattr(record, "findings") else {}
+    lines = [
+        render_to_string("attachments/line.html", {"row": line_of(row, findings)}, request=request) for row in added
+    ]
+    limits = limits_at(record.site_id)
+    return JsonResponse({"added": lines, "faults": faults, "limits": limits}, status=200 if added else 400)
+
+
+# --- Serving --------------------------------------------------------------------------------------------------------
+
+
+def _readable(request: HttpRequest, attachment_id: uuid.UUID) -> Attachment:
+    """Return an attachment that the person who is signed in may read; raises Http404 for others."""
+    attachment = Attachment.objects.filter(pk=attachment_id).first()
+    if attachment is None or not may_read(user_of(request), attachment):
+        raise Http404("There is no such attachment.")
+    return attachment
+
+
+def file(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
+    """Serve the original file, as it was stored."""
+    try:
+        return downloads.serve(request, _readable(request, attachment_id))
+    except ApiError as refusal:
+        return _refused(refusal)
+
+
+def preview(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
+    """Serve a small picture without the original's notes; 404 for what is not a picture."""
+    attachment = _readable(request, attachment_id)
+    tag = f'"preview-{attachment.file_hash}"'
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff"}
+    if conditional.matches(request.headers.get("If-None-Match", ""), tag):
+        return HttpResponse(status=304, headers=headers)
+    if not may_have_preview(attachment.file_type):
+        raise Http404("There is no preview of this file.")
+    try:
+        with downloads.whole(attachment) as opened:
+            picture = preview_of(opened)
+    except ApiError as refusal:
+        return _refused(refusal)
+    if picture is None:
+        raise Http404("There is no preview of this file.")
+    return HttpResponse(picture, content_type="image/jpeg", headers=headers)
+
+
+def _refused(refusal: ApiError) -> HttpResponse:
+    text = "text/plain; charset=utf-8"
+    return HttpResponse(refusal.message, status=refusal.status, headers=refusal.headers, content_type=text)

@@ -1,0 +1,48 @@
+"""Previews of pictures: small, turned the right way up, and without what a camera writes beside the picture.
+
+A preview is made anew from the picture's points alone, so that neither the place where a photo was taken nor any other
+note in the file reaches it. The original stays as it was stored.
+"""
+
+import io
+import warnings
+from typing import IO, Any
+
+from PIL import Image, ImageOps
+
+EDGE = 640
+"""The longest edge of a preview, in pixels."""
+MOST_PIXELS = 100_000_000
+"""A picture with more pixels is not decoded: a small file can claim to be a very large picture."""
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP")
+PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff", "image/bmp")
+
+
+def may_have_preview(file_type: str) -> bool:
+    """Return whether a file of this type is a picture of a kind that previews are made of."""
+    return file_type.partition(";")[0].strip().lower() in PICTURES
+
+
+def preview_of(file: IO[bytes]) -> bytes | None:
+    """Return a JPEG of at most 640 pixels an edge, or None where the file is not a picture that can be decoded."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(file, formats=FORMATS) as picture:
+                if picture.width * picture.height > MOST_PIXELS:
+                    return None
+                return _small(picture)
+    except (OSError, ValueError, SyntaxError, EOFError, MemoryError, Image.DecompressionBombError, Warning):
+        return None
+
+
+def _small(picture: Any) -> bytes:
+    picture.draft("RGB", (EDGE * 2, EDGE * 2))  # JPEG is decoded at a fraction of its size.
+    picture.thumbnail((EDGE * 2, EDGE * 2), reducing_gap=2.0)
+    upright = ImageOps.exif_transpose(picture).convert("RGBA")
+    upright.thumbnail((EDGE, EDGE))
+    clean = Image.new("RGB", upright.size, "white")  # What is transparent becomes white.
+    clean.paste(upright, mask=upright.getchannel("A"))
+    out = io.BytesIO()
+    clean.save(out, "JPEG", quality=80, optimize=True)
+    return out.getvalue()

@@ -1,0 +1,55 @@
+"""Due dates on pages: shown with a mark once they have passed, and the list filter by them."""
+
+import datetime
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+
+from records.backoffice.current import current_site, zone_of
+from records.backoffice.date_filters import bare, today_at
+from records.backoffice.datetimes import NOTHING, shown
+
+
+def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> Any:
+    """Return a due date for a page, marked where it has passed on the site's calendar (the page's time zone)."""
+    if due is None:
+        return NOTHING
+    if not waiting or not is_overdue(due):
+        return shown(due, day=True)
+    return format_html('{} <strong class="tag overdue">Overdue</strong>', shown(due, day=True))
+
+
+def is_overdue(due: datetime.datetime) -> bool:
+    """Return whether a due date's day has passed in the page's time zone."""
+    today = datetime.datetime.now(timezone.get_current_timezone()).date()
+    return due < bare(today)
+
+
+class DueFilter(admin.SimpleListFilter):
+    """Shows what is overdue, or due within the next 30 days, among the rows that still wait."""
+
+    title = "due"
+    parameter_name = "due"
+    field = "due_date"
+    open_statuses: ClassVar[Sequence[str]] = ()
+    """The statuses in which a row can be due; any when empty."""
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return what can be chosen."""
+        return [("overdue", "Overdue"), ("soon", "In the next 30 days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Narrow the list."""
+        if self.value() not in ("overdue", "soon"):
+            return queryset
+        today = bare(today_at(zone_of(current_site(request))))
+        rows = queryset.filter(record_status__in=self.open_statuses) if self.open_statuses else queryset
+        if self.value() == "overdue":
+            return rows.filter(**{f"{self.field}__lt": today})
+        until = today + datetime.timedelta(days=30)
+        return rows.filter(**{f"{self.field}__gte": today, f"{self.field}__lt": until})

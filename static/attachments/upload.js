@@ -1,0 +1,103 @@
+// Attaching files to a record: dropped or chosen, several at once, each sent on its own with its progress.
+// Without this script the form still sends all chosen files together.
+"use strict";
+(() => {
+  for (const panel of document.querySelectorAll("[data-attachments]")) {
+    const form = panel.querySelector("[data-upload]");
+    if (!form) continue;
+    const [list, uploads, said, drop] = ["list", "uploads", "said", "drop"].map((name) => panel.querySelector(`[data-${name}]`));
+    const limit = Number(form.dataset.limit);
+    let left = 0;
+    let added = 0;
+    const faults = [];
+
+    const tell = () => {
+      const done = added === 1 ? "1 file attached." : `${added} files attached.`;
+      said.textContent = left ? `${left} still to be sent.` : [added ? done : "", ...faults].join(" ").trim();
+    };
+
+    const finish = (row, answer) => {
+      left -= 1;
+      row.remove();
+      for (const html of answer.added || []) {
+        const holder = document.createElement("template");
+        holder.innerHTML = html.trim();
+        list.prepend(holder.content.firstElementChild);
+        added += 1;
+      }
+      faults.push(...(answer.faults || []));
+      if (answer.limits) panel.querySelector("[data-limits]").textContent = answer.limits;
+      const empty = panel.querySelector("[data-empty]");
+      if (empty && list.children.length) empty.remove();
+      tell();
+    };
+
+    const send = (file) =>
+      new Promise((resolve) => {
+        const row = document.createElement("li");
+        const label = document.createElement("label");
+        const bar = document.createElement("progress");
+        label.textContent = file.name;
+        bar.max = 100;
+        bar.value = 0;
+        label.append(" ", bar);
+        row.append(label);
+        uploads.append(row);
+        const end = (answer) => {
+          finish(row, answer);
+          resolve();
+        };
+        if (limit && file.size > limit) return end({ faults: [`${file.name}: The file is too large.`] });
+        const data = new FormData(form);
+        data.delete("files");
+        data.delete("photo");
+        data.append("files", file);
+        const request = new XMLHttpRequest();
+        request.open("POST", form.action);
+        request.setRequestHeader("Accept", "application/json");
+        request.upload.addEventListener("progress", (event) => {
+          if (event.lengthComputable) bar.value = (100 * event.loaded) / event.total;
+        });
+        request.addEventListener("load", () => {
+          try {
+            end(JSON.parse(request.responseText));
+          } catch {
+            end({ faults: [`${file.name}: It could not be attached. Reload the page and try again.`] });
+          }
+        });
+        request.addEventListener("error", () => end({ faults: [`${file.name}: The connection was lost. Try again.`] }));
+        request.send(data);
+        return undefined;
+      });
+
+    const sendAll = async (files) => {
+      added = 0;
+      faults.length = 0;
+      left = files.length;
+      tell();
+      for (const file of files) await send(file);
+      for (const input of form.querySelectorAll("input[type=file]")) input.value = "";
+    };
+
+    form.addEventListener("submit", (event) => {
+      const files = [...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]);
+      event.preventDefault();
+      if (files.length) sendAll(files);
+      else said.textContent = "Choose a file first.";
+    });
+
+    drop.hidden = false;
+    for (const name of ["dragenter", "dragover"]) {
+      panel.addEventListener(name, (event) => {
+        event.preventDefault();
+        panel.classList.add("dragging");
+      });
+    }
+    for (const name of ["dragleave", "drop"]) panel.addEventListener(name, () => panel.classList.remove("dragging"));
+    panel.addEventListener("drop", (event) => {
+      event.preventDefault();
+      const files = [...event.dataTransfer.files];
+      if (files.length) sendAll(files);
+    });
+  }
+})();

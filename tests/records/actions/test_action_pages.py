@@ -1,0 +1,148 @@
+"""The back-office pages of actions: made from a record or alone, taken step by step, shown where they come from."""
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.actions.models import Action, Status
+from records.items.actions import archive_item
+from records.sites.models import Site
+from tests import make
+from tests.make.actions import make_action, move
+from tests.make.audits import make_audit, make_program
+from tests.make.backoffice import address, browser, form_of, list_address, save
+from tests.make.complaints import make_complaint
+from tests.make.documents import make_document
+from tests.make.items import make_item
+
+READER, STANDARD, MANAGER = DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER
+ADD = "/admin/actions/action/add/"
+
+
+def step(client: Any, action: Action, name: str, **data: Any) -> Any:
+    """Send the form of a step."""
+    return client.post(reverse("admin:actions_action_step", args=(action.pk, name)), data)
+
+
+def steps_on(client: Any, action: Action) -> list[str]:
+    """Return the names of the steps that the action's page offers."""
+    page = client.get(address(action))
+    assert page.status_code == 200
+    return [entry["name"] for entry in page.context["record_steps"]]
+
+
+def add(client: Any, query: str = "", **changes: Any) -> Any:
+    """Fill in the form for a new action and send it."""
+    data = form_of(client.get(ADD + query))
+    return client.post(ADD, {**data, "name": "Train line 2", "due_date": "2031-05-01", **changes})
+
+
+@pytest.mark.parametrize("make_record", [make_complaint, make_document, make_item])
+def test_an_action_is_made_from_a_record_and_shown_on_it(site: Site, make_record: Any) -> None:
+    client, record = browser(site, MANAGER), make_record(site)
+    page = client.get(address(record)).content.decode()
+    assert "No action has been agreed yet." in page
+    assert f'name="about" value="{record.pk}"' in page
+    assert str(record) in client.get(f"{ADD}?about={record.pk}").content.decode()
+    assert add(client, f"?about={record.pk}").status_code == 302
+    action = Action.objects.get()
+    assert (action.entity, action.record_id, action.owner) == (record.ENTITY, record.pk, action.created_by)
+    page = client.get(address(record)).content.decode()
+    assert "Train line 2" in page
+    assert address(action) in page
+    assert address(record) in client.get(address(action)).content.decode()
+
+
+def test_an_action_is_made_from_a_finding_and_alone(site: Site) -> None:
+    client, audit = browser(site, MANAGER), make_audit(make_program(site))
+    finding = audit.findings.create(question="Are the crates whole?")
+    assert "Are the crates whole?" in client.get(address(audit)).content.decode()
+    assert add(client, f"?about={audit.pk}&finding={finding.pk}").status_code == 302
+    assert Action.objects.get().finding_id == finding.pk
+    assert "Are the crates whole?" in client.get(address(Action.objects.get())).content.decode()
+    assert add(client, name="Alone").status_code == 302
+    assert Action.objects.get(name="Alone").record_id is None
+
+
+def test_a_record_that_is_archived_or_elsewhere_takes_no_action_and_the_input_stays(
+    site: Site, other_site: Site
+) -> None:
+    client = browser(site, MANAGER)
+    archived = make_item(site)
+    archive_item(site.pk, archived.pk, archived=True, author=make.SYSTEM, reason="Sold.")
+    for record in (archived, make_item(other_site)):
+        answer = add(client, f"?about={record.pk}")
+        assert answer.status_code == 200
+        assert "Train line 2" in answer.content.decode()
+        assert answer.context["errors"]
+    assert str(make_item(other_site)) not in client.get(f"{ADD}?about={make_item(other_site).pk}").content.decode()
+    assert not Action.objects.exists()
+
+
+def test_the_owner_marks_it_done_and_another_manager_closes_it(site: Site) -> None:
+    owner, manager = make.make_user(site=site, role=READER), make.make_user(site=site, role=MANAGER)
+    action = make_action(site, owner=owner)
+    mine, theirs = browser(site, user=owner), browser(site, user=manager)
+    assert steps_on(mine, action) == ["done"]
+    assert step(mine, action, "done", result=" ").status_code == 200
+    assert step(mine, action, "done", result="New crates.").status_code == 302
+    assert steps_on(mine, action) == []
+    assert steps_on(theirs, action) == ["close", "send-back", "cancel", "archive"]
+    assert step(theirs, action, "send-back", change_reason="Which?").status_code == 302
+    assert step(mine, action, "done", result="Grey crates.").status_code == 302
+    assert step(theirs, action, "close").status_code == 200
+    assert step(theirs, action, "close", effective="no").status_code == 302
+    action.refresh_from_db()
+    assert (action.record_status, action.effective, action.closed_by) == (Status.CLOSED, False, manager)
+    assert steps_on(theirs, action) == ["reopen", "archive"]
+    assert step(theirs, action, "reopen", change_reason="It came back.").status_code == 302
+    action.refresh_from_db()
+    assert (action.record_status, action.effective, action.closed_by) == (Status.OPEN, None, None)
+
+
+def test_nobody_is_offered_to_close_their_own_or_what_they_marked_as_done(site: Site) -> None:
+    manager = make.make_user(site=site, role=MANAGER)
+    own = move(make_action(site, owner=manager), Status.DONE, make.make_user(site=site, role=STANDARD))
+    done = move(make_action(site), Status.DONE, manager)
+    client = browser(site, user=manager)
+    for action in (own, done):
+        assert "close" not in steps_on(client, action)
+        assert step(client, action, "close", effective="yes").status_code == 403
+        action.refresh_from_db()
+        assert action.record_status == Status.DONE
+
+
+def test_others_of_low_roles_see_an_action_and_take_no_step(site: Site, other_site: Site) -> None:
+    action = make_action(site)
+    client = browser(site, READER)
+    assert steps_on(client, action) == []
+    assert step(client, action, "done", result="x").status_code == 403
+    assert client.get(ADD).status_code == 403
+    assert browser(other_site, MANAGER).get(address(action)).status_code == 404
+
+
+def test_facts_are_changed_while_an_action_is_open(site: Site) -> None:
+    client, action = browser(site, STANDARD), make_action(site)
+    assert save(client, action, name="Better", change_reason="Clearer.").status_code == 302
+    action.refresh_from_db()
+    assert action.name == "Better"
+    move(action, Status.DONE, make.make_user(site=site, role=STANDARD))
+    assert client.post(address(action), {"name": "Other"}).status_code == 403
+
+
+def test_the_list_shows_what_is_overdue_and_what_is_mine(site: Site) -> None:
+    user = make.make_user(site=site, role=STANDARD)
+    late = make_action(site, name="Late one", due_date=make_action(site).due_date.replace(year=2020))
+    closed = make_action(site, name="Late and done", due_date=late.due_date)
+    move(closed, Status.CANCELLED, user)
+    make_action(site, name="My own", owner=user)
+    client = browser(site, user=user)
+    overdue = client.get(list_address(Action) + "?due=overdue").content.decode()
+    assert "Late one" in overdue
+    assert "Late and done" not in overdue
+    assert 'class="tag overdue"' in overdue
+    mine = client.get(list_address(Action) + "?mine=yes").content.decode()
+    assert "My own" in mine
+    assert "Late one" not in mine
