@@ -3,7 +3,6 @@
 from collections import defaultdict
 from importlib import import_module
 
-from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.db import transaction
@@ -80,9 +79,3 @@ def _new(site: Site, default: DefaultRole) -> Role:
     while Role.objects.filter(site=site, name_key=fold(name), is_archived=False).exists():
         name += " (default)"
     return Role(site=site, name=name, name_key=fold(name), default_role=default)
-
-
-def permission_models() -> list[str]:
-    """Return the labels of the models whose permissions a role may hold, for the back-office's choice."""
-    rooms = {name.split(".")[0] for name in _lowest}
-    return [model._meta.label for model in apps.get_models() if model._meta.app_label in rooms]

@@ -5,11 +5,8 @@ import datetime
 import zoneinfo
 from collections.abc import Iterator
 
-from django.db import models
-
 from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
 from records.history.trail import now
-from records.sites.models import Site
 
 
 def months_later(moment: datetime.datetime, months: int, zone: datetime.tzinfo) -> datetime.datetime | None:
@@ -88,13 +85,6 @@ def overdue_before(zone: datetime.tzinfo) -> datetime.datetime:
     """Return the moment before which a due date has passed: the beginning of the zone's today, as days are kept."""
     today = now().astimezone(zone).date()
     return datetime.datetime(today.year, today.month, today.day, tzinfo=datetime.UTC)
-
-
-def overdue_audits(site: Site) -> models.QuerySet[AuditRecord]:
-    """Return the site's open audits whose due date has passed, the longest overdue first."""
-    waiting = AuditRecord.objects.filter(site=site, record_status__in=OPEN, is_archived=False)
-    boundary = overdue_before(zoneinfo.ZoneInfo(site.time_zone))
-    return waiting.filter(due_date__lt=boundary).order_by("due_date", "id")
 
 
 def zone_of(program: AuditProgram) -> datetime.tzinfo:

@@ -1,13 +1,15 @@
 """The list of a kind of record: the current site's, counted never, read by index, and always with a next step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import FieldError, ValidationError
 from django.core.paginator import Paginator
-from django.db import models
+from django.db import DataError, models
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
@@ -46,6 +48,10 @@ def _ordering(rows: models.QuerySet[Any]) -> tuple[Any, ...]:
     return tuple(rows.query.order_by) or tuple(rows.model._meta.ordering)
 
 
+class UnreadableListError(Exception):
+    """Raised for an address whose filters cannot be read, with a sentence for people."""
+
+
 class RecordList(ChangeList):
     """One page of records of the current site."""
 
@@ -57,15 +63,30 @@ class RecordList(ChangeList):
         page: Any = self.model_admin
         self.site = current_site(request)
         self.root_queryset = page.at_site(self.root_queryset, self.site)
-        rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        with self._reading():
+            rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         return rows
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Raise UnreadableListError, which names the filters, for what Django or the database cannot read."""
+        try:
+            yield
+        except (IncorrectLookupParameters, FieldError, ValidationError, ValueError, OverflowError, DataError) as error:
+            given = [f"{name}={','.join(map(str, values))}"[:100] for name, values in self.filter_params.items()]
+            named = " or ".join(f"“{one}”" for one in given) or "what it was asked for"
+            raise UnreadableListError(f"The list cannot be narrowed to {named}.") from error
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the page without counting the rows."""
         paginator: Any = self.model_admin.get_paginator(request, self.queryset, self.list_per_page)
-        if self.page_num < 1 or self.page_num > 100_000:
-            raise IncorrectLookupParameters
-        self.result_list = paginator.read(self.page_num)
+        self.page_num = min(max(self.page_num, 1), 100_000)
+        with self._reading():
+            self.result_list = paginator.read(self.page_num)
+            if self.page_num > 1 and not self.result_list:
+                # Counted only for an address that leads behind the last page.
+                self.page_num = max(-(-self.queryset.count() // self.list_per_page), 1)
+                self.result_list = paginator.read(self.page_num)
         self.has_next = paginator.has_more
         self.total = paginator.kept_count = self._kept_total(request)
         self.result_count = paginator.count

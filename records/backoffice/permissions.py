@@ -9,10 +9,13 @@ from django.contrib.admin.utils import unquote
 from django.contrib.auth import get_permission_codename
 from django.db import models
 from django.http import Http404, HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import reverse
 
 from records.accounts import access
 from records.backoffice.current import current_site, user_of
 from records.backoffice.fields import as_uuid
+from records.backoffice.lists import UnreadableListError
 from records.sites.models import Site
 
 
@@ -45,6 +48,24 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
     def sites_where(self, request: HttpRequest, action: str) -> list[uuid.UUID]:
         """Return the sites at which the user may do this."""
         return access.sites_where(user_of(request), self.permission(action))
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the list, or say which filters of the address cannot be read."""
+        try:
+            return super().changelist_view(request, extra_context)
+        except UnreadableListError as error:
+            return self.unreadable(request, error)
+
+    def unreadable(self, request: HttpRequest, error: UnreadableListError) -> TemplateResponse:
+        """Say which filters of an address cannot be read, with the way back to the whole list."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "This address cannot be read",
+            "opts": self.opts,
+            "sentence": str(error),
+            "back": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"),
+        }
+        return TemplateResponse(request, "backoffice/unreadable.html", context, status=400)
 
     def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
         """Return what the menu asks: whether the model's list is open to the user."""

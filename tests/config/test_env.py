@@ -36,6 +36,16 @@ def test_a_local_start_needs_no_variable_and_keeps_its_secrets_for_the_owner_onl
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
+def test_a_production_start_passes_every_check_of_deployment(tmp_path):
+    code = "from django.core.management import execute_from_command_line as run; run(['', 'check', '--deploy'])"
+    secrets = {"SECRET_KEY": "s3cr3t-" * 12 + "abcdefghij", "CREDENTIAL_PEPPERS": "p3pp3r-" * 12}
+    address = {"ENVIRONMENT": "production", "BASE_URL": "https://larder.example.com"}
+    done = start(tmp_path, code, DJANGO_SETTINGS_MODULE="config.settings", **secrets, **address)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr, done.stderr
+    assert "no issues" in done.stdout
+
+
 def test_production_refuses_to_start_and_names_every_fault(tmp_path):
     done = start(
         tmp_path, ENVIRONMENT="production", DEBUG="on", BASE_URL="http://larder.example.com", ALLOWED_HOSTS="*"

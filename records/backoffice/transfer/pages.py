@@ -20,6 +20,7 @@ from records.accounts import access
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonForm
+from records.backoffice.lists import UnreadableListError
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.transfer import files, sheets
 from records.backoffice.transfer.registry import resource_of
@@ -94,7 +95,10 @@ class TransferPages(SitePermissions):
         if site is None or not self.has_view_permission(request):
             raise PermissionDenied
         resource = self._resource_at(request, site)
-        found = sheets.lines(resource, self.get_changelist_instance(request).queryset)
+        try:
+            found = sheets.lines(resource, self.get_changelist_instance(request).queryset)
+        except UnreadableListError as error:
+            return self.unreadable(request, error)
         title = str(self.opts.verbose_name_plural)
         try:
             file = sheets.write_csv(found) if kind == "csv" else sheets.write_xlsx(found, title.capitalize())

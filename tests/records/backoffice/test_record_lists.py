@@ -17,7 +17,7 @@ from tests.make.backoffice import address, browser, form_of, list_address
 )
 def test_odd_list_addresses_answer(site: Site, query: str) -> None:
     make.make_employee(site)
-    assert browser(site).get(list_address(Employee) + query).status_code in (200, 302)
+    assert browser(site).get(list_address(Employee) + query).status_code == (400 if query == "?zz=1" else 200)
 
 
 def test_a_list_costs_the_same_for_few_and_for_many_rows(site: Site, django_assert_max_num_queries: Any) -> None:
