@@ -95,7 +95,7 @@ class Environment:
             return urlsplit(default)
         return split
 
-    def database(self, default_file: Path, *, pool_size: int, prepared_statements: bool) -> dict[str, Any]:
+    def database(self, default_file: Path, *, lock_timeout: int, prepared_statements: bool) -> dict[str, Any]:
         """Return Django's settings for DATABASE_URL: SQLite in `default_file` unless a URL names something else."""
         url = self.text("DATABASE_URL")
         try:
@@ -106,21 +106,27 @@ class Environment:
         if not parsed:
             parsed = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default_file)}
         if parsed["ENGINE"] == "django.db.backends.sqlite3":
-            return parsed | {"OPTIONS": parsed.get("OPTIONS", {}) | SQLITE_OPTIONS, "TEST": {"NAME": test_file()}}
+            options = parsed.get("OPTIONS", {}) | SQLITE_OPTIONS | {"timeout": lock_timeout}
+            return parsed | {"OPTIONS": options, "TEST": {"NAME": test_file()}}
         if parsed["ENGINE"] != "django.db.backends.postgresql":
             self.fault("DATABASE_URL must name SQLite or PostgreSQL.")
         options = {
-            "connect_timeout": 5,
+            "connect_timeout": 2,
+            # A network that swallows packets is noticed within 20 to 30 seconds.
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 20_000,
             # Bound and prepared by the server, a repeated query costs a third of a client-side bound one. A pooler in
             # transaction mode hands each transaction another connection, where a prepared statement is unknown.
             "server_side_binding": True,
             "prepare_threshold": 5 if prepared_statements else None,
-            # The maximum only needs to exceed the threads of one process; a pool grows no further than they ask for.
-            "pool": {"min_size": 1, "max_size": pool_size, "timeout": 5},
         }
-        # The pool keeps connections open, therefore Django must not.
         return parsed | {
-            "CONN_MAX_AGE": 0,
+            "ENGINE": "config.postgresql",
+            # Each thread keeps its connection, which is looked at before it is used again.
+            "CONN_MAX_AGE": None,
+            "CONN_HEALTH_CHECKS": True,
             "DISABLE_SERVER_SIDE_CURSORS": not prepared_statements,
             "OPTIONS": options | parsed.get("OPTIONS", {}),
         }
@@ -138,11 +144,11 @@ class Environment:
             self.fault("CACHE_URL must look like redis://host:6379/0.")
         self._require("CACHE_URL", "redis", "redis")
         return {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "config.cache.ReliableRedisCache",
             "LOCATION": url,
             "KEY_PREFIX": "larder",
             # A cache that does not answer must not hold up the requests that ask it.
-            "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+            "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
         }
 
     def storage(self, default_folder: Path) -> dict[str, Any]:
@@ -250,7 +256,6 @@ class Environment:
 SQLITE_OPTIONS = {
     # A transaction that starts by reading and then writes would fail at once when another one wrote in between.
     "transaction_mode": "IMMEDIATE",
-    "timeout": 20,
     # Records are evidence: a commit that was answered must survive a power cut, which WAL promises only with FULL.
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
 }

@@ -1,5 +1,6 @@
 """Django's settings: one module, with production values unless the environment says otherwise (see .env.example)."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ DEBUG = environment.switch("DEBUG", default=False)
 # --- Where the data lives -------------------------------------------------------------------------------------------
 
 DATA_DIR = BASE_DIR / environment.text("DATA_DIR", "var")
+# Seconds that a statement of the server waits for a lock, and that it may take (PostgreSQL; on SQLite the first only).
+LOCK_TIMEOUT = environment.integer("DATABASE_LOCK_TIMEOUT", 10)
+STATEMENT_TIMEOUT = environment.integer("DATABASE_STATEMENT_TIMEOUT", 20)
 DATABASES = {
     "default": environment.database(
         DATA_DIR / "larder.sqlite3",
-        pool_size=environment.integer("DATABASE_POOL_SIZE", 20),
+        lock_timeout=LOCK_TIMEOUT,
         prepared_statements=environment.switch("DATABASE_PREPARED_STATEMENTS", default=True),
     )
 }
@@ -105,12 +109,13 @@ INSTALLED_APPS = [
     "allauth.socialaccount.providers.openid_connect",
     "csp",
     "django_tasks",
-    "django_tasks_db",
     "records.history",
     "records.sites",
     "records.reference",
     "records.accounts",
     "records.operations",
+    # After our room, whose db_worker command is the one to run.
+    "django_tasks_db",
     "records.files",
     "records.backoffice.apps.BackofficeConfig",
     "records.category",
@@ -302,6 +307,10 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = environment.text("EMAIL_FROM", f"Larder <lar
 
 # Tasks are rows of the database, queued in the transaction that wants them and run by `manage.py db_worker`.
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+# Tasks that the worker enqueues by itself, by their path, and how often.
+REGULAR_JOBS = {
+    "records.operations.housekeeping.clean_up": timedelta(hours=1),
+}
 
 # --- The JSON interface ---------------------------------------------------------------------------------------------
 

@@ -11,12 +11,23 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django_application = get_wsgi_application()
 
 # Django is set up from here on. The URL configuration is read now, so that the first caller does not wait for it.
+from django.conf import settings  # noqa: E402
+
 from config import urls as urls  # noqa: E402
+from config.postgresql.limits import bound  # noqa: E402
 from config.proxies import name_sender  # noqa: E402
 from records.operations.calls import buffer  # noqa: E402
 from records.operations.middleware import InterfaceHandler  # noqa: E402
 from records.operations.paths import is_interface  # noqa: E402
 
+# The server bounds every wait for PostgreSQL; commands may take their time (DECISIONS 10.3).
+bound(
+    {
+        "lock_timeout": settings.LOCK_TIMEOUT * 1000,
+        "statement_timeout": settings.STATEMENT_TIMEOUT * 1000,
+        "idle_in_transaction_session_timeout": 60_000,
+    }
+)
 interface_application = InterfaceHandler()
 # A server writes the recent calls of keys by itself; commands and tests do not.
 buffer.write_by_itself()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from django.db import DataError, IntegrityError
 from django.http import HttpResponse
 from django_scim.exceptions import SCIMException
 from pydantic import ValidationError as ShapeError
@@ -16,6 +16,7 @@ from scim2_models import SCIMException as ProtocolError
 
 from records.accounts.provisioning import NotAllowedError
 from records.operations.errors import ApiError
+from records.operations.outages import outage_of
 from records.sites.writing import RecordNotFoundError
 from scim.schemas import ERROR
 from scim.wording import wire_name
@@ -23,7 +24,6 @@ from scim.wording import wire_name
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/scim+json"
-RETRY_AFTER = 5
 
 
 class Refused(SCIMException):
@@ -60,6 +60,9 @@ def response_for_refusal(refusal: ApiError) -> HttpResponse:
 
 def response_for(error: Exception) -> HttpResponse:
     """Return the answer for anything that a handler raised; an unforeseen error tells nothing of the inside."""
+    outage = outage_of(error)
+    if outage is not None:
+        return error_response(503, outage.message, headers={"Retry-After": str(outage.retry_after)})
     for kinds, answer in _ANSWERS:
         if isinstance(error, kinds):
             return answer(error)
@@ -69,13 +72,6 @@ def response_for(error: Exception) -> HttpResponse:
 
 def _of_library(error: SCIMException) -> HttpResponse:
     return error_response(error.status, error.detail, error.scim_type or "", getattr(error, "headers", None))
-
-
-def _of_database(error: Exception) -> HttpResponse:
-    logger.error("The database did not answer.", exc_info=error)
-    return error_response(
-        503, "The service cannot reach its database; try again.", headers={"Retry-After": str(RETRY_AFTER)}
-    )
 
 
 def _of_model(error: Error) -> HttpResponse:
@@ -133,6 +129,5 @@ _ANSWERS: tuple[tuple[Any, Callable[[Any], HttpResponse]], ...] = (
         lambda error: error_response(409, "A value that must be unique is in use already.", "uniqueness"),
     ),
     (DataError, lambda error: error_response(400, "A value does not fit its attribute.", "invalidValue")),
-    ((OperationalError, InterfaceError), _of_database),
 )
 """What each kind of exception is answered with; the first kind that fits counts."""

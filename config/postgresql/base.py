@@ -8,6 +8,7 @@ from django.db import InterfaceError, OperationalError
 from django.db.backends.postgresql import base
 
 from config.postgresql.breaker import breaker, watchdog
+from config.postgresql.limits import limits
 
 BEYOND_THE_LIMIT = 2.0
 """Seconds that a statement may outlive the server's own limit before its connection is cut."""
@@ -16,9 +17,6 @@ BEYOND_THE_LIMIT = 2.0
 class DatabaseWrapper(base.DatabaseWrapper):
     """Connects through the breaker, and asks again on a fresh connection where a read met a stale one."""
 
-    limits: dict[str, int] = {}
-    """Milliseconds of PostgreSQL's timeouts; empty in commands, which may take their time."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.execute_wrappers.append(self._watched)
@@ -26,8 +24,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_connection_params(self) -> dict[str, Any]:
         """Return the parameters of a connection, with the limits of the server."""
         params = super().get_connection_params()
-        if self.limits:
-            bounds = " ".join(f"-c {name}={value}" for name, value in self.limits.items())
+        if limits:
+            bounds = " ".join(f"-c {name}={value}" for name, value in limits.items())
             params["options"] = f"{params.get('options', '')} {bounds}".strip()
         return params
 
@@ -54,7 +52,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _watched(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
         """Run a statement under the watchdog; a read outside a transaction that meets a lost connection runs again."""
         connection = self.connection
-        seconds = self.limits.get("statement_timeout", 0) / 1000
+        seconds = limits.get("statement_timeout", 0) / 1000
         if seconds:
             watchdog.begin(connection, seconds + BEYOND_THE_LIMIT)
         was_cut = False
@@ -77,8 +75,3 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 def _is_read(sql: Any) -> bool:
     return isinstance(sql, str) and sql.lstrip()[:6].upper() == "SELECT"
-
-
-def bound(limits: dict[str, int]) -> None:
-    """Set the timeouts of the connections that this process makes from now on, in milliseconds."""
-    DatabaseWrapper.limits = limits

@@ -17,6 +17,7 @@ from django.db import DatabaseError, InterfaceError
 from records.files.content import PIECE, Incoming
 from records.files.models import FileRecord
 from records.history.trail import now
+from records.operations.outages import is_refusal
 
 logger = logging.getLogger("larder.files")
 ROOT = "documents"
@@ -89,14 +90,14 @@ def _settle(path: str) -> None:
 def storing(content: Incoming) -> Iterator[StoredFile]:
     """Store a file and yield it for the block to point a row at.
 
-    A block that fails takes the file with it. After a fault of the database it stays, since the commit may have gone
-    through; `manage.py sweep_files` removes it when no row points at it.
+    A block that fails takes the file with it. Only where it is unknown whether the commit went through, since the
+    connection broke, does the file stay; `manage.py sweep_files` removes it when no row points at it.
     """
     stored = store(content)
     try:
         yield stored
     except Exception as error:
-        if not isinstance(error, DatabaseError | InterfaceError):
+        if not isinstance(error, DatabaseError | InterfaceError) or is_refusal(error):
             _discard(stored.path)
         raise
 

@@ -1,17 +1,17 @@
 """Refusals of the JSON interface and how every exception becomes one (DECISIONS 6)."""
 
 import logging
-import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 
+from records.operations import outages
 from records.sites.writing import RecordNotFoundError
 
 logger = logging.getLogger("larder.errors")
@@ -80,9 +80,9 @@ def unauthorized(message: str = "A valid Ocp-Apim-Subscription-Key header is req
     return ApiError(401, "Unauthorized", message, headers={"WWW-Authenticate": challenge})
 
 
-def unavailable() -> ApiError:
-    """Return the 503 for a database that cannot be reached, or that asks for another try."""
-    return ApiError(503, "Unavailable", "The database cannot be reached. Try again.", headers={"Retry-After": "5"})
+def unavailable(outage: outages.Outage = outages.AWAY) -> ApiError:
+    """Return the 503 that names why the database does not serve the request."""
+    return ApiError(503, "Unavailable", outage.message, headers={"Retry-After": str(outage.retry_after)})
 
 
 def refusal_of(error: BaseException) -> ApiError:
@@ -104,23 +104,10 @@ def refusal_of(error: BaseException) -> ApiError:
             return ApiError(406, "NotAcceptable", "The answer is not available in that media type.")
         case exceptions.UnsupportedMediaType():
             return ApiError(415, "UnsupportedMediaType", "Send the body as application/json.")
-        case OperationalError() | InterfaceError() if _is_out_of_reach(error):
-            logger.warning("The database could not serve a request: %s", type(error).__name__)
-            return unavailable()
+        case DatabaseError() | InterfaceError() if outage := outages.outage_of(error):
+            return unavailable(outage)
         case _:
             return ApiError(500, "InternalError", "Something went wrong on our side. Quote the request id.")
-
-
-_FAULTS_OF_OURS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE})
-
-
-def _is_out_of_reach(error: BaseException) -> bool:
-    """Return whether the database's fault is none of the statement's; SQLite calls a faulty statement operational too.
-
-    Its driver says by a code which it is; PostgreSQL's has exceptions of their own for faulty statements.
-    """
-    code = getattr(error.__cause__, "sqlite_errorcode", None)
-    return code is None or code & 0xFF not in _FAULTS_OF_OURS
 
 
 def faults_of(error: ValidationError, wire: Callable[[str], str]) -> list[FieldError]:

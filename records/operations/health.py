@@ -1,16 +1,28 @@
-"""Whether the process lives and whether it can work; needs no credential and tells nothing else (DECISIONS 8.4)."""
+"""Whether the process lives and whether it can work; needs no credential and tells nothing else (DECISIONS 13.17)."""
 
-from collections.abc import Callable
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 
-from django.db import Error, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.conf import settings
+from django.core.cache import cache
+from django.core.files.storage import FileSystemStorage, default_storage
+from django.db import DatabaseError, Error, connection, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 
+from records.operations import heartbeats, outages
 from records.operations.error_handlers import refuse
 
 ALLOWED = "GET, HEAD, OPTIONS"
+KEPT_SECONDS = 2.0
+"""How long an answer of `/readyz` is given again, so that asking often costs nothing."""
+REFUSED_SECONDS = 15.0
+NEEDED_SPACE = 64 * 1024 * 1024
 
 
 def _only_asked(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -39,12 +51,114 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @_only_asked
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Answer that the database is there and migrated, else 503 with Retry-After."""
+    """Answer in one word each how the database, writing to it, the cache, the worker and the files are.
+
+    503 with Retry-After only where the database is away or not migrated; anything else is `degraded`, and 200.
+    """
+    found = _kept.get()
+    if found["status"] != "unavailable":
+        return JsonResponse(found)
+    return JsonResponse(found, status=503, headers={"Retry-After": "5"})
+
+
+def state() -> dict[str, str]:
+    """Look at everything and return a word each, `status` first."""
+    database = _database()
+    parts = {
+        "database": database,
+        "writes": _writes() if database == "ok" else "unknown",
+        "cache": "away" if getattr(cache, "is_away", False) or not _cache_answers() else "ok",
+        "worker": _worker() if database == "ok" else "unknown",
+        "files": _files(),
+    }
+    status = "unavailable" if database != "ok" else "ok" if set(parts.values()) == {"ok"} else "degraded"
+    return {"status": status, **parts}
+
+
+def _database() -> str:
     try:
-        executor = MigrationExecutor(connection)
-        ready = not executor.migration_plan(executor.loader.graph.leaf_nodes())
+        return "unmigrated" if outages.missing_migrations() else "ok"
     except Error:
-        ready = False
-    if ready:
-        return JsonResponse({"status": "ok"})
-    return JsonResponse({"status": "unavailable"}, status=503, headers={"Retry-After": "5"})
+        return "away"
+
+
+def _writes() -> str:
+    """Write a row, and give up soon where another writer holds the database: it writes then."""
+    if outages.writes_were_refused(REFUSED_SECONDS):
+        return "failing"
+    try:
+        with _short_wait(), transaction.atomic():
+            heartbeats.beat(heartbeats.WRITE_CHECK)
+    except DatabaseError as error:
+        found = outages.outage_of(error)
+        return "ok" if found is outages.BUSY else "failing"
+    return "ok"
+
+
+@contextmanager
+def _short_wait() -> Iterator[None]:
+    """Wait a second at most for a lock."""
+    setting = "PRAGMA busy_timeout = {}" if connection.vendor == "sqlite" else "SET lock_timeout = {}"
+    with connection.cursor() as cursor:
+        cursor.execute(setting.format(1_000))
+    try:
+        yield
+    finally:
+        if connection.connection is not None:
+            with connection.cursor() as cursor:
+                cursor.execute(setting.format(1000 * settings.LOCK_TIMEOUT))
+
+
+def _cache_answers() -> bool:
+    try:
+        cache.get("readyz")
+    except Exception:
+        return False
+    return not getattr(cache, "is_away", False)
+
+
+def _worker() -> str:
+    try:
+        return "ok" if heartbeats.living_workers() else "missing"
+    except DatabaseError:
+        return "unknown"
+
+
+def _files() -> str:
+    """Look whether files can be stored: by storing one in a folder, by asking a bucket for one."""
+    try:
+        if not isinstance(default_storage, FileSystemStorage):
+            default_storage.exists("readyz")
+            return "ok"
+        folder = Path(default_storage.location)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"x" * 4096)
+            file.flush()
+    except Exception:
+        return "failing"
+    return "ok"
+
+
+class _Kept:
+    """The last answer, looked up anew by one thread at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: dict[str, str] = {}
+        self._until = 0.0
+
+    def get(self) -> dict[str, str]:
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._found = state()
+                self._until = time.monotonic() + KEPT_SECONDS
+            return self._found
+
+    def forget(self) -> None:
+        """Look anew at the next request."""
+        self._until = 0.0
+
+
+_kept = _Kept()
+forget = _kept.forget

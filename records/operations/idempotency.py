@@ -6,13 +6,15 @@ import uuid
 from collections.abc import Callable, Iterable
 
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 
 from records.accounts.models import KeptAnswer
-from records.history.trail import now, recording
+from records.history.trail import recording
 from records.operations.errors import ApiError
 
 LIFETIME = datetime.timedelta(hours=24)
+"""Measured by the clock of the database, so that a clock set wrong on one machine repeats no write."""
 LONGEST = 255
 
 
@@ -47,14 +49,14 @@ def once(
     digest = hashed.hexdigest()
     where = {"user_id": user_id, "site_id": site_id, "operation": operation, "key": key}
     for _ in range(3):
-        kept = KeptAnswer.objects.filter(**where, created__gt=now() - LIFETIME).first()
+        kept = KeptAnswer.objects.filter(**where, created__gt=Now() - LIFETIME).first()
         if kept is not None:
             return _repeat(kept, digest)
         try:
             with recording():
-                KeptAnswer.objects.filter(**where, created__lte=now() - LIFETIME).delete()
+                KeptAnswer.objects.filter(**where, created__lte=Now() - LIFETIME).delete()
                 with transaction.atomic():
-                    row = KeptAnswer.objects.create(**where, body_digest=digest)
+                    row = KeptAnswer.objects.create(**where, body_digest=digest, created=Now())
                 response = act()
                 row.status, row.answer = response.status_code, bytes(response.content)
                 row.etag = response.get("ETag", "")
@@ -78,4 +80,4 @@ def _repeat(kept: KeptAnswer, digest: str) -> HttpResponse:
 
 def forget_old_answers() -> int:
     """Delete the answers kept for longer than 24 hours; returns how many there were."""
-    return KeptAnswer.objects.filter(created__lte=now() - LIFETIME).delete()[0]
+    return KeptAnswer.objects.filter(created__lte=Now() - LIFETIME).delete()[0]

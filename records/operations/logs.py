@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 # What `extra={…}` may add to a line. Anything else is left out, so that no body, key or name slips into a log.
-EXTRA_FIELDS = ("request_id", "caller", "site", "method", "operation", "status", "duration_ms", "task")
+EXTRA_FIELDS = ("request_id", "caller", "site", "method", "operation", "status", "duration_ms", "task", "sqlstate")
 # What lines of the security log may add: the one exception from "no personal data" (DECISIONS 9.9).
 SECURITY_FIELDS = ("account", "account_name", "address", "detail")
 
@@ -24,7 +24,7 @@ class JsonFormatter(logging.Formatter):
             "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S}.{int(record.msecs):03d}Z",
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": message_of(record),
         }
         for name in (*EXTRA_FIELDS, *(SECURITY_FIELDS if record.name == "larder.security" else ())):
             value = getattr(record, name, None)
@@ -37,6 +37,13 @@ class JsonFormatter(logging.Formatter):
         except orjson.JSONEncodeError:
             # A lone surrogate, for example: the standard library escapes what orjson refuses.
             return json.dumps(line, default=str)
+
+
+def message_of(record: logging.LogRecord) -> str:
+    """Return the message; Django's lines about a request name its path, which may name a person or be a signed link."""
+    message = record.getMessage()
+    path = getattr(getattr(record, "request", None), "path", "")
+    return message.replace(path, "/" + path.lstrip("/").partition("/")[0][:50]) if len(path) > 1 else message
 
 
 def describe_exception(error: BaseException, trace: TracebackType | None) -> list[dict[str, Any]]:

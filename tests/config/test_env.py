@@ -149,25 +149,24 @@ def test_a_faulty_value_is_named_and_stops_the_start(read, variables, fault):
     assert fault in str(refused.value)
 
 
-def database(environment, pool_size=20, prepared_statements=True):
+def database(environment, lock_timeout=10, prepared_statements=True):
     file = Path("/data/larder.sqlite3")
-    return environment.database(file, pool_size=pool_size, prepared_statements=prepared_statements)
+    return environment.database(file, lock_timeout=lock_timeout, prepared_statements=prepared_statements)
 
 
 def test_sqlite_waits_for_its_turn_and_survives_a_power_cut():
     options = database(Environment({}))["OPTIONS"]
     assert options["transaction_mode"] == "IMMEDIATE"
-    assert options["timeout"] == 20
+    assert options["timeout"] == 10
     assert options["init_command"] == "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"
 
 
-def test_postgresql_pools_connections_and_keeps_the_options_of_its_url():
+def test_postgresql_keeps_its_connections_and_the_options_of_its_url():
     settings = database(Environment({"DATABASE_URL": "postgresql://u:p%40@db:6432/larder?sslmode=require"}))
     assert (settings["HOST"], settings["PORT"], settings["NAME"], settings["PASSWORD"]) == ("db", 6432, "larder", "p@")
     assert settings["OPTIONS"]["sslmode"] == "require"
-    assert settings["OPTIONS"]["pool"]["max_size"] == 20
     assert settings["OPTIONS"]["prepare_threshold"] == 5
-    assert settings["CONN_MAX_AGE"] == 0
+    assert settings["CONN_MAX_AGE"] is None
 
 
 def test_a_transaction_pooler_gets_no_prepared_statements_and_no_open_cursors():

@@ -15,7 +15,7 @@ HEALTH = ("/healthz", "/readyz")
 @pytest.mark.parametrize("path", HEALTH)
 def test_health_is_read_and_nothing_else(path: str, db: None) -> None:
     client: Any = Client(enforce_csrf_checks=True)
-    assert client.get(path).json() == {"status": "ok"}
+    assert client.get(path).status_code == 200
     assert (client.head(path).status_code, client.head(path).content) == (200, b"")
     for method in ("post", "put", "patch", "delete"):
         answer = getattr(client, method)(path)

@@ -1,0 +1,132 @@
+"""Redis as Django's cache, and the memory of the process while Redis is away (DECISIONS 10.3)."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import RedisError
+
+logger = logging.getLogger("larder.cache")
+
+RETRY_SECONDS = 5.0
+LOG_SECONDS = 60.0
+
+
+class ReliableRedisCache(RedisCache):
+    """Asks Redis, and counts in the memory of the process while Redis does not answer.
+
+    After a failure Redis is left alone for 5 seconds; then one caller tries again while the others use the memory.
+    What is in the memory is not carried over: counters start anew, as they do when Redis itself restarts.
+    """
+
+    def __init__(self, server: Any, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._memory = LocMemCache("while redis is away", {"OPTIONS": {"MAX_ENTRIES": 100_000}})
+
+    @property
+    def is_away(self) -> bool:
+        """Return whether the last attempt to reach Redis failed."""
+        return _state.away
+
+    def _ask(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if not _state.may_try():
+            return getattr(self._memory, name)(*args, **kwargs)
+        method: Callable[..., Any] = getattr(super(), name)
+        try:
+            found = method(*args, **kwargs)
+        except RedisError as error:
+            _state.failed(error)
+            # Connections kept from before would fail one after the other when Redis is there again.
+            client: Any = self._cache
+            for pool in client._pools.values():
+                pool.disconnect()
+            return getattr(self._memory, name)(*args, **kwargs)
+        _state.worked()
+        return found
+
+    def add(self, *args: Any, **kwargs: Any) -> bool:
+        """Store a value unless there is one; return whether it was stored."""
+        return bool(self._ask("add", *args, **kwargs))
+
+    def get(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a value, or the default."""
+        return self._ask("get", *args, **kwargs)
+
+    def set(self, *args: Any, **kwargs: Any) -> None:
+        """Store a value."""
+        self._ask("set", *args, **kwargs)
+
+    def touch(self, *args: Any, **kwargs: Any) -> bool:
+        """Give a value a new end; return whether there is one."""
+        return bool(self._ask("touch", *args, **kwargs))
+
+    def delete(self, *args: Any, **kwargs: Any) -> bool:
+        """Delete a value; return whether there was one."""
+        return bool(self._ask("delete", *args, **kwargs))
+
+    def get_many(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the values that there are."""
+        return self._ask("get_many", *args, **kwargs)
+
+    def has_key(self, *args: Any, **kwargs: Any) -> bool:
+        """Return whether there is a value."""
+        return bool(self._ask("has_key", *args, **kwargs))
+
+    def incr(self, *args: Any, **kwargs: Any) -> Any:
+        """Add to a number and return it; raises ValueError where there is none."""
+        return self._ask("incr", *args, **kwargs)
+
+    def set_many(self, *args: Any, **kwargs: Any) -> Any:
+        """Store several values."""
+        return self._ask("set_many", *args, **kwargs)
+
+    def delete_many(self, *args: Any, **kwargs: Any) -> None:
+        """Delete several values."""
+        self._ask("delete_many", *args, **kwargs)
+
+    def clear(self) -> None:
+        """Delete everything, here and there."""
+        self._memory.clear()
+        self._ask("clear")
+
+
+class _State:
+    """Whether Redis answers; one for all threads of the process."""
+
+    def __init__(self) -> None:
+        self.away = False
+        self._next_attempt = self._next_line = 0.0
+        self._lock = threading.Lock()
+
+    def may_try(self) -> bool:
+        if not self.away:
+            return True
+        with self._lock:
+            moment = time.monotonic()
+            if moment < self._next_attempt:
+                return False
+            self._next_attempt = moment + RETRY_SECONDS
+            return True
+
+    def failed(self, error: Exception) -> None:
+        with self._lock:
+            moment = time.monotonic()
+            self.away, self._next_attempt = True, moment + RETRY_SECONDS
+            if moment >= self._next_line:
+                self._next_line = moment + LOG_SECONDS
+                logger.warning(
+                    "Redis does not answer (%s). Each process counts its limits for itself until it does.",
+                    type(error).__name__,
+                )
+
+    def worked(self) -> None:
+        if self.away:
+            self.away = False
+            logger.warning("Redis answers again.")
+
+
+_state = _State()

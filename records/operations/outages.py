@@ -1,0 +1,128 @@
+"""Which outage a fault of the database is, in words that name the cause (DECISIONS 10.3)."""
+
+import logging
+import sqlite3
+import time
+from dataclasses import dataclass
+from functools import cache
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+logger = logging.getLogger("larder.errors")
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Why the database did not serve a request, what the caller is told, and seconds until another try."""
+
+    name: str
+    message: str
+    retry_after: int = 5
+    stops_writes: bool = False
+
+
+AWAY = Outage("away", "The database cannot be reached. Try again.")
+BUSY = Outage("busy", "Another change holds what this request needs. Try again.")
+SLOW = Outage("slow", "The database did not answer in time. Try again, or ask for less at once.")
+FULL = Outage("full", "The database cannot store anything: it has no space left. Reading works.", 30, stops_writes=True)
+READ_ONLY = Outage("read-only", "The database cannot be written at the moment. Reading works.", 30, stops_writes=True)
+UNMIGRATED = Outage("unmigrated", "The database is not prepared for this version yet. Try again later.", 30)
+
+_OF_SQLSTATE = {
+    "53100": FULL,
+    "53200": SLOW,
+    "25006": READ_ONLY,
+    "55P03": BUSY,
+    "40001": BUSY,
+    "40P01": BUSY,
+    "57014": SLOW,
+}
+_SCHEMA_STATES = frozenset({"42P01", "42703", "3F000"})
+_OF_SQLITE = {
+    sqlite3.SQLITE_BUSY: BUSY,
+    sqlite3.SQLITE_LOCKED: BUSY,
+    sqlite3.SQLITE_FULL: FULL,
+    sqlite3.SQLITE_IOERR: FULL,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+}
+_FAULTS_OF_OURS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE})
+
+_writes_stopped_at = float("-inf")
+
+
+def outage_of(error: BaseException) -> Outage | None:
+    """Return the outage that a database's fault amounts to, logged with its sqlstate; None where it is our own fault.
+
+    SQLite calls a faulty statement operational too, and PostgreSQL a read-only transaction an internal error; the codes
+    of their drivers tell what it is.
+    """
+    global _writes_stopped_at
+    if not isinstance(error, DatabaseError | InterfaceError):
+        return None
+    state, code = sqlstate_of(error), getattr(error.__cause__, "sqlite_errorcode", None)
+    found = _of_state(error, state) if code is None else _of_code(error, code & 0xFF)
+    if found is not None:
+        if found.stops_writes:
+            _writes_stopped_at = time.monotonic()
+        extra = {"sqlstate": state or getattr(error.__cause__, "sqlite_errorname", None)}
+        logger.warning("The database could not serve a request: %s.", found.name, extra=extra)
+    return found
+
+
+def writes_were_refused(within: float) -> bool:
+    """Return whether the database of this process refused to store something in the last seconds."""
+    return time.monotonic() - _writes_stopped_at < within
+
+
+def sqlstate_of(error: BaseException) -> str | None:
+    """Return PostgreSQL's code of a fault, or None."""
+    state = getattr(error.__cause__, "sqlstate", None)
+    return str(state) if state else None
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Return whether the database itself answered that it refused, so that nothing was committed.
+
+    Where the connection broke, a commit may have gone through.
+    """
+    state, code = sqlstate_of(error), getattr(error.__cause__, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF != sqlite3.SQLITE_IOERR
+    return state is not None and state[:2] not in ("08", "57", "XX", "58")
+
+
+def _of_state(error: BaseException, state: str | None) -> Outage | None:
+    if state in _SCHEMA_STATES:
+        return UNMIGRATED if _lacks_migrations() else None
+    known = _OF_SQLSTATE.get(state or "")
+    if known is not None:
+        return known
+    return AWAY if isinstance(error, OperationalError | InterfaceError) else None
+
+
+def _of_code(error: BaseException, code: int) -> Outage | None:
+    if code in _OF_SQLITE:
+        return _OF_SQLITE[code]
+    if code == sqlite3.SQLITE_ERROR and str(error).startswith(("no such table", "no such column")):
+        return UNMIGRATED if _lacks_migrations() else None
+    return None if code in _FAULTS_OF_OURS or not isinstance(error, OperationalError | InterfaceError) else AWAY
+
+
+def _lacks_migrations() -> bool:
+    try:
+        return bool(missing_migrations())
+    except DatabaseError:
+        return False
+
+
+def missing_migrations() -> set[tuple[str, str]]:
+    """Return the migrations that were not applied yet; raises DatabaseError where the database does not answer."""
+    return _known_migrations() - MigrationRecorder(connection).applied_migrations().keys()
+
+
+@cache
+def _known_migrations() -> set[tuple[str, str]]:
+    """Return all migrations of the code; read from the disk once."""
+    return set(MigrationLoader(None).graph.nodes)

@@ -1,0 +1,134 @@
+"""The background worker: it outlives its database, and takes up what a killed worker left (DECISIONS 10.4)."""
+
+import datetime
+import logging
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, close_old_connections, connections
+from django.utils.crypto import get_random_string
+from django.utils.module_loading import import_string
+from django_tasks import TaskResultStatus
+from django_tasks_db.management.commands.db_worker import Worker
+from django_tasks_db.models import DBTaskResult
+
+from records.history.trail import now
+from records.operations import heartbeats
+from records.operations.outages import outage_of
+
+logger = logging.getLogger("larder.worker")
+
+BEAT_SECONDS = 5.0
+PAUSE_SECONDS = 2.0
+AGAIN_AFTER = datetime.timedelta(seconds=5)
+MOST_ATTEMPTS = 20
+"""How often a task is begun before it counts as failed: one that kills its worker must not do so for ever."""
+
+
+class LastingWorker(Worker):
+    """A worker that waits for its database to return, and puts back what it could not finish."""
+
+    def run(self) -> None:
+        """Work until told to stop, whatever happens to the database."""
+        chosen_id = self.worker_id
+        while self.running:
+            life = Life(self.worker_id)
+            try:
+                life.begin()
+                super().run()
+                return
+            except (OperationalError, InterfaceError) as error:
+                outage_of(error)
+                # What this life had begun is taken up again when its heartbeat is old, so the next life has another id.
+                self.worker_id = f"{chosen_id[:50]}-{get_random_string(8)}"
+                with suppress(Exception):
+                    connections.close_all()
+                time.sleep(PAUSE_SECONDS)
+            finally:
+                life.end()
+
+    def run_task(self, db_task_result: Any) -> None:
+        """Run a task; one that met an outage or the end of this process runs again instead of failing."""
+        fail = db_task_result.set_failed
+
+        def set_failed(error: BaseException) -> None:
+            interrupted = isinstance(error, OperationalError | InterfaceError | SystemExit | KeyboardInterrupt)
+            if interrupted and len(db_task_result.worker_ids) < MOST_ATTEMPTS:
+                put_back(db_task_result)
+            else:
+                logger.error("A task failed.", extra={"task": db_task_result.task_name}, exc_info=error)
+                fail(error)
+
+        db_task_result.set_failed = set_failed
+        super().run_task(db_task_result)
+
+
+class Life:
+    """A thread that says every 5 seconds that the worker lives, and looks after what others left and what is due."""
+
+    def __init__(self, worker_id: str) -> None:
+        self.worker_id = worker_id
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._live, name="heartbeat", daemon=True)
+
+    def begin(self) -> None:
+        """Say the first time that the worker lives; raises DatabaseError where it cannot."""
+        self._beat()
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop."""
+        self._ended.set()
+
+    def _beat(self) -> None:
+        heartbeats.beat(heartbeats.WORKER + self.worker_id)
+        take_up_abandoned()
+        enqueue_due_jobs()
+
+    def _live(self) -> None:
+        while not self._ended.wait(BEAT_SECONDS):
+            try:
+                close_old_connections()
+                self._beat()
+            except Exception as error:
+                if outage_of(error) is None:
+                    logger.exception("The worker's heartbeat failed.")
+        connections.close_all()
+
+
+def put_back(task: DBTaskResult[Any, Any]) -> None:
+    """Let a task that was begun run again soon."""
+    task.status = TaskResultStatus.READY
+    task.run_after = now() + AGAIN_AFTER
+    task.save(update_fields=["status", "run_after"])
+
+
+def take_up_abandoned() -> int:
+    """Put back the tasks whose worker gives no sign of life any more; return how many."""
+    running = DBTaskResult.objects.running().filter(started_at__lt=now() - heartbeats.LATE)
+    found = list(running.order_by("started_at")[:100])
+    if not found:
+        return 0
+    living, taken = heartbeats.living_workers(), 0
+    for task in found:
+        if task.worker_ids and task.worker_ids[-1] in living:
+            continue
+        mine = DBTaskResult.objects.running().filter(pk=task.pk, started_at=task.started_at)
+        if len(task.worker_ids) >= MOST_ATTEMPTS:
+            given_up = {"status": TaskResultStatus.FAILED, "finished_at": now(), "traceback": "Its worker was killed."}
+            if mine.update(**given_up):
+                logger.error("A task was given up: its workers were killed.", extra={"task": task.task_name})
+        elif mine.update(status=TaskResultStatus.READY, run_after=now()):
+            logger.warning("A task that a worker left is taken up again.", extra={"task": task.task_name})
+            taken += 1
+    return taken
+
+
+def enqueue_due_jobs() -> None:
+    """Enqueue the regular jobs that are due; each is enqueued by one worker only."""
+    for path, every in settings.REGULAR_JOBS.items():
+        if heartbeats.claim_job(path, every):
+            import_string(path).enqueue()

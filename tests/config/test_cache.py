@@ -1,0 +1,67 @@
+"""The cache while Redis is away."""
+
+import logging
+from typing import Any
+
+import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from config import cache as module
+from config.cache import ReliableRedisCache
+
+
+class Client:
+    """A Redis client whose server can be away."""
+
+    def __init__(self) -> None:
+        self.is_away, self.asked, self._pools = True, 0, {}
+
+    def add(self, key: str, value: Any, timeout: float) -> bool:
+        """Answer, or fail as a client does whose server is away."""
+        self.asked += 1
+        if self.is_away:
+            raise RedisConnectionError
+        return True
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch) -> tuple[ReliableRedisCache, Client]:
+    monkeypatch.setattr(module, "_state", module._State())
+    client = Client()
+    found = ReliableRedisCache("redis://127.0.0.1:1/0", {})
+    found.__dict__["_cache"] = client
+    found.clear = lambda: None  # type: ignore[method-assign]
+    found._memory.clear()
+    return found, client
+
+
+def test_limits_are_counted_in_memory_while_redis_is_away(away: Any) -> None:
+    cache, _ = away
+    assert cache.add("a", 1)
+    assert not cache.add("a", 1)
+    assert (cache.incr("a"), cache.get("a")) == (2, 2)
+    assert cache.is_away
+
+
+def test_redis_that_is_away_is_asked_once_in_five_seconds_and_named_once_a_minute(
+    away: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, client = away
+    clock = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    with caplog.at_level(logging.WARNING, "larder.cache"):
+        for _ in range(12):
+            for number in range(20):
+                cache.add(f"a{number}", 1)
+            clock[0] += 5
+    assert client.asked == 12
+    assert len(caplog.records) == 1
+
+
+def test_redis_is_used_again_when_it_answers(away: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, client = away
+    cache.add("a", 1)
+    client.is_away = False
+    monkeypatch.setattr(module._state, "_next_attempt", 0.0)
+    assert cache.add("a", 1)
+    assert not cache.is_away

@@ -1,0 +1,144 @@
+"""What callers are told when the database does not serve them, and what `/readyz` says about it."""
+
+import logging
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.cache import cache
+from django.db import InternalError, OperationalError, ProgrammingError
+from django.test import Client
+
+from records.operations import errors, health, heartbeats, outages
+from records.operations.logs import JsonFormatter
+
+
+@pytest.fixture(autouse=True)
+def _looked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    health.forget()
+    monkeypatch.setattr(outages, "_writes_stopped_at", float("-inf"))
+
+
+def caused(kind: type[Exception], cause: Exception, **facts: Any) -> Exception:
+    """Return an error of Django's with the driver's behind it."""
+    for name, value in facts.items():
+        setattr(cause, name, value)
+    error = kind("text that quotes a value")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (caused(OperationalError, psycopg.OperationalError()), "cannot be reached"),
+        (caused(OperationalError, psycopg.errors.DiskFull()), "no space left"),
+        (caused(InternalError, psycopg.errors.ReadOnlySqlTransaction()), "cannot be written"),
+        (caused(OperationalError, psycopg.errors.LockNotAvailable()), "Another change holds"),
+        (caused(OperationalError, psycopg.errors.QueryCanceled()), "did not answer in time"),
+        (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_FULL), "no space left"),
+        (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_BUSY), "Another change"),
+        (
+            caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_READONLY),
+            "cannot be written",
+        ),
+    ],
+)
+def test_the_503_names_the_cause_and_when_to_try_again(error: Exception, words: str) -> None:
+    refusal = errors.refusal_of(error)
+    assert (refusal.status, refusal.code) == (503, "Unavailable")
+    assert words in refusal.message
+    assert int(refusal.headers["Retry-After"]) >= 5
+
+
+def test_the_log_names_the_sqlstate_and_no_value(caplog: pytest.LogCaptureFixture) -> None:
+    errors.refusal_of(caused(OperationalError, psycopg.errors.DiskFull()))
+    line = JsonFormatter().format(caplog.records[-1])
+    assert '"sqlstate":"53100"' in line
+    assert "quotes a value" not in line
+
+
+def test_a_database_that_is_not_migrated_is_503_and_a_table_that_is_missing_otherwise_is_our_fault(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = caused(ProgrammingError, psycopg.errors.UndefinedTable())
+    assert errors.refusal_of(error).status == 500
+    monkeypatch.setattr(outages, "missing_migrations", lambda: {("sites", "0001_initial")})
+    assert "not prepared for this version" in errors.refusal_of(error).message
+
+
+@pytest.mark.parametrize(
+    ("error", "is_refusal"),
+    [
+        (caused(OperationalError, psycopg.errors.DiskFull()), True),
+        (caused(OperationalError, psycopg.OperationalError()), False),
+        (caused(OperationalError, psycopg.errors.AdminShutdown()), False),
+        (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_FULL), True),
+    ],
+)
+def test_only_an_answer_of_the_database_proves_that_nothing_was_committed(error: Exception, is_refusal: bool) -> None:
+    assert outages.is_refusal(error) is is_refusal
+
+
+def test_a_path_in_django_s_own_line_is_cut_to_its_first_part() -> None:
+    record = logging.LogRecord("django.request", logging.ERROR, "", 0, "%s: %s", ("Error", "/document/file/x?y"), None)
+    record.request = type("Request", (), {"path": "/document/file/x?y"})()
+    assert "/document" in JsonFormatter().format(record)
+    assert "/file/x" not in JsonFormatter().format(record)
+
+
+PARTS = {"database": "ok", "writes": "ok", "cache": "ok", "worker": "ok", "files": "ok"}
+
+
+def ready() -> Any:
+    health.forget()
+    return Client().get("/readyz")
+
+
+def test_readyz_names_each_part_in_one_word(db: None) -> None:
+    heartbeats.beat(heartbeats.WORKER + "one")
+    answer = ready()
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", **PARTS})
+
+
+def test_readyz_is_degraded_without_a_worker(db: None) -> None:
+    answer = ready()
+    assert (answer.status_code, answer.json()) == (200, {"status": "degraded", **PARTS, "worker": "missing"})
+
+
+def test_readyz_is_degraded_while_nothing_can_be_written(db: None) -> None:
+    heartbeats.beat(heartbeats.WORKER + "one")
+    errors.refusal_of(caused(OperationalError, psycopg.errors.DiskFull()))
+    assert ready().json() == {"status": "degraded", **PARTS, "writes": "failing"}
+
+
+def test_readyz_is_degraded_while_redis_is_away(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    heartbeats.beat(heartbeats.WORKER + "one")
+    monkeypatch.setattr(cache._connections[cache._alias], "is_away", True, raising=False)
+    assert ready().json() == {"status": "degraded", **PARTS, "cache": "away"}
+
+
+def test_readyz_is_degraded_while_files_cannot_be_stored(db: None, settings: Any, tmp_path: Path) -> None:
+    heartbeats.beat(heartbeats.WORKER + "one")
+    (tmp_path / "file").touch()
+    options = {"location": str(tmp_path / "file" / "folder")}
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "default": storage}
+    assert ready().json() == {"status": "degraded", **PARTS, "files": "failing"}
+
+
+@pytest.mark.parametrize(("found", "word"), [({("sites", "0001_initial")}, "unmigrated"), (OperationalError(), "away")])
+def test_readyz_is_503_without_the_database_or_its_migrations(
+    db: None, monkeypatch: pytest.MonkeyPatch, found: Any, word: str
+) -> None:
+    def look() -> Any:
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(outages, "missing_migrations", look)
+    answer = ready()
+    assert (answer.status_code, answer.json()["status"], answer.json()["database"]) == (503, "unavailable", word)
+    assert answer["Retry-After"]

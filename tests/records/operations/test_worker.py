@@ -1,0 +1,109 @@
+"""The background worker: what it does when its database or another worker fails, and its regular jobs."""
+
+import datetime
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django_tasks import TaskResultStatus
+from django_tasks_db.models import DBTaskResult
+
+from records.history.trail import now
+from records.operations import heartbeats, worker
+from records.operations.housekeeping import clean_up
+from records.operations.models import Heartbeat
+
+HOUR = datetime.timedelta(hours=1)
+
+
+@pytest.fixture
+def task(db: None) -> DBTaskResult:
+    """Return a task that waits."""
+    clean_up.enqueue()
+    return DBTaskResult.objects.get()
+
+
+def run(task: DBTaskResult, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> DBTaskResult:
+    """Run a task that raises an error."""
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("records.operations.housekeeping.forget_finished_tasks", fail)
+    task.claim("one")
+    running = worker.LastingWorker.__new__(worker.LastingWorker)
+    running._run_tasks = 0
+    running.run_task(task)
+    task.refresh_from_db()
+    return task
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), SystemExit(1)])
+def test_a_task_that_met_an_outage_or_the_end_of_its_worker_runs_again(
+    task: DBTaskResult, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    found = run(task, monkeypatch, error)
+    assert found.status == TaskResultStatus.READY
+    assert now() < found.run_after < now() + datetime.timedelta(seconds=30)
+
+
+def test_a_task_that_fails_by_itself_has_failed(task: DBTaskResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(task, monkeypatch, ValueError("wrong")).status == TaskResultStatus.FAILED
+
+
+def abandon(task: DBTaskResult, times: int = 1) -> None:
+    """Let workers take the task and die."""
+    for number in range(times):
+        task.claim(f"dead {number}")
+    DBTaskResult.objects.update(started_at=now() - HOUR)
+
+
+def test_a_task_whose_worker_is_dead_is_taken_up_again(task: DBTaskResult) -> None:
+    abandon(task)
+    assert worker.take_up_abandoned() == 1
+    task.refresh_from_db()
+    assert task.status == TaskResultStatus.READY
+
+
+def test_a_task_whose_worker_lives_is_left_alone(task: DBTaskResult) -> None:
+    abandon(task)
+    heartbeats.beat(heartbeats.WORKER + "dead 0")
+    assert worker.take_up_abandoned() == 0
+
+
+def test_a_task_that_kills_its_workers_is_given_up(task: DBTaskResult) -> None:
+    abandon(task, worker.MOST_ATTEMPTS)
+    assert worker.take_up_abandoned() == 0
+    task.refresh_from_db()
+    assert task.status == TaskResultStatus.FAILED
+
+
+def test_a_worker_is_dead_when_it_gives_no_sign_of_life(db: None) -> None:
+    heartbeats.beat(heartbeats.WORKER + "one")
+    heartbeats.beat(heartbeats.WORKER + "two")
+    Heartbeat.objects.filter(name=heartbeats.WORKER + "two").update(at=now() - heartbeats.LATE)
+    assert heartbeats.living_workers() == {"one"}
+
+
+def test_a_regular_job_is_enqueued_once_each_time_it_is_due(db: None, settings: Any) -> None:
+    settings.REGULAR_JOBS = {"records.operations.housekeeping.clean_up": HOUR}
+    worker.enqueue_due_jobs()
+    worker.enqueue_due_jobs()
+    assert DBTaskResult.objects.count() == 1
+    Heartbeat.objects.update(at=now() - HOUR)
+    worker.enqueue_due_jobs()
+    assert DBTaskResult.objects.count() == 2
+
+
+def test_housekeeping_deletes_what_has_had_its_time(db: None) -> None:
+    for _ in range(2):
+        clean_up.enqueue()
+    old = DBTaskResult.objects.first()
+    assert old is not None
+    DBTaskResult.objects.filter(pk=old.pk).update(
+        status=TaskResultStatus.SUCCESSFUL, finished_at=now() - datetime.timedelta(days=15)
+    )
+    heartbeats.beat(heartbeats.WORKER + "one")
+    Heartbeat.objects.update(at=now() - datetime.timedelta(days=2))
+    assert clean_up.call() == {"tasks": 1, "answers": 0, "heartbeats": 1}
+    assert DBTaskResult.objects.count() == 1
