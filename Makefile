@@ -73,6 +73,10 @@ test-sqlite: dev ## Run the suite on SQLite only
 test-postgresql: dev ## Run the suite on a throw-away PostgreSQL only
 	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) $(ARGS)
 
+.PHONY: faults
+faults: dev ## Stop, freeze and kill real servers, databases, caches and workers (minutes; see docs/reliability.md)
+	$(APART) $(PYTEST) tests/faults
+
 .PHONY: lint
 lint: dev ## Check style and formatting
 	$(PY) -m ruff check .

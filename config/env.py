@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
@@ -107,7 +108,8 @@ class Environment:
             parsed = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default_file)}
         if parsed["ENGINE"] == "django.db.backends.sqlite3":
             options = parsed.get("OPTIONS", {}) | SQLITE_OPTIONS | {"timeout": lock_timeout}
-            return parsed | {"OPTIONS": options, "TEST": {"NAME": test_file()}}
+            make_private_database(Path(str(parsed["NAME"])))
+            return parsed | {"ENGINE": "config.sqlite", "OPTIONS": options, "TEST": {"NAME": test_file()}}
         if parsed["ENGINE"] != "django.db.backends.postgresql":
             self.fault("DATABASE_URL must name SQLite or PostgreSQL.")
         options = {
@@ -297,6 +299,14 @@ def kept_secret(path: Path) -> str:
 def make_private_folder(path: Path) -> None:
     """Make a folder, with its parents, that only the owner may enter; one that exists stays as it is."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def make_private_database(file: Path) -> None:
+    """Take the rights of others from an SQLite file and its companions, where there are any; its owner alone can."""
+    for path in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm"))):
+        with suppress(FileNotFoundError, PermissionError):
+            if path.stat().st_mode & 0o077:
+                path.chmod(0o600)
 
 
 def _write_private(path: Path, value: str) -> None:

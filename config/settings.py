@@ -294,7 +294,9 @@ CONTENT_SECURITY_POLICY = {
 # --- Mail and background tasks --------------------------------------------------------------------------------------
 
 _email = environment.email(DATA_DIR / "mail")
-EMAIL_BACKEND: str = _email["EMAIL_BACKEND"]
+# Mails of background tasks get their Message-IDs on the way to the backend that sends them.
+EMAIL_BACKEND = "records.operations.mails.MailBackend"
+EMAIL_SENDER: str = _email["EMAIL_BACKEND"]
 EMAIL_FILE_PATH: str | None = _email.get("EMAIL_FILE_PATH")
 EMAIL_HOST: str = _email.get("EMAIL_HOST", "localhost")
 EMAIL_PORT: int = _email.get("EMAIL_PORT", 25)
@@ -306,7 +308,7 @@ EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = environment.text("EMAIL_FROM", f"Larder <larder@{_host}>")
 
 # Tasks are rows of the database, queued in the transaction that wants them and run by `manage.py db_worker`.
-TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+TASKS = {"default": {"BACKEND": "records.operations.mails.TaskBackend"}}
 # Tasks that the worker enqueues by itself, by their path, and how often.
 REGULAR_JOBS = {
     "records.operations.housekeeping.clean_up": timedelta(hours=1),

@@ -16,7 +16,7 @@ from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.models import DBTaskResult
 
 from records.history.trail import now
-from records.operations import heartbeats
+from records.operations import heartbeats, mails
 from records.operations.outages import outage_of
 
 logger = logging.getLogger("larder.worker")
@@ -35,7 +35,7 @@ class LastingWorker(Worker):
         """Work until told to stop, whatever happens to the database."""
         chosen_id = self.worker_id
         while self.running:
-            life = Life(self.worker_id)
+            life = Life(self.worker_id, regular_jobs=not self.batch)
             try:
                 life.begin()
                 super().run()
@@ -63,14 +63,15 @@ class LastingWorker(Worker):
                 fail(error)
 
         db_task_result.set_failed = set_failed
-        super().run_task(db_task_result)
+        with mails.running(db_task_result):
+            super().run_task(db_task_result)
 
 
 class Life:
     """A thread that says every 5 seconds that the worker lives, and looks after what others left and what is due."""
 
-    def __init__(self, worker_id: str) -> None:
-        self.worker_id = worker_id
+    def __init__(self, worker_id: str, *, regular_jobs: bool) -> None:
+        self.worker_id, self.regular_jobs = worker_id, regular_jobs
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._live, name="heartbeat", daemon=True)
 
@@ -86,7 +87,8 @@ class Life:
     def _beat(self) -> None:
         heartbeats.beat(heartbeats.WORKER + self.worker_id)
         take_up_abandoned()
-        enqueue_due_jobs()
+        if self.regular_jobs:
+            enqueue_due_jobs()
 
     def _live(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):

@@ -14,7 +14,8 @@ class Client:
     """A Redis client whose server can be away."""
 
     def __init__(self) -> None:
-        self.is_away, self.asked, self._pools = True, 0, {}
+        self.is_away, self.asked = True, 0
+        self._pools: dict[int, Any] = {}
 
     def add(self, key: str, value: Any, timeout: float) -> bool:
         """Answer, or fail as a client does whose server is away."""

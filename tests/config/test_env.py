@@ -161,6 +161,17 @@ def test_sqlite_waits_for_its_turn_and_survives_a_power_cut():
     assert options["init_command"] == "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"
 
 
+def test_an_sqlite_file_is_for_its_owner_only_whether_it_is_new_or_was_there_before(tmp_path):
+    code = "import django; django.setup(); from django.db import connection; connection.connect(); input()"
+    file = tmp_path / "data" / "larder.sqlite3"
+    file.parent.mkdir(mode=0o755)
+    for _ in range(2):
+        done = start(tmp_path, code, DJANGO_SETTINGS_MODULE="config.settings")
+        assert "EOFError" in done.stderr
+        assert file.stat().st_mode & 0o777 == 0o600
+        file.chmod(0o644)
+
+
 def test_postgresql_keeps_its_connections_and_the_options_of_its_url():
     settings = database(Environment({"DATABASE_URL": "postgresql://u:p%40@db:6432/larder?sslmode=require"}))
     assert (settings["HOST"], settings["PORT"], settings["NAME"], settings["PASSWORD"]) == ("db", 6432, "larder", "p@")

@@ -23,6 +23,8 @@ MOST_ROWS = 2_000
 """An import holds the site's numbers, on SQLite the whole database, until it is done; others must not wait too long."""
 MOST_COLUMNS = 200
 MOST_UNPACKED = 60 * 1024 * 1024
+MOST_MARKUP = 250_000
+"""How many tags the parts beside the sheets may have (shared texts, styles), which are read as a whole."""
 BLANK_ROWS = 100_000
 
 _ZEROS = re.compile(r"0{2,32}")
@@ -132,6 +134,8 @@ def _read_xlsx(data: bytes) -> Sheet:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MOST_UNPACKED:
                 raise FileError("The XLSX file unpacks to more than can be read. Split it into several files.")
+            if _markup_beside_sheets(archive) > MOST_MARKUP:
+                raise FileError("The XLSX file has more different texts than can be read. Split it into several files.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
@@ -162,6 +166,17 @@ def _read_xlsx(data: bytes) -> Sheet:
     ) as error:
         # The library has no exception of its own for what is not as it should be inside.
         raise FileError(unreadable) from error
+
+
+def _markup_beside_sheets(archive: zipfile.ZipFile) -> int:
+    """Return how many tags the parts beside the sheets have, counted without parsing them."""
+    number = 0
+    for entry in archive.infolist():
+        if not entry.filename.lower().lstrip("/").startswith("xl/worksheets/"):
+            with archive.open(entry) as part:
+                while number <= MOST_MARKUP and (piece := part.read(1024 * 1024)):
+                    number += piece.count(b"<")
+    return number
 
 
 def _cell(cell: Any) -> Cell:

@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import InternalError, OperationalError, ProgrammingError
 from django.test import Client
 
@@ -116,7 +116,7 @@ def test_readyz_is_degraded_while_nothing_can_be_written(db: None) -> None:
 
 def test_readyz_is_degraded_while_redis_is_away(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     heartbeats.beat(heartbeats.WORKER + "one")
-    monkeypatch.setattr(cache._connections[cache._alias], "is_away", True, raising=False)
+    monkeypatch.setattr(caches["default"], "is_away", True, raising=False)
     assert ready().json() == {"status": "degraded", **PARTS, "cache": "away"}
 
 

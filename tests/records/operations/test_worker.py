@@ -4,12 +4,13 @@ import datetime
 from typing import Any
 
 import pytest
+from django.core.mail import send_mail
 from django.db import OperationalError
 from django_tasks import TaskResultStatus
 from django_tasks_db.models import DBTaskResult
 
 from records.history.trail import now
-from records.operations import heartbeats, worker
+from records.operations import heartbeats, mails, worker
 from records.operations.housekeeping import clean_up
 from records.operations.models import Heartbeat
 
@@ -93,6 +94,38 @@ def test_a_regular_job_is_enqueued_once_each_time_it_is_due(db: None, settings: 
     Heartbeat.objects.update(at=now() - HOUR)
     worker.enqueue_due_jobs()
     assert DBTaskResult.objects.count() == 2
+
+
+def test_mails_of_a_task_keep_their_ids_when_it_runs_again_or_queues_itself_again(
+    db: None, mailoutbox: Any, settings: Any
+) -> None:
+    settings.EMAIL_SENDER = settings.EMAIL_BACKEND
+    settings.EMAIL_BACKEND = "records.operations.mails.MailBackend"
+    first = enqueued()
+    for task in (first, first):
+        with mails.running(task):
+            send_two()
+    with mails.running(first):
+        again = enqueued()
+    with mails.running(again):
+        send_two()
+    ids = [mail.extra_headers["Message-ID"] for mail in mailoutbox]
+    assert ids[:2] == ids[2:4] == ids[4:]
+    assert ids[0] != ids[1]
+    with mails.running(enqueued()):
+        send_two()
+    assert len({mail.extra_headers["Message-ID"] for mail in mailoutbox}) == 4
+
+
+def enqueued() -> DBTaskResult:
+    """Return a task that was queued just now."""
+    return DBTaskResult.objects.get(pk=clean_up.enqueue().id)
+
+
+def send_two() -> None:
+    """Send two mails."""
+    for number in range(2):
+        send_mail(f"Mail {number}", "Text", None, ["nora@example.com"])
 
 
 def test_housekeeping_deletes_what_has_had_its_time(db: None) -> None:

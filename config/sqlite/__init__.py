@@ -1,0 +1,1 @@
+"""Django's SQLite backend with files that only their owner can read."""

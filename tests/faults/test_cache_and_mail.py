@@ -1,0 +1,184 @@
+"""Redis that is killed or frozen, a mail server that stalls, and workers that are killed or lose their database."""
+
+import shutil
+import signal
+import socketserver
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.processes import Installation, Postgres, Process, Server, free_port, wait_for
+
+
+class Redis:
+    """A Redis server of our own."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.start()
+
+    def start(self) -> None:
+        """Start the server and wait until it listens."""
+        options = ["--port", str(self.port), "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
+        self.process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(0.5)
+
+    def kill(self) -> None:
+        """Kill the server."""
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def redis() -> Iterator[Redis]:
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed.")
+    found = Redis()
+    yield found
+    found.kill()
+
+
+def limited(server: Server) -> int:
+    """Return how many requests the limit has left."""
+    return int(server.read().headers["X-RateLimit-Remaining"])
+
+
+@pytest.mark.parametrize("frozen", [False, True], ids=["killed", "frozen"])
+def test_without_redis_each_process_counts_for_itself(installation: Installation, redis: Redis, frozen: bool) -> None:
+    with installation.server(CACHE_URL=f"redis://127.0.0.1:{redis.port}/0") as server:
+        for _ in range(8):
+            assert server.read().status == 200
+        assert server.get("/readyz").json()["cache"] == "ok"
+        if frozen:
+            redis.process.send_signal(signal.SIGSTOP)
+        else:
+            redis.kill()
+        answers = [ask() for _ in range(15) for ask in (server.read, lambda: server.get("/healthz"))]
+        assert {answer.status for answer in answers} == {200}
+        assert sum(answer.seconds > 0.4 for answer in answers) <= 6
+        found = server.get("/readyz")
+        assert (found.status, found.json()["status"], found.json()["cache"]) == (200, "degraded", "away")
+        lines = [
+            line for line in server.lines() if line["logger"] == "larder.cache" and "not answer" in line["message"]
+        ]
+        assert 1 <= len(lines) <= 2  # one a minute for each of the two processes
+        if frozen:
+            redis.process.send_signal(signal.SIGCONT)
+        else:
+            redis.start()
+        wait_for(lambda: server.read().status == 200 and server.get("/readyz").json()["cache"] == "ok", 15)
+
+
+class Mails(socketserver.ThreadingTCPServer):
+    """A mail server that keeps what it takes, and can stall behind the end of a mail."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+        self.stalls = False
+        super().__init__(("127.0.0.1", 0), _Mail)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class _Mail(socketserver.StreamRequestHandler):
+    server: Mails
+
+    def handle(self) -> None:
+        """Speak as much SMTP as a client needs."""
+        self.wfile.write(b"220 here\r\n")
+        while line := self.rfile.readline():
+            word = line[:4].upper()
+            if word == b"DATA":
+                self.wfile.write(b"354 go on\r\n")
+                mail = b""
+                while (line := self.rfile.readline()) not in (b".\r\n", b""):
+                    mail += line
+                self.server.taken.append(mail.decode())
+                while self.server.stalls:
+                    time.sleep(0.1)
+            self.wfile.write(b"221 bye\r\n" if word == b"QUIT" else b"250 fine\r\n")
+            if word == b"QUIT":
+                return
+
+
+@pytest.fixture
+def mails() -> Iterator[Mails]:
+    with Mails() as found:
+        yield found
+        found.shutdown()
+
+
+def invite(server: Server) -> None:
+    """Provision a person, who is invited by mail."""
+    user = b'{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "nora@example.com", '
+    user += b'"name": {"givenName": "Nora", "familyName": "Field"}, "emails": [{"value": "nora@example.com"}]}'
+    token = {"Authorization": f"Bearer {server.credentials['scim_rfc_token']}"}
+    answer = server.send("POST", "/scim/Users", user, {**token, "Content-Type": "application/scim+json"})
+    assert answer.status == 201, answer.body
+
+
+def ids_of(mails: Mails) -> list[str]:
+    lines = [line for mail in mails.taken for line in mail.splitlines() if line.lower().startswith("message-id:")]
+    return [line.partition(":")[2].strip() for line in lines]
+
+
+def test_an_invitation_whose_worker_is_killed_is_sent_under_the_same_id(
+    installation: Installation, mails: Mails
+) -> None:
+    url = f"smtp://127.0.0.1:{mails.server_address[1]}"
+    with installation.server(EMAIL_URL=url) as server:
+        mails.stalls = True
+        with installation.worker(EMAIL_URL=url) as worker:
+            invite(server)
+            wait_for(lambda: mails.taken, 30)
+            worker.signal(signal.SIGKILL)
+        mails.stalls = False
+        with installation.worker(EMAIL_URL=url):
+            took = wait_for(lambda: len(mails.taken) > 1, 60)
+        assert took < 60
+        assert len(set(ids_of(mails))) == 1
+
+
+def rows(installation: Installation, statement: str) -> list[Any]:
+    """Return the rows of a statement, asked beside the product."""
+    if installation.pg:
+        with installation.pg.connect(installation.name) as connection:
+            return connection.execute(statement).fetchall()
+    with sqlite3.connect(Path(installation.folder) / "larder.sqlite3") as connection:
+        return connection.execute(statement).fetchall()
+
+
+def test_the_worker_outlives_its_database(installation: Installation, pg: Postgres, mails: Mails) -> None:
+    url = f"smtp://127.0.0.1:{mails.server_address[1]}"
+    with installation.server(EMAIL_URL=url) as server, installation.worker(EMAIL_URL=url) as worker:
+        wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)
+        for pid in pg.backends(installation.name):
+            with pg.connect() as connection:
+                connection.execute("SELECT pg_terminate_backend(%s)", [pid])
+        time.sleep(2)
+        pg.stop()
+        time.sleep(5)
+        assert worker.process.poll() is None
+        pg.start()
+        wait_for(lambda: server.read().status == 200, 20)
+        invite(server)
+        wait_for(lambda: mails.taken, 30)
+        assert worker.process.poll() is None
+        wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)
+
+
+def test_a_worker_that_is_gone_shows_in_readyz(installation: Installation) -> None:
+    with installation.server() as server:
+        assert server.get("/readyz").json()["worker"] == "missing"
+        with installation.worker() as worker:
+            wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)
+            assert isinstance(worker, Process)
+        assert wait_for(lambda: server.get("/readyz").json()["worker"] == "missing", 60, 1) < 60

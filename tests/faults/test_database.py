@@ -1,0 +1,159 @@
+"""A database that is stopped, frozen, cut off, locked, full, read-only or not migrated."""
+
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.processes import Answer, Installation, Postgres, Server, wait_for
+
+
+@pytest.fixture
+def server(installation: Installation) -> Iterator[Server]:
+    with installation.server() as running:
+        for _ in range(8):
+            running.read()
+        yield running
+
+
+def together(number: int, ask: "threading.Thread | object", answers: list[Answer]) -> None:
+    """Send a number of requests at the same time and collect the answers."""
+    threads = [threading.Thread(target=lambda: answers.append(ask())) for _ in range(number)]  # type: ignore[operator]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("seconds", [4, 15])
+def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
+    server: Server, pg: Postgres, seconds: int
+) -> None:
+    pg.stop()
+    until = time.monotonic() + seconds
+    server.read()
+    time.sleep(1)
+    answers: list[Answer] = []
+    while time.monotonic() < until:
+        together(4, server.read, answers)
+        answers.append(server.get("/scim/Users", {"Authorization": f"Bearer {server.credentials['scim_token']}"}))
+        health = server.get("/healthz")
+        assert health.status == 200
+        assert health.seconds < 1
+        time.sleep(0.3)
+    assert {answer.status for answer in answers} == {503}
+    assert all(answer.headers["Retry-After"] for answer in answers)
+    assert max(answer.seconds for answer in answers) < 2
+    assert server.get("/readyz").json()["database"] == "away"
+    pg.start()
+    took = wait_for(lambda: server.read().status == 200, 20)
+    assert took < 5
+    # Each worker and each of its threads is back, not just the first.
+    time.sleep(2)
+    answers = []
+    together(16, server.read, answers)
+    assert {answer.status for answer in answers} == {200}
+    assert not [line for line in server.lines() if line["level"] == "ERROR"]
+
+
+def test_no_reader_meets_a_connection_that_was_cut(server: Server, pg: Postgres, installation: Installation) -> None:
+    answers: list[Answer] = []
+    together(16, server.read, answers)
+    for pid in pg.backends(installation.name):
+        with pg.connect() as connection:
+            connection.execute("SELECT pg_terminate_backend(%s)", [pid])
+    time.sleep(1)
+    together(16, server.read, answers)
+    assert {answer.status for answer in answers} == {200}
+
+
+def test_a_frozen_database_costs_bounded_time_and_healthz_none(server: Server, pg: Postgres) -> None:
+    answers: list[Answer] = []
+    pg.signal_all(signal.SIGSTOP)
+    try:
+        asking = threading.Thread(target=together, args=(12, server.read, answers))
+        asking.start()
+        for _ in range(10):
+            health = server.get("/healthz")
+            assert (health.status, health.seconds < 1) == (200, True)
+            time.sleep(0.5)
+        asking.join()
+    finally:
+        pg.signal_all(signal.SIGCONT)
+    assert {answer.status for answer in answers} == {503}
+    assert max(answer.seconds for answer in answers) < 28
+    assert wait_for(lambda: server.read().status == 200, 20) < 5
+
+
+def test_a_writer_that_waits_for_a_lock_is_503_after_ten_seconds(server: Server, installation: Installation) -> None:
+    answers: list[Answer] = []
+    if installation.pg:
+        blocker = installation.pg.connect(installation.name)
+        blocker.autocommit = False
+        blocker.execute("LOCK TABLE history_change, items_item IN EXCLUSIVE MODE")
+    else:
+        blocker = sqlite3.connect(installation.folder / "larder.sqlite3", isolation_level=None)  # type: ignore[assignment]
+        blocker.execute("BEGIN IMMEDIATE")
+    try:
+        asking = threading.Thread(target=together, args=(4, server.add, answers))
+        asking.start()
+        for _ in range(10):
+            assert server.get("/healthz").seconds < 1
+            time.sleep(0.5)
+        asking.join()
+    finally:
+        blocker.close()
+    assert {answer.status for answer in answers} == {503}, [answer.body for answer in answers]
+    assert all(9 < answer.seconds < 13 for answer in answers), [answer.seconds for answer in answers]
+    assert "Another change holds" in answers[0].json()["Message"]
+    assert server.add().status == 200
+
+
+def test_a_database_that_cannot_be_written_is_named_and_read_on(server: Server, pg: Postgres) -> None:
+    with pg.connect() as connection:
+        connection.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+        connection.execute("SELECT pg_reload_conf()")
+    try:
+        wait_for(lambda: server.add().status == 503, 10)
+        assert "cannot be written" in server.add().json()["Message"]
+        assert server.read().status == 200
+        wait_for(lambda: server.get("/readyz").json()["writes"] == "failing", 10)
+        assert server.get("/readyz").json()["status"] == "degraded"
+        assert any(line.get("sqlstate") == "25006" for line in server.lines())
+    finally:
+        with pg.connect() as connection:
+            connection.execute("SET default_transaction_read_only = off")
+            connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
+            connection.execute("SELECT pg_reload_conf()")
+    wait_for(lambda: server.add().status == 200, 10)
+
+
+def test_every_door_of_a_database_that_is_not_migrated_is_503(installation: Installation) -> None:
+    if installation.pg:
+        with installation.pg.connect(installation.name) as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+    else:
+        (installation.folder / "larder.sqlite3").unlink()
+    bearer = {"Authorization": f"Bearer {installation.credentials['scim_token']}"}
+    with installation.server() as server:
+        answers = {
+            "json": server.read(),
+            "category": server.get("/category/GetNatureOfEmploymentList", server.key),
+            "scim": server.get("/scim/Users", bearer),
+            "token": server.send(
+                "POST",
+                "/oauth/token",
+                b"grant_type=client_credentials&client_id=a&client_secret=b",
+                {"Content-Type": "application/x-www-form-urlencoded"},
+            ),
+            "page": server.get("/admin/", {"Cookie": "sessionid=0123456789abcdef0123456789abcdef"}),
+            "readyz": server.get("/readyz"),
+        }
+        assert {door: answer.status for door, answer in answers.items()} == dict.fromkeys(answers, 503)
+        assert answers["readyz"].json()["database"] == "unmigrated"
+        assert server.get("/healthz").status == 200
+        assert "exception" not in server.log.read_text()
