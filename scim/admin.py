@@ -14,6 +14,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from records.accounts import directories
+from records.accounts.authority import Act, actor_of, require
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
@@ -59,7 +60,7 @@ class DirectoryAdmin(PlainAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; which sites it sees and whether it may administer are a superuser's to say."""
-        names = ["name", "matches_by_code", "sends_invitations"]
+        names = ["name", "matches_by_code", "sends_invitations", "may_set_passwords"]
         if user_of(request).is_superuser:
             names += ["sites", "may_administer"]
         if obj is not None:
@@ -88,9 +89,12 @@ class DirectoryAdmin(PlainAdmin):
         given = dict(values)
         sites = given.pop("sites", None)
         with recording(), unchanged_since_seen(record, precondition):
+            actor = actor_of(author_of(request))
+            require(actor, Act.PROVISION, record)
             locked = super().update_record(request, record, given, reason=reason, precondition=lambda _: None)
             if sites is not None:
                 directories.set_sites(locked, sites, author=author_of(request))
+            require(actor, Act.PROVISION, locked)
         return locked
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:

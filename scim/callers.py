@@ -100,7 +100,6 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
             Channel.SCIM,
             f"{directory.name}: {token.name}",
             getattr(request, "request_id", ""),
-            str(request.META.get("REMOTE_ADDR", "")),
         ),
         reads_rfc=token.dialect == Dialect.RFC or RFC_PROFILE in accepted,
     )

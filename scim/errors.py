@@ -14,7 +14,7 @@ from pydantic import ValidationError as ShapeError
 from scim2_models import Error, InvalidValueException
 from scim2_models import SCIMException as ProtocolError
 
-from records.accounts.provisioning import NotAllowedError
+from records.accounts.authority import NotAllowedError
 from records.operations.errors import ApiError
 from records.operations.outages import outage_of
 from records.sites.writing import RecordNotFoundError
@@ -120,9 +120,10 @@ _ANSWERS: tuple[tuple[Any, Callable[[Any], HttpResponse]], ...] = (
     (SCIMException, _of_library),
     (ProtocolError, _of_protocol),
     (ShapeError, _of_shape),
+    # Before ValidationError, of which it is a kind.
+    (NotAllowedError, lambda error: error_response(403, error.reason)),
     (ValidationError, _of_validation),
     (ApiError, response_for_refusal),
-    (NotAllowedError, lambda error: error_response(403, str(error))),
     (RecordNotFoundError, lambda error: error_response(404, "There is no such resource.")),
     (
         IntegrityError,

@@ -142,24 +142,6 @@ def accounts_at(site_id: uuid.UUID) -> QuerySet[User]:
     return User.objects.filter(is_active=True, memberships__role__in=roles).distinct()
 
 
-def reaches_beyond(account: User, author_id: uuid.UUID | None) -> bool:
-    """Return whether the account may do anything, at any site, that the author may not: it would be worth taking over.
-
-    The system (None) and the account's own person gain nothing by it.
-    """
-    if author_id is None or author_id == account.pk:
-        return False
-    author = User.objects.filter(pk=author_id).first()
-    if author is None or (account.is_superuser and not author.is_superuser):
-        return True
-    own = permissions_by_site(author)
-    return any(
-        not granted(own.get(site_id, frozenset()), permission)
-        for site_id, roles in roles_held(account.pk).items()
-        for permission in permissions_of_roles(roles)
-    )
-
-
 def holds_role_at(user_id: uuid.UUID, site_id: uuid.UUID) -> bool:
     """Return whether the active account holds any role at the site, so that it is valid there (DECISIONS 2.6)."""
     return User.objects.filter(pk=user_id, is_active=True).exists() and site_id in roles_held(user_id)

@@ -1,7 +1,7 @@
 """Writes to sites, accounts and roles, each one transaction with its history."""
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -10,10 +10,13 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
 from records.accounts import default_roles
+from records.accounts.authority import Act, actor_of, require
 from records.accounts.clients import revoke_client
 from records.accounts.credentials import revoke
-from records.accounts.models import OAuthClient, Role, RoleMembership, SubscriptionKey, User
-from records.accounts.roles_held import touch_users, wait_to_nest
+from records.accounts.models import OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
+from records.accounts.recovery import follow_fact
+from records.accounts.roles_held import touch_members, touch_users, wait_to_nest
+from records.accounts.security import security_event, security_events
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
@@ -109,6 +112,7 @@ def set_password(user: User, password: str, *, author: Author) -> None:
         user.password = locked.password
         changed = [{"field": "password", "old": "", "new": "set"}]
         trail.add(locked, changed, author=author, operation="SetPassword", site_id=locked.home_site_id)
+        security_event(SecurityKind.PASSWORD_SET, account=locked, author=author)
 
 
 def end_access(user: User, *, author: Author, operation: str = "EndAccess", reason: str = "") -> None:
@@ -117,7 +121,41 @@ def end_access(user: User, *, author: Author, operation: str = "EndAccess", reas
         with editing(user, author=author, operation=operation, reason=reason, site_id=user.home_site_id) as locked:
             locked.is_active = False
         user.is_active = False
+        security_event(SecurityKind.ACCESS_ENDED, account=user, author=author, detail=reason)
         end_credentials(user, author=author, reason=reason)
+
+
+def give_access(user: User, *, author: Author, reason: str = "") -> None:
+    """Let the account open what its roles permit again; keys and tokens that ended stay ended.
+
+    Raises ValidationError where the employee is archived, and NotAllowedError where the author may not do this.
+    """
+    with editing(user, author=author, operation="GiveAccess", reason=reason, site_id=user.home_site_id) as locked:
+        require(actor_of(author), Act.GIVE_ACCESS, locked)
+        if User.objects.filter(pk=locked.pk, employee__is_archived=True).exists():
+            raise ValidationError("The employee is archived; restore it first.", code="InvalidTransition")
+        locked.is_active = True
+        security_event(SecurityKind.ACCESS_GIVEN, account=locked, author=author, detail=reason)
+
+
+def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason: str = "") -> User:
+    """Change an account's names, e-mail address or superuser mark; the recovery address follows (DECISIONS 9.3).
+
+    Raises ValidationError on a name in use, and NotAllowedError where the author may not change who the account is.
+    """
+    actor, site_id = actor_of(author), user.home_site_id
+    with editing(user, author=author, operation="UpdateUser", reason=reason, site_id=site_id) as locked:
+        require(actor, Act.RENAME, locked)
+        if values.get("is_superuser", locked.is_superuser) != locked.is_superuser:
+            require(actor, Act.MAKE_SUPERUSER, locked)
+        if values.get("email", locked.email) != locked.email:
+            follow_fact(locked, locked.email, values["email"], author=author)
+        renamed = values.get("user_name", locked.user_name) != locked.user_name
+        for name, value in values.items():
+            setattr(locked, name, value)
+        if renamed:
+            security_event(SecurityKind.NAME_CHANGED, account=locked, author=author, detail=f"before: {user.user_name}")
+    return locked
 
 
 def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
@@ -145,9 +183,32 @@ def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Auth
         create(role, author=author, operation="AddRole", reason=reason, site_id=role.site_id)
         chosen = list(permissions)
         if chosen:
+            adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen}
+            require(actor_of(author), Act.GIVE_ROLE, role, adding=adding)
             with editing(role, author=author, operation="SetPermissions", site_id=role.site_id) as locked:
                 locked.permissions.set(chosen)
     return role
+
+
+def update_role(
+    role: Role, *, name: str | None = None, permissions: Iterable[Permission] | None = None, author: Author, reason: str
+) -> Role:
+    """Rename a role or change what it permits; None keeps what it is.
+
+    Raises ValidationError on a name in use, and NotAllowedError where the author does not hold all that the role
+    permits, before and after (DECISIONS 9.4).
+    """
+    chosen = None if permissions is None else list(permissions)
+    adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen or ()}
+    with editing(role, author=author, operation="UpdateRole", reason=reason, site_id=role.site_id) as locked:
+        require(actor_of(author), Act.GIVE_ROLE, locked, adding=adding)
+        if name is not None:
+            locked.name = name
+            touch_members(locked)
+        if chosen is not None and set(chosen) != set(locked.permissions.all()):
+            locked.permissions.set(chosen)
+            security_event(SecurityKind.ROLE_CHANGED, author=author, detail=str(locked), site_id=locked.site_id)
+    return locked
 
 
 def set_members(
@@ -162,10 +223,15 @@ def set_members(
 ) -> None:
     """Add and remove members; adding one twice and removing an absent one change nothing. Locks the role's row.
 
-    Raises ValidationError where a role would hold itself, through others too, or belongs to another site.
+    Raises ValidationError where a role would hold itself, through others too, or belongs to another site, and
+    NotAllowedError where the author may not give or take what the role permits.
     """
     with recording() as trail:
         locked = Role.objects.select_for_update(of=("self",), no_key=True).get(pk=role.pk)
+        actor = actor_of(author)
+        for act, members in ((Act.GIVE_ROLE, add), (Act.TAKE_ROLE, remove)):
+            if members:
+                require(actor, act, locked)
         before = members_of(locked)
         for member in remove:
             name = "user" if isinstance(member, User) else "member_role"
@@ -191,6 +257,9 @@ def set_members(
             return
         Role.objects.filter(pk=locked.pk).update(revision=models.F("revision") + 1, last_modified=now())
         touch_users({member.pk for member in (*new, *remove) if isinstance(member, User)})
+        for kind, people in ((SecurityKind.ROLE_GIVEN, new), (SecurityKind.ROLE_TAKEN, remove)):
+            users = [member for member in people if isinstance(member, User)]
+            security_events(kind, users, author=author, detail=str(locked), site_id=locked.site_id)
         changed: list[dict[str, Any]] = [{"field": "members", "old": before, "new": after}]
         trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=locked.site_id)
 

@@ -7,7 +7,8 @@ import uuid
 from django.core.exceptions import ValidationError
 
 from records.accounts import peppers
-from records.accounts.credentials import issue, revoke
+from records.accounts.authority import Act, actor_of, require
+from records.accounts.credentials import issue, note_event, revoke
 from records.accounts.models import SCOPES, AccessToken, OAuthClient, User
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
@@ -30,11 +31,13 @@ def issue_client(
 ) -> tuple[OAuthClient, str]:
     """Make a client and return it with its secret, which is shown once and kept only as a digest.
 
-    Raises ValidationError when the user has five live clients already, or no access any more. Locks the user's row.
+    Raises ValidationError when the user has five live clients already, or no access any more, and NotAllowedError where
+    the author may not make one for the account. Locks the user's row.
     """
     with recording():
         if not User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk).is_active:
             raise ValidationError("The account has no access any more.", code="Forbidden")
+        require(actor_of(author), Act.ISSUE_CREDENTIAL, user)
         if len(live_clients(user)) >= LIVE_CLIENTS:
             fault = f"There are {LIVE_CLIENTS} live clients; revoke one first."
             raise ValidationError(fault, code="InvalidTransition")
@@ -52,6 +55,7 @@ def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> 
         client = OAuthClient.objects.select_for_update(of=("self",), no_key=True).get(pk=client_id)
         if not client.is_live:
             raise ValidationError("This client has ended; issue a new one.", code="InvalidTransition")
+        require(actor_of(author), Act.ISSUE_CREDENTIAL, client.user)
         before = snapshot(client)
         client.digest, client.hint = peppers.digest(secret), secret[-4:]
         client.save(update_fields=["digest", "hint"])
@@ -59,6 +63,7 @@ def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> 
         changed = differences(client, before, snapshot(client)) or [{"field": "secret", "old": "", "new": "rotated"}]
         site_id = client.user.home_site_id
         trail.add(client, changed, author=author, operation="RotateClient", reason=reason, site_id=site_id)
+        note_event(client, "RotateClient", author=author, site_id=site_id)
     return client, secret
 
 

@@ -4,11 +4,30 @@ import uuid
 from typing import TypeVar
 
 from records.accounts import peppers
+from records.accounts.models import SecurityKind, User
 from records.accounts.models.credentials import Credential
+from records.accounts.security import security_event
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
 
 C = TypeVar("C", bound=Credential)
+
+_KINDS = {
+    "IssueKey": SecurityKind.KEY_ISSUED,
+    "RevokeKey": SecurityKind.KEY_ENDED,
+    "IssueClient": SecurityKind.CLIENT_ISSUED,
+    "RotateClient": SecurityKind.CLIENT_ISSUED,
+    "RevokeClient": SecurityKind.CLIENT_ENDED,
+    "IssueToken": SecurityKind.TOKEN_ISSUED,
+    "RevokeToken": SecurityKind.TOKEN_ENDED,
+}
+
+
+def note_event(credential: Credential, operation: str, *, author: Author, site_id: uuid.UUID | None) -> None:
+    """Note in the security log what was done to a credential, with its account or its directory's."""
+    directory = getattr(credential, "directory", None)
+    account: User | None = directory.service_account if directory else getattr(credential, "user", None)
+    security_event(_KINDS[operation], account=account, author=author, detail=credential.name, site_id=site_id)
 
 
 def issue(credential: C, prefix: str, *, author: Author, operation: str, site_id: uuid.UUID | None) -> tuple[C, str]:
@@ -24,6 +43,7 @@ def issue(credential: C, prefix: str, *, author: Author, operation: str, site_id
         credential.save(force_insert=True)
         changed = differences(credential, {}, snapshot(credential))
         trail.add(credential, changed, author=author, operation=operation, site_id=site_id)
+        note_event(credential, operation, author=author, site_id=site_id)
     return credential, secret
 
 
@@ -35,6 +55,7 @@ def revoke(credential: C, *, author: Author, operation: str, site_id: uuid.UUID 
         if locked.revoked is None:
             locked.revoked = now()
             locked.save(update_fields=["revoked"])
+            note_event(locked, operation, author=author, site_id=site_id)
         changed = differences(locked, before, snapshot(locked))
         trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=site_id)
     return locked

@@ -12,6 +12,7 @@ from django.db import connection
 from records.accounts import peppers
 from records.accounts.access import identifier
 from records.accounts.actions import create, editing
+from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
 from records.accounts.keys import aware, matching, note_use
 from records.accounts.models import Dialect, Directory, ProvisioningToken, User
@@ -102,7 +103,8 @@ def add_directory(
 ) -> Directory:
     """Store a directory with its home site among its sites; makes its service account when none is given.
 
-    `choices` are may_administer, matches_by_code and sends_invitations. Raises ValidationError.
+    `choices` are may_administer, matches_by_code, may_set_passwords and sends_invitations. Raises ValidationError, and
+    NotAllowedError where the author does not hold what the directory may give.
     """
     with recording():
         account = service_account
@@ -115,6 +117,7 @@ def add_directory(
         directory = Directory(name=name, home_site=home_site, service_account=account, **choices)
         create(directory, author=author, operation="AddDirectory", site_id=home_site.pk)
         set_sites(directory, [home_site, *sites], author=author)
+        require(actor_of(author), Act.PROVISION, directory)
     return directory
 
 
@@ -134,10 +137,12 @@ def issue_token(
 ) -> tuple[ProvisioningToken, str]:
     """Make a bearer token and return it with its secret, which is shown once and kept only as a digest.
 
-    Raises ValidationError when the directory has five live tokens. Locks the directory's row.
+    Raises ValidationError when the directory has five live tokens, and NotAllowedError where the author does not hold
+    what the directory may give. Locks the directory's row.
     """
     with recording():
         Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk)
+        require(actor_of(author), Act.PROVISION, directory)
         live = [token for token in ProvisioningToken.objects.filter(directory=directory) if token.is_live]
         if len(live) >= LIVE_TOKENS:
             raise ValidationError("There are five live tokens; revoke one first.", code="InvalidTransition")

@@ -8,10 +8,11 @@ from typing import Any
 
 from django.db.models import F
 
-from records.accounts.access import reaches_beyond
+from records.accounts.authority import Actor
 from records.accounts.models import User, UserAttribute, UserEmail
 from records.accounts.models.attributes import START
-from records.history.trail import now
+from records.accounts.recovery import follow_fact
+from records.history.trail import Author, now
 from records.sites.text import fold
 
 
@@ -45,12 +46,12 @@ def folded(text: str) -> str:
 
 
 def follow_employee(
-    user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFacts, *, author_id: uuid.UUID | None = None
+    user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFacts, *, author: Author, actor: Actor | None = None
 ) -> None:
     """Repeat on the account what changed of its employee, in the employee's transaction; the trail has it there.
 
     Moves the account's revision on in any case: directories read both as one. Locks the account's row. The recovery
-    address follows only where the author gains nothing by having it (DECISIONS 9.3).
+    address follows only where the author, or the `actor` in their place, may change it (DECISIONS 9.3).
     """
     user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
     for name in ("given_name", "family_name"):
@@ -60,8 +61,7 @@ def follow_employee(
         user.honorific_prefix = after.title
     if after.email != before.email:
         _set_primary_email(user, after.email)
-        if user.recovery_address == user.email and not reaches_beyond(user, author_id):
-            user.recovery_address = after.email
+        follow_fact(user, user.email, after.email, author=author, actor=actor)
         user.email = after.email
     _set_contacts(user, before, after)
     user.revision = F("revision") + 1
@@ -73,6 +73,7 @@ def follow_employee(
             "honorific_prefix",
             "email",
             "recovery_address",
+            "pending_address",
             "directory_attributes",
             "revision",
             "last_modified",

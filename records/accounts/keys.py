@@ -9,8 +9,10 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 
 from records.accounts import access, peppers
+from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
-from records.accounts.models import ProvisioningToken, SubscriptionKey, User
+from records.accounts.models import ProvisioningToken, SecurityKind, SubscriptionKey, User
+from records.accounts.security import security_event
 from records.history.trail import Author, Channel, now, recording
 from records.sites.models import Site
 
@@ -114,9 +116,27 @@ def note_use(
     last_used: datetime.datetime | str | None,
     moment: datetime.datetime,
 ) -> None:
-    """Write down that a credential was used, at most once a minute."""
-    if last_used is None or moment - aware(last_used) >= LAST_USED_EVERY:
+    """Write down that a credential was used, at most once a minute; its first use stands in the security log."""
+    if last_used is None:
+        _note_first_use(kind, credential_id, moment)
+    elif moment - aware(last_used) >= LAST_USED_EVERY:
         kind._default_manager.filter(pk=credential_id).update(last_used=moment)
+
+
+def _note_first_use(
+    kind: type[SubscriptionKey] | type[ProvisioningToken], credential_id: uuid.UUID, moment: datetime.datetime
+) -> None:
+    with recording():
+        rows = kind._default_manager.filter(pk=credential_id, last_used__isnull=True)
+        if not rows.update(last_used=moment):
+            return
+        credential = kind._default_manager.get(pk=credential_id)
+        if isinstance(credential, SubscriptionKey):
+            used, account, site_id = SecurityKind.KEY_FIRST_USED, credential.user, credential.site_id
+        else:
+            directory = credential.directory
+            used, account, site_id = SecurityKind.TOKEN_FIRST_USED, directory.service_account, directory.home_site_id
+        security_event(used, account=account, detail=credential.name, site_id=site_id)
 
 
 def aware(value: datetime.datetime | str) -> datetime.datetime:
@@ -136,12 +156,14 @@ def issue_key(
 ) -> tuple[SubscriptionKey, str]:
     """Make a key and return it with its secret, which is shown once and kept only as a digest.
 
-    Raises ValidationError when the user has two live keys for the site, holds no role there, or has no access any more.
+    Raises ValidationError when the user has two live keys for the site, holds no role there, or has no access any more,
+    and NotAllowedError where the author may not make one for the account.
     Locks the user's row.
     """
     with recording():
         if not User.objects.select_for_update(no_key=True).get(pk=user.pk).is_active:
             raise ValidationError("The account has no access any more.", code="Forbidden")
+        require(actor_of(author), Act.ISSUE_CREDENTIAL, user)
         if len(live_keys(user, site)) >= LIVE_KEYS:
             raise ValidationError("There are two live keys for this site; revoke one first.", code="InvalidTransition")
         if not user.is_superuser and site.pk not in access.roles_held(user.pk):

@@ -10,16 +10,13 @@ from django.core.validators import validate_email
 from django.db.models import F
 
 from records.accounts.actions import end_credentials
+from records.accounts.authority import NotAllowedError
 from records.accounts.employee_facts import Key, add_keys, replace_keys
 from records.accounts.models import DefaultRole, Directory, ExternalId, RoleMembership, User, UserEmail
 from records.accounts.roles_held import holds_default_role
 from records.history.snapshots import FieldChange, differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.text import fold, refuse_breaks
-
-
-class NotAllowedError(Exception):
-    """Raised when a directory asks for what it may not do; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 
+from records.accounts.authority import NotAllowedError
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
 from records.accounts.models.users import printed_name
-from records.accounts.provisioning import NotAllowedError
 from records.accounts.roles_held import chunks, leads_to_default_role, touch_members, touch_users, wait_to_nest
 from records.history.inserts import insert_rows
 from records.history.snapshots import columns, differences

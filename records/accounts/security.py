@@ -3,13 +3,18 @@
 import logging
 import uuid
 from collections.abc import Iterable
+from contextvars import ContextVar
 
 from django.db import transaction
 
 from records.accounts.models import SecurityEvent, SecurityKind, User
+from records.accounts.security_mails import MAILED, tell
 from records.history.trail import Author, Channel, now, recording
 
 logger = logging.getLogger("larder.security")
+
+REQUEST_ADDRESS: ContextVar[str] = ContextVar("REQUEST_ADDRESS", default="")
+"""The network address of the request that runs now; '' outside of one. `RequestMiddleware` sets it."""
 
 ONLY_LOGGED = frozenset({SecurityKind.SIGN_IN_FAILED, SecurityKind.REFUSED})
 """Kinds that leave a log line and no row: whoever is not signed in writes nothing to the database (DECISIONS 13.3)."""
@@ -43,8 +48,9 @@ def security_event(
 ) -> None:
     """Note what happened to an account or a credential: in the security log, the history and the log (DECISIONS 9.9).
 
-    Runs in the writing transaction and says nothing when that fails. `author` is who did it (default: the account's own
-    person), `address` the network address it came from (default: the author's), `detail` a few plain words: the name
+    The person is mailed where the kind is one of MAILED. Runs in the writing transaction and says nothing when that
+    fails. `author` is who did it (default: the account's own
+    person), `address` the network address it came from (default: the request's), `detail` a few plain words: the name
     of a key, of a factor, of a role. Kinds of ONLY_LOGGED write no row at all. The address is stored as it is given; a
     typed name is never passed here unless it is an account's.
     """
@@ -68,16 +74,21 @@ def security_events(
     if kind not in ONLY_LOGGED:
         with recording() as trail:
             SecurityEvent.objects.bulk_create(events, batch_size=500)
+            if kind in MAILED:
+                for account in accounts:
+                    if account is not None:
+                        by = author.name if author is not None and author.id != account.pk else ""
+                        tell(account, kind, account.recovery_address, detail, by=by)
             if kind in WITHOUT_CHANGE:
                 for account, event in zip(accounts, events, strict=True):
                     if account is not None:
                         facts = (("address", event.address), ("detail", event.detail))
-                        by = Author(event.author_id, event.author_name, Channel.SYSTEM, "", event.request_id)
+                        writer = Author(event.author_id, event.author_name, Channel.SYSTEM, "", event.request_id)
                         fields = [{"field": name, "old": "", "new": value} for name, value in facts if value]
                         trail.add(
                             account,
                             fields or [{"field": "event", "old": "", "new": kind.label}],
-                            author=by,
+                            author=writer,
                             operation=kind.value,
                             site_id=event.site_id,
                         )
@@ -100,7 +111,7 @@ def _event(
         kind=kind,
         account_id=account.pk if account else None,
         account_name=account.user_name[:255] if account else "",
-        address=(address or (by.address if by else ""))[:45],
+        address=(address or REQUEST_ADDRESS.get())[:45],
         author_id=by.id if by else None,
         author_name=by.name[:255] if by else "",
         channel=by.channel if by else Channel.SYSTEM,

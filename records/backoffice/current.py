@@ -68,8 +68,7 @@ def user_of(request: HttpRequest) -> User:
 def author_of(request: HttpRequest, channel: Channel = Channel.BACKOFFICE) -> Author:
     """Return the author that this request's changes are written down to."""
     user = user_of(request)
-    address = str(request.META.get("REMOTE_ADDR", ""))
-    return Author(user.pk, user.printed_name, channel, "", getattr(request, "request_id", ""), address)
+    return Author(user.pk, user.printed_name, channel, "", getattr(request, "request_id", ""))
 
 
 def sites_of(request: HttpRequest) -> list[Site]:

@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from records.accounts.authority import Act, Actor, may_act
 from records.accounts.calls import KEPT, NEWEST, recent_calls
 from records.accounts.models import SubscriptionKey, User
 from records.backoffice.current import current_site, show_times_of, user_of
@@ -22,8 +23,8 @@ ON_PROFILE = 10
 
 def administers(request: HttpRequest, account: User) -> bool:
     """Return whether the user manages the keys of the account: a service account of a site that it administers."""
-    page: Any = admin.site.get_model_admin(User)
-    return account.is_service_account and account.is_active and bool(page.may(request, "change", account))
+    usable = account.is_service_account and account.is_active
+    return usable and may_act(Actor(user=user_of(request)), Act.ISSUE_CREDENTIAL, account)
 
 
 def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:

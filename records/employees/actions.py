@@ -9,6 +9,7 @@ from django.db.models import F
 
 from records.accounts import access
 from records.accounts.actions import add_user, end_access, set_members
+from records.accounts.authority import Act, actor_of, require
 from records.accounts.employee_facts import EmployeeFacts, follow_employee
 from records.accounts.models import DefaultRole, Role, User
 from records.employees.models import Employee, JobDescription
@@ -37,7 +38,7 @@ def add_employee(
             employee, values, author=author, operation=operation, reason=reason, skip=["reporting_to", "user"]
         )
         if added.user_id is not None:
-            follow_employee(added.user_id, EmployeeFacts(), facts_of(added))
+            follow_employee(added.user_id, EmployeeFacts(), facts_of(added), author=author)
         return added
 
 
@@ -67,7 +68,7 @@ def update_employee(
             check_reporting_to(employee, site_id, values)
             apply(employee, values)
         if employee.user_id is not None and employee.revision != revision:
-            follow_employee(employee.user_id, before, facts_of(employee), author_id=author.id)
+            follow_employee(employee.user_id, before, facts_of(employee), author=author)
     return employee
 
 
@@ -112,11 +113,12 @@ def give_account(
                 user_name=user_name,
                 given_name=employee.first_name,
                 family_name=employee.last_name,
+                email=employee.email_address,
                 home_site_id=site_id,
             )
             add_user(user, author=author, operation=operation, reason=reason)
             employee.user = user
-        follow_employee(user.pk, EmployeeFacts(), facts_of(employee))
+        follow_employee(user.pk, EmployeeFacts(), facts_of(employee), author=author)
         if role is not None:
             held = Role.objects.get(site_id=site_id, default_role=role)
             set_members(held, add=[user], author=author, reason=reason)
@@ -135,7 +137,8 @@ def archive_employee(
 ) -> Employee:
     """Archive or restore an employee, with a reason. Raises RecordNotFoundError.
 
-    Archiving ends the account's access in the same transaction; restoring does not bring it back (DECISIONS 5).
+    Archiving ends the account's access in the same transaction, whoever archives, but for a superuser's, which is for
+    superusers (DECISIONS 13.1); restoring does not bring it back (DECISIONS 5).
     """
     name = operation or ("ArchiveEmployee" if archived else "RestoreEmployee")
     with recording():
@@ -144,6 +147,8 @@ def archive_employee(
         )
         if archived and employee.user_id is not None:
             account = User.objects.get(pk=employee.user_id)
+            if account.is_superuser:
+                require(actor_of(author), Act.END_ACCESS, account)
             end_access(account, author=author, reason=reason)
     return employee
 

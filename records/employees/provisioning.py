@@ -8,9 +8,10 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 
 from records.accounts import provisioning as accounts
+from records.accounts.authority import NotAllowedError
 from records.accounts.employee_facts import follow_employee
 from records.accounts.models import Directory, ExternalId, User
-from records.accounts.provisioning import DesiredAccount, NotAllowedError
+from records.accounts.provisioning import DesiredAccount
 from records.accounts.role_provisioning import lock_roles_of
 from records.employees.actions import check_reporting_to, facts_of
 from records.employees.models import Employee
@@ -55,7 +56,7 @@ def add_person(desired: DesiredPerson, directory: Directory, *, author: Author) 
             desired_facts = replace(
                 facts, phone=desired.phone or "", mobile=desired.mobile or "", address=desired.address or ""
             )
-            follow_employee(user.pk, desired_facts, facts)
+            follow_employee(user.pk, desired_facts, facts, author=author)
             return lock_person(user.pk, directory).user
         user = accounts.add_account(uuid.uuid4(), desired.account, directory, author=author)
         values = {**_defaults(desired), **_values(desired, directory.home_site_id, author), "user": user}

@@ -24,8 +24,6 @@ class Author:
     channel: Channel
     credential: str = ""
     request_id: str = ""
-    address: str = ""
-    """The network address that the request came from, for the security log; '' where there is none."""
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
+from records.accounts.security import REQUEST_ADDRESS
 from records.operations import error_handlers
 from records.operations.calls import buffer as recent_calls
 from records.operations.paths import first_part, is_interface
@@ -74,12 +75,14 @@ def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
     """Do what every request needs: its id, the check of its Host, the headers of its answer, and its log line."""
     started = time.perf_counter()
     request.request_id = str(uuid.uuid4())  # type: ignore[attr-defined]
+    address = REQUEST_ADDRESS.set(str(request.META.get("REMOTE_ADDR", "")))
     try:
         request.get_host()
+        response = respond(request)
     except DisallowedHost:
         response = error_handlers.refuse(request, 400, "UnknownHost", "This host name is not served here.")
-    else:
-        response = respond(request)
+    finally:
+        REQUEST_ADDRESS.reset(address)
     headers = response.headers
     headers["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
     headers["X-Api-Version"] = VERSION

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import Permission
@@ -13,10 +14,10 @@ from django.db import connection
 
 from records.accounts import actions as account_actions
 from records.accounts import keys
-from records.accounts.models import DefaultRole, Role, User
+from records.accounts.models import DefaultRole, Role, SubscriptionKey, User
 from records.employees import actions as employee_actions
 from records.employees.models import Employee, JobDescription
-from records.history.trail import Author, Channel
+from records.history.trail import Author, Channel, now
 from records.reference.models import EducationResult, NatureOfEmployment
 from records.sites.models import Entity, EntityFolder, Site
 
@@ -74,7 +75,9 @@ class Key:
 def make_key(site: Site, role: DefaultRole = DefaultRole.MANAGER, *, user: User | None = None) -> Key:
     """Make a key of a user with the role at the site."""
     holder = user or make_user(site=site, role=role)
-    _, secret = keys.issue_key(holder, site, "Test key", author=SYSTEM)
+    key, secret = keys.issue_key(holder, site, "Test key", author=SYSTEM)
+    # Used before, since the first use of a key leaves a Change of its own.
+    SubscriptionKey.objects.filter(pk=key.pk).update(last_used=now() - timedelta(days=1))
     return Key(holder, site, secret)
 
 

@@ -1,10 +1,12 @@
 """Plain functions that make directories, tokens and bodies for provisioning tests."""
 
 import itertools
+from datetime import timedelta
 from typing import Any
 
 from records.accounts import peppers
 from records.accounts.models import Dialect, Directory, ProvisioningToken
+from records.history.trail import now
 from records.sites.models import Site
 from tests import make
 
@@ -37,7 +39,7 @@ def make_token(directory: Directory, dialect: Dialect = Dialect.DOCUMENTED, **fi
         name=f"{dialect.label} token",
         digest=peppers.digest(secret),
         hint="",
-        **fields,
+        **{"last_used": now() - timedelta(days=1), **fields},
     )
     return secret
 

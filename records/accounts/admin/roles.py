@@ -17,8 +17,9 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from records.accounts import access
-from records.accounts.actions import add_role, editing, set_members
+from records.accounts.actions import add_role, set_members, update_role
 from records.accounts.admin.permission_matrix import PermissionMatrix
+from records.accounts.authority import Act, Actor, actor_of, may_act, require
 from records.accounts.default_roles import permissions_of, register
 from records.accounts.models import DefaultRole, Role, RoleMembership, User
 from records.accounts.roles_held import touch_members
@@ -82,7 +83,14 @@ class RoleAdmin(PlainAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether name and permissions may be changed: not those of a default role or a directory's."""
         kept = obj is not None and (bool(obj.default_role) or obj.directory_id is not None)
-        return not kept and super().has_change_permission(request, obj)
+        return not kept and super().has_change_permission(request, obj) and (obj is None or self.may_give(request, obj))
+
+    def may_give(self, request: HttpRequest, role: Role) -> bool:
+        """Return whether the user may give the role: whoever holds all that it permits (DECISIONS 9.4)."""
+        answers: dict[uuid.UUID, bool] = request.__dict__.setdefault("larder_may_give", {})
+        if role.pk not in answers:
+            answers[role.pk] = may_act(Actor(user=user_of(request)), Act.GIVE_ROLE, role)
+        return answers[role.pk]
 
     def may_step(self, request: HttpRequest, step: Any, record: Any) -> bool:
         """Return whether the role may be archived: only the site's own ones."""
@@ -119,21 +127,15 @@ class RoleAdmin(PlainAdmin):
         self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
     ) -> Any:
         """Rename a role or change what it permits."""
-        author, site_id = author_of(request), record.site_id
-        with (
-            unchanged_since_seen(record, precondition),
-            editing(record, author=author, operation="UpdateRole", reason=reason, site_id=site_id) as locked,
-        ):
-            if "name" in values:
-                locked.name = values["name"]
-                touch_members(locked)
-            if "permissions" in values:
-                locked.permissions.set(values["permissions"])
-        return locked
+        name, permissions = values.get("name"), values.get("permissions")
+        with unchanged_since_seen(record, precondition):
+            return update_role(record, name=name, permissions=permissions, author=author_of(request), reason=reason)
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
         """Archive or restore the role; for its members a group has gone or come."""
         with recording():
+            act = Act.TAKE_ROLE if archived else Act.GIVE_ROLE
+            require(actor_of(author_of(request)), act, record)
             locked = super().archive(request, record, archived=archived, reason=reason)
             touch_members(locked)
         return locked
@@ -158,7 +160,7 @@ class RoleAdmin(PlainAdmin):
     def members_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show a page of the role's members, add some, or take some out, with a reason."""
         role = self.found(request, object_id)
-        writable = self.may(request, "change", role) and not role.is_archived
+        writable = self.may(request, "change", role) and not role.is_archived and self.may_give(request, role)
         people = self.field_choices(request, RoleMembership._meta.get_field("user"), role.site_id)
         form = MembersForm(request.POST or None, role=role, people=people)
         if request.method == "POST":

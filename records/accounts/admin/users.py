@@ -4,25 +4,28 @@ import uuid
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
 from records.accounts import access
-from records.accounts.actions import add_user, editing, end_access
+from records.accounts.actions import add_user, end_access, give_access, update_user
+from records.accounts.authority import Act, Actor, actor_of, may_act, require
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, RoleMembership, User
+from records.accounts.recovery import set_recovery_address
 from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.datetimes import NOTHING, shown
-from records.backoffice.forms import WithoutReason
+from records.backoffice.forms import ReasonForm, WithoutReason
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.backoffice.tasks import invite
 from records.backoffice.transitions import RecordStep
 from records.history.trail import recording
 from records.sites.models import Site
+from records.sites.text import EMAIL
 from records.sites.writing import Values
 
 register("accounts.add_user", DefaultRole.SITE_ADMINISTRATOR)
@@ -30,15 +33,13 @@ register("accounts.change_user", DefaultRole.SITE_ADMINISTRATOR)
 
 
 def _end(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
-    end_access(user, author=author_of(request), reason=reason)
+    author = author_of(request)
+    require(actor_of(author), Act.END_ACCESS, user)
+    end_access(user, author=author, reason=reason)
 
 
 def _give_back(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
-    author = author_of(request)
-    with editing(user, author=author, operation="GiveAccess", reason=reason, site_id=user.home_site_id) as locked:
-        if User.objects.filter(pk=locked.pk, employee__is_archived=True).exists():
-            raise ValidationError("The employee is archived; restore it first.", code="InvalidTransition")
-        locked.is_active = True
+    give_access(user, author=author_of(request), reason=reason)
 
 
 END_ACCESS = RecordStep(
@@ -73,10 +74,35 @@ INVITE = RecordStep(
     "Mail an invitation",
     "change",
     _invite,
-    applies=lambda user: user.is_staff and user.last_login is None and bool(user.email),
+    applies=lambda user: user.is_staff and user.last_login is None and bool(user.recovery_address),
     form=WithoutReason,
     explanation="The person gets a link, good for three days, to choose a password with.",
     done="gets an invitation by mail.",
+)
+
+
+class AddressForm(ReasonForm):
+    """Where links for a new password go from now on."""
+
+    recovery_address = forms.EmailField(
+        max_length=EMAIL, help_text="Links for a new password and security notices go there; the old address is told."
+    )
+    field_order = ("recovery_address", "change_reason")
+
+
+def _set_address(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
+    set_recovery_address(user, data["recovery_address"], author=author_of(request), reason=reason)
+
+
+SET_ADDRESS = RecordStep(
+    "recovery-address",
+    "Change the recovery address",
+    "change",
+    _set_address,
+    applies=lambda user: user.removed is None and not user.is_service_account,
+    form=AddressForm,
+    explanation="Whoever reads mail at this address can choose the account's password.",
+    done="has a new recovery address.",
 )
 
 
@@ -106,12 +132,12 @@ class UserAdmin(PlainAdmin):
     """Accounts at home at a site or with a role there."""
 
     site_field = None
-    record_actions = (INVITE, END_ACCESS, GIVE_ACCESS)
+    record_actions = (INVITE, SET_ADDRESS, END_ACCESS, GIVE_ACCESS)
     list_display = ("user_name", "printed_name", "email", "home_site", "kind", "may_sign_in")
     list_filter = (ActiveFilter, "is_service_account")
     search_fields: ClassVar[Any] = ("user_name", "given_name", "family_name", "display_name", "email")
     ordering: ClassVar[Any] = ("user_name", "id")
-    readonly_fields = ("roles", "directory", "last_login_shown")
+    readonly_fields = ("recovery_address", "roles", "directory", "last_login_shown")
 
     def site_id_of(self, record: Any) -> uuid.UUID | None:
         """Return the account's home site."""
@@ -131,24 +157,24 @@ class UserAdmin(PlainAdmin):
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
         """Return whether the user may do this to the account.
 
-        Whoever changes an account can take it over, so it takes the permission at every site where it has a role, and
-        a superuser's account is for superusers.
+        Whoever changes an account can take it over: `may_act` decides (DECISIONS 9.2).
         """
-        user, permission = user_of(request), self.permission(action)
+        user = user_of(request)
         if user.is_superuser:
             return True
         allowed = set(self.sites_where(request, action))
         if record is None:
             site = current_site(request)
             return site is not None and site.pk in allowed
-        held = set(access.roles_held(record.pk))
         if action == "view":
-            return record.home_site_id in allowed or bool(held & allowed)
-        at_home = access.may(user, record.home_site_id, permission)
-        return at_home and not record.is_superuser and held <= allowed
+            return record.home_site_id in allowed or bool(set(access.roles_held(record.pk)) & allowed)
+        answers: dict[uuid.UUID, bool] = request.__dict__.setdefault("larder_may_change", {})
+        if record.pk not in answers:
+            answers[record.pk] = may_act(Actor(user=user), Act.RENAME, record)
+        return answers[record.pk]
 
     def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
-        """Return whether the user may take the step: whoever may change the account at every site of its roles."""
+        """Return whether the user may take the step: whoever may change the account."""
         return self.may(request, "change", record)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -162,7 +188,7 @@ class UserAdmin(PlainAdmin):
         if user_of(request).is_superuser:
             names.append("is_superuser")
         if obj is not None:
-            names += ["roles", "directory", "last_login_shown"]
+            names += ["recovery_address", "roles", "directory", "last_login_shown"]
         self_fieldsets = ((None, {"fields": names}),)
         stamps = super().get_fieldsets(request, obj)[1:]
         return (*self_fieldsets, *stamps)
@@ -202,14 +228,8 @@ class UserAdmin(PlainAdmin):
         self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
     ) -> Any:
         """Change an account. Raises ValidationError on a name in use."""
-        author, site_id = author_of(request), record.home_site_id
-        with (
-            unchanged_since_seen(record, precondition),
-            editing(record, author=author, operation="UpdateUser", reason=reason, site_id=site_id) as locked,
-        ):
-            for name, value in values.items():
-                setattr(locked, name, value)
-        return locked
+        with unchanged_since_seen(record, precondition):
+            return update_user(record, values, author=author_of(request), reason=reason)
 
 
 def _at(sites: list[uuid.UUID]) -> Q:

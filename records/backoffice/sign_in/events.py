@@ -25,7 +25,7 @@ def note(kind: SecurityKind, request: HttpRequest, account: User | None, detail:
     author = None
     if account is not None:
         request_id = getattr(request, "request_id", "")
-        author = Author(account.pk, account.printed_name, Channel.SYSTEM, "", request_id, address)
+        author = Author(account.pk, account.printed_name, Channel.SYSTEM, "", request_id)
     security_event(kind, account=account, author=author, address=address, detail=detail)
 
 

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from records.accounts.models import SecurityEvent, SecurityKind
-from records.accounts.security import security_event, security_events
+from records.accounts.security import REQUEST_ADDRESS, security_event, security_events
 from records.history.models import Change
 from records.history.trail import Author, Channel
 from records.operations.logs import JsonFormatter
@@ -43,12 +43,14 @@ def test_a_failed_sign_in_is_a_log_line_and_writes_nothing(
 
 
 @pytest.mark.django_db
-def test_an_event_of_a_write_leaves_no_second_change_and_takes_its_authors_address() -> None:
+def test_an_event_of_a_write_leaves_no_second_change_and_takes_the_requests_address() -> None:
     site = make_site()
     people = [make_user(site=site), make_user(site=site)]
     before = Change.objects.count()
-    author = Author(people[0].pk, "Uma", Channel.BACKOFFICE, "", "", "2001:db8::1")
+    author = Author(people[0].pk, "Uma", Channel.BACKOFFICE)
+    mark = REQUEST_ADDRESS.set("2001:db8::1")
     security_events(SecurityKind.ROLE_GIVEN, people, author=author, detail="Manager")
+    REQUEST_ADDRESS.reset(mark)
     assert Change.objects.count() == before
     assert set(SecurityEvent.objects.filter(kind="GiveRole").values_list("address", "author_id", "detail")) == {
         ("2001:db8::1", people[0].pk, "Manager")

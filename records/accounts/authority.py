@@ -1,0 +1,296 @@
+"""Who may act on an account, a role, a credential or a directory: the one question of every door (DECISIONS 9.1).
+
+JSON, back-office, import, SCIM and profile all ask `may_act(actor, act, target)`; none has a rule of its own. What an
+account holds is read from the database each time, since a wrong answer here gives a person away.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.core.exceptions import ValidationError
+
+from records.accounts import access
+from records.accounts.default_roles import permissions_of
+from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
+from records.history.trail import Author
+
+Held = dict[uuid.UUID, frozenset[str]]
+Target = User | Role | Directory
+
+
+class NotAllowedError(ValidationError):
+    """Raised when somebody, or a directory, asks for what they may not do; the text says why in plain words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, code="Forbidden")
+        self.reason = reason
+
+
+class Act(StrEnum):
+    """What can be done to an account, a role or a directory. The value completes "to …" in a refusal."""
+
+    SET_PASSWORD = "set the password"  # noqa: S105
+    RENAME = "change the user name"
+    SET_RECOVERY_ADDRESS = "change the recovery address"
+    SET_FACTOR = "change the second factor"
+    GIVE_ACCESS = "give access again"
+    END_ACCESS = "end the access"
+    END_SESSIONS = "end the sessions"
+    ADOPT = "take over the account"
+    REMOVE = "delete the account"
+    MAKE_SUPERUSER = "decide who is a superuser"
+    ISSUE_CREDENTIAL = "make keys and OAuth clients for the account"
+    GIVE_ROLE = "give the role"
+    TAKE_ROLE = "take away the role"
+    PROVISION = "decide what the directory may do, or make tokens for it"
+
+
+IDENTITY_ACTS = frozenset(
+    {
+        Act.SET_PASSWORD,
+        Act.RENAME,
+        Act.SET_RECOVERY_ADDRESS,
+        Act.SET_FACTOR,
+        Act.GIVE_ACCESS,
+        Act.END_ACCESS,
+        Act.END_SESSIONS,
+    }
+)
+"""What takes an account over, brings it back or shuts its person out (DECISIONS 9.2)."""
+
+ONLY_OF_OWN_ACCOUNTS = frozenset({Act.SET_PASSWORD, Act.SET_RECOVERY_ADDRESS})
+"""What a directory does to accounts that it made and never to those that it adopted (DECISIONS 9.2)."""
+
+ADMINISTRATIVE = frozenset(
+    f"{app}.{verb}_{model}"
+    for app, models in {
+        "accounts": (
+            "user",
+            "role",
+            "rolemembership",
+            "directory",
+            "provisioningtoken",
+            "subscriptionkey",
+            "oauthclient",
+        ),
+        "sites": ("site", "entityfolder"),
+    }.items()
+    for model in models
+    for verb in ("add", "change", "delete")
+)
+"""The administrative permissions, which a directory gives only where a superuser lets it (DECISIONS 9.4, 13.12)."""
+
+CHANGE_USER, CHANGE_ROLE, ADD_ROLE = "accounts.change_user", "accounts.change_role", "accounts.add_role"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who asks: an account, a directory, or the product itself where both are None.
+
+    `reauthenticated`: the person proved a moment ago, by password or factor, who they are. A key never does.
+    """
+
+    user: User | None = None
+    directory: Directory | None = None
+    reauthenticated: bool = False
+
+    @property
+    def is_product(self) -> bool:
+        """Return whether the product itself acts: a command, a migration, the worker."""
+        return self.user is None and self.directory is None
+
+
+def actor_of(author: Author, *, reauthenticated: bool = False) -> Actor:
+    """Return who is behind an author of changes; an account that is gone may do nothing."""
+    if author.id is None:
+        return Actor()
+    user = User.objects.filter(pk=author.id).first() or User(pk=author.id, is_active=False)
+    return Actor(user=user, reauthenticated=reauthenticated)
+
+
+def may_act(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = ()) -> bool:
+    """Return whether the actor may do this to the account, role or directory.
+
+    `adding` are permissions (`app.codename`) that the role is to get beside those that it has.
+    """
+    return not refusal(actor, act, target, adding=adding)
+
+
+def require(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = ()) -> None:
+    """Raise NotAllowedError, which says why, unless the actor may do this."""
+    if reason := refusal(actor, act, target, adding=adding):
+        raise NotAllowedError(reason)
+
+
+def refusal(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = ()) -> str:
+    """Return why the actor may not do this, '' where they may."""
+    if actor.is_product:
+        return ""
+    if isinstance(target, Role):
+        return _role_refusal(actor, act, target, frozenset(adding))
+    if isinstance(target, Directory):
+        return _directory_refusal(actor, target)
+    if actor.directory is not None:
+        return _provisioning_refusal(actor.directory, act, target)
+    return _account_refusal(actor, act, target)
+
+
+# --- What accounts and roles hold ------------------------------------------------------------------------------------
+
+
+def held_by(user_id: uuid.UUID) -> Held:
+    """Return what the account's roles permit at each site, whether or not the account is active; two queries.
+
+    A site at which it holds a role that permits nothing is there, too. Sites that are archived are not.
+    """
+    roles = access.roles_held(user_id)
+    permitted = _permissions_of([role for held in roles.values() for role, _ in held])
+    return {site: frozenset().union(*(permitted[role] for role, _ in held)) for site, held in roles.items()}
+
+
+def gives(role: Role) -> frozenset[str]:
+    """Return all that a member of the role holds by it: its own permissions and those of roles that it is a member of.
+
+    One query a level of nesting, and one for the permissions.
+    """
+    step, seen = {role.pk}, set[uuid.UUID]()
+    while step:
+        seen |= step
+        outer = RoleMembership.objects.filter(member_role_id__in=step, role__is_archived=False)
+        step = set(outer.values_list("role_id", flat=True)) - seen
+    return frozenset().union(*_permissions_of(seen).values())
+
+
+def _permissions_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, frozenset[str]]:
+    """Return what each role permits by itself, as it stands in this transaction; nothing is kept."""
+    listed = list(roles)
+    found: dict[uuid.UUID, set[str]] = defaultdict(set, {role: set() for role in listed})
+    through = Role.permissions.through
+    rows = through.objects.filter(role_id__in=listed).values_list(
+        "role_id", "permission__content_type__app_label", "permission__codename"
+    )
+    for role, app, codename in rows:
+        found[role].add(f"{app}.{codename}")
+    return {role: frozenset(names) for role, names in found.items()}
+
+
+def _own(user: User) -> Held:
+    return held_by(user.pk) if user.is_active else {}
+
+
+# --- People ----------------------------------------------------------------------------------------------------------
+
+
+def _account_refusal(actor: Actor, act: Act, target: User) -> str:
+    user = actor.user
+    if user is None or not user.is_active:
+        return "Only an account with access may do this."
+    if act in (Act.ADOPT, Act.REMOVE):
+        return f"Only a directory may {act}."
+    if user.pk == target.pk and act is Act.ISSUE_CREDENTIAL:
+        return ""
+    if user.is_superuser:
+        return ""
+    if user.pk == target.pk and act in IDENTITY_ACTS:
+        return "" if actor.reauthenticated else f"You may {act} of your own account only after proving who you are."
+    if act is Act.MAKE_SUPERUSER:
+        return "Only a superuser decides who is a superuser."
+    if target.is_superuser:
+        return "This is the account of a superuser: only a superuser may do this."
+    if act is Act.ISSUE_CREDENTIAL and not target.is_service_account:
+        return "A person's keys are made by that person."
+    return _rank_refusal(user, act, target)
+
+
+def _rank_refusal(user: User, act: Act, target: User) -> str:
+    """Return why the user does not outrank the account at each of its sites (DECISIONS 9.2, 13.1).
+
+    Making a key for a service account is giving what that account holds, so there an equal may (9.4).
+    """
+    own, held = _own(user), held_by(target.pk)
+    sites = set(held) | {target.home_site_id}
+    if None in sites:
+        return f"This account has no home site: only a superuser may {act}."
+    if any(CHANGE_USER not in own.get(site, frozenset()) for site in sites if site is not None):
+        return (
+            f"To {act} you need the permission to change accounts at the account's home site and at every site where "
+            "it holds a role."
+        )
+    for site, permissions in held.items():
+        enough = permissions <= own[site] if act is Act.ISSUE_CREDENTIAL else permissions < own[site]
+        if not enough:
+            return f"To {act} you must hold, at every site of the account, all that it may do there and more."
+    return ""
+
+
+def _role_refusal(actor: Actor, act: Act, role: Role, adding: frozenset[str]) -> str:
+    """Return why the actor may not give or take away the role: one grants only what one holds (DECISIONS 9.4)."""
+    given = gives(role) | adding
+    if actor.directory is not None:
+        return _beyond_directory(actor.directory, {role.site_id: given}, f"{act} “{role}”")
+    user = actor.user
+    if user is None or not user.is_active:
+        return "Only an account with access may do this."
+    if user.is_superuser:
+        return ""
+    own = _own(user).get(role.site_id, frozenset())
+    if CHANGE_ROLE not in own and ADD_ROLE not in own:
+        return f"To {act} “{role}” you need the permission to change roles at its site."
+    if missing := given - own:
+        return f"To {act} “{role}” you must hold all that it permits; you lack {len(missing)} of its permissions."
+    return ""
+
+
+# --- Directories -----------------------------------------------------------------------------------------------------
+
+
+def sites_of(directory: Directory) -> set[uuid.UUID]:
+    """Return the sites whose roles the directory may see and give."""
+    return {directory.home_site_id, *(site.pk for site in directory.sites.all())}
+
+
+def _beyond_directory(directory: Directory, held: Held, doing: str) -> str:
+    """Return why what is held, or to be given, is more than the directory may give; '' where it is not."""
+    if set(held) - sites_of(directory):
+        return f"The directory may not {doing}: there is a role at a site that is not the directory's."
+    if not directory.may_administer and any(permissions & ADMINISTRATIVE for permissions in held.values()):
+        return f"The directory may not {doing}: there are administrative permissions, which a superuser opens to it."
+    return ""
+
+
+def _provisioning_refusal(directory: Directory, act: Act, target: User) -> str:
+    """Return why the directory may not do this to the account (DECISIONS 9.2, 9.5, 13.1, 13.9)."""
+    if target.is_superuser:
+        return f"This is the account of a superuser: no directory may {act}."
+    if target.directory_id not in (None, directory.pk):
+        return f"This account belongs to another directory: this one may not {act}."
+    if act in (Act.MAKE_SUPERUSER, Act.ISSUE_CREDENTIAL, Act.SET_FACTOR):
+        return f"No directory may {act}."
+    owned = target.directory_id == directory.pk
+    if owned and act in (Act.END_ACCESS, Act.END_SESSIONS, Act.ADOPT):
+        return ""
+    if act in ONLY_OF_OWN_ACCOUNTS and not (owned and target.made_by_directory):
+        return f"The directory may not {act}: it did not make this account."
+    return _beyond_directory(directory, held_by(target.pk), str(act))
+
+
+def _directory_refusal(actor: Actor, directory: Directory) -> str:
+    """Return why the actor may not decide what the directory does: a token gives all that the directory may give."""
+    user = actor.user
+    if user is None or not user.is_active:
+        return "Only an account with access may do this."
+    if user.is_superuser:
+        return ""
+    own = _own(user)
+    at_home = own.get(directory.home_site_id, frozenset())
+    if not at_home & {"accounts.change_directory", "accounts.add_directory"}:
+        return f"To {Act.PROVISION} you need the permission to change directories at its home site."
+    given = permissions_of(DefaultRole.SITE_ADMINISTRATOR)
+    if not directory.may_administer:
+        given -= ADMINISTRATIVE
+    if any(given - own.get(site, frozenset()) for site in sites_of(directory)):
+        return f"To {Act.PROVISION} you must hold all that it may give, at every one of its sites."
+    return ""

@@ -1,0 +1,72 @@
+"""The recovery address: where links for a new password go, and how it changes (DECISIONS 9.3)."""
+
+from records.accounts.authority import Act, Actor, NotAllowedError, actor_of, may_act
+from records.accounts.models import SecurityKind, User
+from records.accounts.security import security_event
+from records.accounts.security_mails import address_in, tell
+from records.history.snapshots import differences, snapshot
+from records.history.trail import Author, now, recording
+
+
+def follow_fact(user: User, before: str, after: str, *, author: Author, actor: Actor | None = None) -> None:
+    """Let a locked account's recovery address follow its person's e-mail address, or ask the person to confirm it.
+
+    It follows where the author may change it; otherwise it stays, the new address gets a link by which the person
+    confirms it, and the old one is told. A person who keeps another recovery address is asked nothing. Sets the
+    account's columns; the caller saves `recovery_address` and `pending_address`. `actor` is the directory where one
+    writes (default: the author's account). An address is never accepted because it matches.
+    """
+    if user.is_service_account or user.recovery_address == after:
+        user.pending_address = ""
+        return
+    if user.recovery_address not in ("", before) and user.pending_address != before:
+        return
+    if may_act(actor or actor_of(author), Act.SET_RECOVERY_ADDRESS, user):
+        _change(user, after, author)
+        return
+    user.pending_address = after
+    if after:
+        security_event(SecurityKind.ADDRESS_ASKED, account=user, author=author, detail=after)
+        tell(user, SecurityKind.ADDRESS_ASKED, after, after)
+        tell(user, SecurityKind.ADDRESS_ASKED, user.recovery_address, after, by=author.name)
+
+
+def set_recovery_address(
+    user: User, address: str, *, author: Author, actor: Actor | None = None, reason: str = ""
+) -> None:
+    """Set the recovery address of an account; raises NotAllowedError or ValidationError. Locks the account's row."""
+    with recording() as trail:
+        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+        if not may_act(actor or actor_of(author), Act.SET_RECOVERY_ADDRESS, locked):
+            raise NotAllowedError("You may not change where links for a new password of this account go.")
+        before = snapshot(locked)
+        _change(locked, address, author)
+        locked.clean_fields(exclude=["password", "home_site", "directory"])
+        changed = differences(locked, before, snapshot(locked))
+        locked.revision, locked.last_modified = locked.revision + 1, now()
+        locked.save(update_fields=["recovery_address", "pending_address", "revision", "last_modified"])
+        trail.add(
+            locked, changed, author=author, operation="SetRecoveryAddress", reason=reason, site_id=locked.home_site_id
+        )
+    user.recovery_address, user.pending_address = locked.recovery_address, locked.pending_address
+
+
+def confirm_address(user: User, token: str, *, author: Author) -> bool:
+    """Make the address of a link the recovery address of the account that is signed in; returns whether it was good.
+
+    The session and the mail to the new address together prove the person.
+    """
+    with recording():
+        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+        address = address_in(token, locked)
+        if not address or not locked.is_staff:
+            return False
+        set_recovery_address(locked, address, author=author, actor=Actor(user=locked, reauthenticated=True))
+    return True
+
+
+def _change(user: User, address: str, author: Author) -> None:
+    old, user.recovery_address, user.pending_address = user.recovery_address, address, ""
+    if old != address:
+        security_event(SecurityKind.ADDRESS_CHANGED, account=user, author=author, detail=address)
+        tell(user, SecurityKind.ADDRESS_CHANGED, old, address, by=author.name)

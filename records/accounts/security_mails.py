@@ -1,0 +1,91 @@
+"""Mails to an account's person about its security; the worker sends them (DECISIONS 9.3, 13.23)."""
+
+import datetime
+import logging
+
+from django.conf import settings
+from django.core import signing
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django_tasks import task
+
+from records.accounts.models import SecurityKind, User
+from records.history.trail import now
+
+logger = logging.getLogger("larder.mail")
+DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 720))
+"""How long after each attempt that failed the next one is made."""
+
+SALT = "larder.recovery-address"
+LINK_DAYS = 3
+
+MAILED = frozenset(
+    {
+        SecurityKind.PASSWORD_SET,
+        SecurityKind.FACTOR_ADDED,
+        SecurityKind.FACTOR_REMOVED,
+        SecurityKind.PROVIDER_LINKED,
+        SecurityKind.PROVIDER_UNLINKED,
+        SecurityKind.KEY_ISSUED,
+        SecurityKind.CLIENT_ISSUED,
+    }
+)
+"""Events of which the account's person is told at the recovery address; changes of that address are told apart."""
+
+
+def tell(user: User, kind: SecurityKind, to: str, detail: str = "", *, by: str = "") -> None:
+    """Queue a mail about the account to an address, in the writing transaction; nothing without an address."""
+    if to and not user.is_service_account:
+        mail_notice.enqueue(str(user.pk), kind.value, to, detail, by, f"{now():%Y-%m-%d %H:%M} UTC")
+
+
+@task()
+def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str, failed: int = 0) -> bool:
+    """Send one mail and return whether it was sent; while the mail server is down it is tried again for a day.
+
+    The mail to an address that is to be confirmed carries the link, as long as that address still waits for it.
+    """
+    user = User.objects.filter(pk=user_id).first()
+    if user is None:
+        return False
+    asks = kind == SecurityKind.ADDRESS_ASKED and to == user.pending_address
+    context = {
+        "user": user,
+        "what": SecurityKind(kind).label,
+        "kind": kind,
+        "detail": detail,
+        "by": by,
+        "at": at,
+        "link": confirmation_link(user) if asks else "",
+        "days": LINK_DAYS,
+        "base_url": settings.BASE_URL,
+    }
+    subject = "Confirm your address for Larder" if asks else f"Your account at Larder: {SecurityKind(kind).label}"
+    headers = {"Auto-Submitted": "auto-generated"}
+    message = EmailMessage(subject, render_to_string("mail/account_security.txt", context), to=[to], headers=headers)
+    try:
+        message.send()
+    except Exception as error:
+        if failed >= len(DELAYS):
+            raise
+        logger.warning("A security notice could not be mailed (attempt %s): %s", failed + 1, type(error).__name__)
+        later = mail_notice.using(run_after=now() + DELAYS[failed])
+        later.enqueue(user_id, kind, to, detail, by, at, failed + 1)
+        return False
+    return True
+
+
+def confirmation_link(user: User) -> str:
+    """Return the address of the page that confirms the waiting recovery address."""
+    token = signing.dumps([str(user.pk), user.pending_address], salt=SALT)
+    return f"{settings.BASE_URL.rstrip('/')}{reverse('confirm_address', args=(token,))}"
+
+
+def address_in(token: str, user: User) -> str:
+    """Return the address that the link confirms for the account; '' for another's, an old, used or altered link."""
+    try:
+        key, address = signing.loads(token, salt=SALT, max_age=datetime.timedelta(days=LINK_DAYS))
+    except (signing.BadSignature, ValueError, TypeError):
+        return ""
+    return str(address) if key == str(user.pk) and address and address == user.pending_address else ""

@@ -1,0 +1,37 @@
+"""The page that a mailed link opens: confirming the address to which links for a new password go (DECISIONS 9.3)."""
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods
+
+from records.accounts.recovery import confirm_address
+from records.accounts.security_mails import address_in
+from records.backoffice.current import author_of, user_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask whether the address is to be used, and use it: opening alone changes nothing, since anybody can send a link.
+
+    Whoever is not signed in signs in first and comes back. A link that is old, used or another account's says so.
+    """
+    if not admin.site.has_permission(request):
+        return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")
+    user = user_of(request)
+    user.refresh_from_db(fields=["pending_address", "recovery_address"])
+    address = address_in(token, user)
+    if request.method == "POST" and address:
+        if confirm_address(user, token, author=author_of(request)):
+            messages.success(request, f"Links for a new password go to {address} from now on.")
+            return redirect("profile")
+        address = ""
+    context = {**admin.site.each_context(request), "title": "Confirm your address", "address": address, "account": user}
+    status = 200 if address else 410
+    response = TemplateResponse(request, "dashboard/confirm_address.html", context, status=status)
+    response["Cache-Control"] = "no-store"
+    response["Referrer-Policy"] = "no-referrer"
+    return response
