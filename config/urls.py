@@ -19,6 +19,7 @@ interfaces: list[URLPattern | URLResolver] = [
     path("action/", include("records.actions.urls")),
     path("attachment/", include("records.attachments.urls")),
     path("category/", include("records.category.urls")),
+    path("change/", include("records.changes.urls")),
     path("", include("scim.urls")),
     path("oauth/token", oauth.token, name="oauth-token"),
     path("oauth/token/", oauth.token),

@@ -73,6 +73,7 @@ class Change(models.Model):
     class Meta:
         ordering = ("-at", "-number", "id")
         constraints = (models.UniqueConstraint(fields=("chain", "number"), name="change_number_once_per_chain"),)
+        permissions = (("follow_change", "Can follow the feed of changes"),)
         indexes = (
             models.Index(fields=("record_id", "-number"), name="change_of_record"),
             models.Index(fields=("author_id", "-at"), name="change_of_author"),

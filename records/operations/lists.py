@@ -134,8 +134,8 @@ def page(
     """
     until = visible_until(site_id)
     asked, filtered = _filtered(records, plan, rules, query, parameters)
-    start = _integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
-    limit = _integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
+    start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
+    limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
     order = cursors.Order.read(plan, rules, query, hidden)
     position = cursors.read(query["cursor"][-1], order) if "cursor" in query else None
     if position is not None:
@@ -216,7 +216,8 @@ def _archived(query: Mapping[str, list[str]]) -> bool:
     return value
 
 
-def _integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, highest: int) -> int:
+def integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, highest: int) -> int:
+    """Return a whole number of the query, or the usual one; raises the 400 InvalidParameter."""
     if name not in query:
         return usual
     number = values.read_integer(query[name][-1], lowest, highest)

@@ -1,7 +1,7 @@
 """Operation rows: each operation is declared once, and everything about it follows from its row."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,8 @@ MANAGER, SITE_ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.SITE_ADMINISTRATO
 class Parameter:
     """A query parameter of an operation beside the list parameters: its name, kind and meaning.
 
-    Kinds: text, id, date-time, boolean, integer, choice. `lookup` is the ORM lookup that a list filter stands for
+    Kinds: text, id, date-time, boolean, integer (from 1), position (from 0),
+    choice. `lookup` is the ORM lookup that a list filter stands for
     (default: the snake form of the name, whole text in any case, ids exactly), and `also` names further lookups any of
     which may hold instead; a parameter of a single-record operation has none. One that says where, not which, does not
     filter.
@@ -62,6 +63,8 @@ class Operation:
     parameters: Sequence[Parameter] = ()
     summary: str = ""
     entity: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Headers of the answer that hold a whole number, each with its meaning."""
     examples: Sequence[Example] = field(default=(), compare=False)
 
     @property

@@ -65,6 +65,7 @@ _KINDS: dict[str, Any] = {
     "date-time": OpenApiTypes.DATETIME,
     "boolean": OpenApiTypes.BOOL,
     "integer": _whole(1, INTEGER_LIMIT),
+    "position": _whole(0, INTEGER_LIMIT),
 }
 
 
@@ -183,7 +184,8 @@ class OperationSchema(AutoSchema):
         if (row.takes_id or row.each is not None) and row.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
             found.append(OpenApiParameter("If-Match", str, header, description=text))
-        return [*found, *(PAGE_HEADERS if row.many else RECORD_HEADERS), *REFUSAL_HEADERS]
+        own = [_header(name, _whole(0, INTEGER_LIMIT), [200], text) for name, text in row.headers.items()]
+        return [*found, *own, *(PAGE_HEADERS if row.many else () if own else RECORD_HEADERS), *REFUSAL_HEADERS]
 
     def get_examples(self) -> list[OpenApiExample]:
         """Return what the row's examples put into the path and the query."""
@@ -216,7 +218,7 @@ class OperationSchema(AutoSchema):
         return []
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        return self.row.many
+        return self.row.many or isinstance(serializer, serializers.ListSerializer)
 
 
 def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:

@@ -29,6 +29,7 @@ DOCUMENTED = {
     },
     "action": {"AddAction": "POST", "GetAction": "GET", "GetActionList": "GET", "UpdateAction": "PUT"},
     "attachment": {"AddAttachment": "POST", "GetAttachment": "GET", "GetAttachmentList": "GET"},
+    "change": {"GetChangeList": "GET"},
     "item": {"AddItem": "POST", "GetItem": "GET", "GetItemList": "GET", "UpdateItem": "PUT"},
     "customer": {"AddCustomer": "POST", "GetCustomer": "GET", "GetCustomerList": "GET", "UpdateCustomer": "PUT"},
     "audit": {"GetAuditProgram": "GET", "GetAuditProgramList": "GET", "GetAuditProgramRecordList": "GET"},

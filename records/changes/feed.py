@@ -1,0 +1,113 @@
+"""What a caller sees of a site's chain: which changes, and by which names (DECISIONS 11.2, 13.13)."""
+
+import uuid
+from collections.abc import Collection, Iterator
+from functools import cache, lru_cache
+from typing import Any
+
+from django.apps import apps
+from django.db import models
+
+from records.accounts import access, default_roles
+from records.history import visibility
+from records.history.models import ChainHead, Change
+from records.operations import operation
+from records.operations.values import show_date_time
+
+COLUMNS = ("number", "at", "model", "record_id", "operation", "channel", "author_id", "fields")
+
+
+@cache
+def entities() -> dict[str, type[models.Model]]:
+    """Return the models whose changes can be in the feed, by their name in the singular."""
+    found = (model for model in apps.get_models() if hasattr(model, "history_role"))
+    return {model.__name__: model for model in found}
+
+
+@lru_cache(maxsize=256)
+def rank_of(permissions: access.Permissions) -> int:
+    """Return the place of the highest default role all of whose permissions are held; 0 for Reader and below."""
+    held = 0
+    for place, role in enumerate(default_roles.ORDER):
+        if all(access.granted(permissions, one) for one in default_roles.permissions_of(role)):
+            held = place
+    return held
+
+
+def last_number(site_id: uuid.UUID) -> int:
+    """Return the newest number of the site's chain."""
+    return ChainHead.objects.filter(chain=site_id).values_list("number", flat=True).first() or 0
+
+
+def rows(
+    site_id: uuid.UUID,
+    permissions: access.Permissions,
+    *,
+    after: int,
+    up_to: int,
+    limit: int,
+    only: Collection[str] = (),
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the feed with a number above `after` and at most `up_to`, in order; one query.
+
+    The row of a chain's head is locked until a write ends, so whatever has a number is committed and nothing comes
+    below it later. `only` names entities; a caller sees none of those whose records they may not read.
+    """
+    rank = rank_of(permissions)
+    seen = [
+        model._meta.label
+        for name, model in entities().items()
+        if (not only or name in only)
+        and access.granted(permissions, f"{model._meta.app_label}.view_{model._meta.model_name}")
+    ]
+    changes = Change.objects.filter(
+        chain=site_id,
+        number__gt=after,
+        number__lte=up_to,
+        model__in=seen,
+        lowest_role__in=visibility.ROLES[: rank + 1],
+    )
+    for values in changes.order_by("number").values_list(*COLUMNS)[:limit]:
+        yield _shown(dict(zip(COLUMNS, values, strict=True)), rank)
+
+
+def _shown(change: dict[str, Any], rank: int) -> dict[str, Any]:
+    model: Any = apps.get_model(change["model"])
+    private = visibility.private_fields(model)
+    names = (entry["field"].partition(".")[0] for entry in change["fields"])
+    return {
+        "Number": change["number"],
+        "Date": show_date_time(change["at"]),
+        "Entity": model.__name__,
+        "RecordId": str(change["record_id"]),
+        "Operation": change["operation"],
+        "Channel": change["channel"],
+        "AuthorId": change["author_id"] and str(change["author_id"]),
+        "Fields": list(
+            dict.fromkeys(
+                wire_name(model, name)
+                for name in names
+                if visibility.ROLES.index(private.get(name, visibility.READER)) <= rank
+            )
+        ),
+    }
+
+
+@cache
+def wire_name(model: type[models.Model], name: str) -> str:
+    """Return the name by which the interface knows a model's field; one that it does not show, in the same style."""
+    serializer = _serializer_of(model)
+    if serializer is not None:
+        found: str = serializer.wire_name(name)
+        if found != name or name in serializer.wire_fields():
+            return found
+    camel = serializer is not None and all(known[0].islower() for known in serializer.wire_fields() if known != "Id")
+    first, *rest = name.split("_")
+    return "".join([first if camel else first.capitalize(), *(part.capitalize() for part in rest)])
+
+
+def _serializer_of(model: type[models.Model]) -> Any:
+    for row, _ in operation.registry:
+        if row.method == "GET" and getattr(getattr(row.response, "Meta", None), "model", None) is model:
+            return row.response
+    return None
