@@ -1,0 +1,95 @@
+"""Refuse a migration that would lock or rewrite a big table while the service runs (docs/operations.md, "Upgrade").
+
+    python deploy/check_migrations.py            # check the migrations that are newer than the last release
+    python deploy/check_migrations.py --release  # note that all migrations are part of a release now
+
+An upgrade expands first, so the old code goes on while a migration runs: on a table that has rows already, an index is
+made concurrently, a column is added with null or a database default, and a constraint without reading the rows.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import django
+from django.db import models
+from django.db.models import NOT_PROVIDED
+
+TOP = Path(__file__).resolve().parents[1]
+RELEASED = Path(__file__).resolve().parent / "released_migrations.txt"
+OURS = ("records.", "documents", "materials", "scim")
+
+
+def faults_of(migration: Any, state: Any) -> Iterator[str]:
+    """Yield a sentence for each operation of the migration that locks or rewrites a table made by an earlier one."""
+    from django.db import migrations
+
+    new = {op.name_lower for op in migration.operations if isinstance(op, migrations.CreateModel)}
+    for operation in migration.operations:
+        table = getattr(operation, "model_name_lower", getattr(operation, "name_lower", ""))
+        if table in new:
+            continue
+        kind = type(operation).__name__
+        if kind == "AddIndex":
+            yield f"{kind} on {table}: use AddIndexConcurrently with atomic = False."
+        elif kind == "AddConstraint":
+            yield f"{kind} on {table}: use AddConstraintNotValid, and ValidateConstraint in a migration of its own."
+        elif kind == "AddField" and adds_a_value(operation.field):
+            yield f"{kind} {table}.{operation.name}: allow null or give it a db_default."
+        elif kind == "AlterField" and changes_the_column(operation, state, migration.app_label):
+            yield f"{kind} {table}.{operation.name}: add a new column and move the values in steps."
+        elif kind in ("RemoveField", "DeleteModel", "RenameField", "RenameModel"):
+            yield f"{kind} on {table}: the release before still uses it; do this one release later."
+
+
+def adds_a_value(field: Any) -> bool:
+    """Return whether adding the field would write a value into every row under a lock."""
+    if isinstance(field, models.ManyToManyField) or field.null or field.db_default is not NOT_PROVIDED:
+        return False
+    return callable(field.default) or not field.has_default()
+
+
+def changes_the_column(operation: Any, state: Any, app_label: str) -> bool:
+    """Return whether the column's type or nullability changes, not only what forms and checks know of it."""
+    from django.db import connection
+
+    before = state.models[app_label, operation.model_name_lower].fields[operation.name]
+    after = operation.field
+    types = {field.__class__ for field in (before, after)}
+    if len(types) > 1 and before.db_type(connection) != after.db_type(connection):
+        return True
+    shorter = (getattr(after, "max_length", None) or 0) < (getattr(before, "max_length", None) or 0)
+    return shorter or (before.null and not after.null)
+
+
+def main(arguments: list[str]) -> int:
+    """Check or note the migrations; return the exit code."""
+    sys.path.insert(0, str(TOP))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    from django.apps import apps
+    from django.db.migrations.loader import MigrationLoader
+
+    loader = MigrationLoader(None)
+    ours = {config.label for config in apps.get_app_configs() if config.name.startswith(OURS)}
+    names = sorted(f"{app}.{name}" for app, name in loader.disk_migrations if app in ours)
+    if "--release" in arguments:
+        RELEASED.write_text("\n".join(names) + "\n", encoding="ascii")
+        return 0
+    released = set(RELEASED.read_text(encoding="ascii").split())
+    found = []
+    for app, name in loader.disk_migrations:
+        if app in ours and f"{app}.{name}" not in released:
+            migration = loader.disk_migrations[app, name]
+            state = loader.project_state((app, name), at_end=False)
+            found += [f"{app}.{name}: {fault}" for fault in faults_of(migration, state)]
+    print(
+        "\n".join(found) or f"{len(names) - len(released & set(names))} new migrations can run while the service does."
+    )
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
