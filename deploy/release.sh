@@ -12,7 +12,7 @@ set -euo pipefail
 PREFIX=${PREFIX:-/opt/larder}
 ETC=${ETC:-/etc/larder}
 STATE=${STATE:-/var/lib/larder}
-RUN_AS=${RUN_AS:-larder}
+RUN_AS=${RUN_AS-larder}
 PYTHON=${PYTHON:-python3}
 # The command that lets the services load the current release: the sockets stay open meanwhile.
 SERVICES=${SERVICES:-systemctl restart larder-web.service larder-worker.service}

@@ -1,0 +1,1 @@
+"""How Larder is deployed, and the drill that tries it."""

@@ -1,0 +1,320 @@
+"""`python -m deploy.drill`: install, try, lose a web server, fail over, restore, upgrade and roll back.
+
+Everything runs on this machine in folders and on ports of its own: PostgreSQL with a replica, pgbouncer in transaction
+mode, Redis, a stand-in for S3, two web servers, a worker, and nginx with TLS in front. Each step prints what it saw,
+and the command fails where a step does.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from deploy.drill.load import Caller, Load
+from deploy.drill.services import (
+    ADDRESS,
+    TOP,
+    Bouncer,
+    Postgres,
+    Proxy,
+    Services,
+    free_port,
+    start_files,
+    start_redis,
+    wait_for,
+)
+
+NEEDED = ("nginx", "pgbouncer", "redis-server", "openssl")
+
+
+@contextmanager
+def step(title: str) -> Iterator[list[str]]:
+    """Print the step with what was noted in it and how long it took."""
+    started, notes = time.monotonic(), list[str]()
+    print(f"- {title} …", flush=True)
+    yield notes
+    print(f"  {'; '.join(notes) or 'done'} ({time.monotonic() - started:.1f} s)", flush=True)
+
+
+def expect(holds: bool, sentence: str) -> None:
+    """Raise AssertionError with the sentence where something does not hold."""
+    if not holds:
+        raise AssertionError(sentence)
+
+
+class Drill:
+    """One run of the drill in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.services = Services(folder)
+        self.prefix, self.etc = folder / "opt", folder / "etc"
+        self.etc.mkdir()
+        self.web_ports = [free_port(), free_port()]
+        self.made: dict[str, Any] = {}
+
+    def release(self, *words: str) -> str:
+        """Run the shipped release script with the drill's folders and return what it printed."""
+        own = {
+            "PREFIX": str(self.prefix),
+            "ETC": str(self.etc),
+            "STATE": str(self.folder / "state"),
+            "RUN_AS": "",
+            "PYTHON": sys.executable,
+            "SERVICES": "true",
+        }
+        done = subprocess.run(
+            [str(TOP / "deploy" / "release.sh"), *words],
+            env={**os.environ, **own},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        expect(done.returncode == 0, f"release.sh {' '.join(words)} failed:\n{done.stdout}{done.stderr}")
+        return done.stdout.strip()
+
+    def settings(self, **changes: str) -> dict[str, str]:
+        """Return the settings of the installation."""
+        return {**self.environment, **changes}
+
+    def manage(self, *words: str, **changes: str) -> str:
+        """Run a management command of the current release and return its standard output."""
+        release = self.prefix / "current"
+        done = subprocess.run(
+            [str(release / ".venv" / "bin" / "python"), "manage.py", *words],
+            cwd=release,
+            env=self.settings(**changes),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        expect(done.returncode == 0, f"manage.py {' '.join(words)} failed:\n{done.stdout}{done.stderr[-3000:]}")
+        return done.stdout
+
+    def start_services(self) -> None:
+        """Start everything that is not Larder and write its settings."""
+        self.primary, self.replica = Postgres(self.services, "postgres-a"), Postgres(self.services, "postgres-b")
+        self.primary.make()
+        self.replica.follow(self.primary)
+        self.bouncer = Bouncer(self.services)
+        self.bouncer.configure(self.primary)
+        self.bouncer.start()
+        self.proxy = Proxy(self.services)
+        seal_key = self.folder / "etc" / "seal.key"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            "ENV_FILE": "",
+            "ENVIRONMENT": "production",
+            "BASE_URL": self.proxy.url,
+            "SECRET_KEY": secrets.token_urlsafe(48),
+            "CREDENTIAL_PEPPERS": secrets.token_urlsafe(48),
+            "DATABASE_URL": self.bouncer.url,
+            "DATABASE_PREPARED_STATEMENTS": "off",
+            "CACHE_URL": f"redis://{ADDRESS}:{start_redis(self.services)}/0",
+            "STORAGE_URL": start_files(self.services),
+            "EMAIL_URL": f"file://{self.folder}/mail",
+            "TRUSTED_PROXIES": ADDRESS,
+            "RATE_LIMIT": "1000000",
+            "HISTORY_SEAL_KEY_FILE": str(seal_key),
+            "DATA_DIR": str(self.folder / "state"),
+        }
+        (self.etc / "larder.env").write_text(
+            "".join(f"{name}='{value}'\n" for name, value in self.environment.items()), encoding="utf-8"
+        )
+
+    def start_web(self, number: int) -> None:
+        """Start one web server of the current release, as a machine of its own would."""
+        release = (self.prefix / "current").resolve()
+        self.services.start(
+            f"web-{number}",
+            [release / ".venv" / "bin" / "gunicorn", "config.wsgi", "-c", "config/gunicorn.py"],
+            cwd=release,
+            **self.settings(
+                BIND=f"{ADDRESS}:{self.web_ports[number]}",
+                WEB_WORKERS="2",
+                DATA_DIR=str(self.folder / f"web-{number}-data"),
+            ),
+        )
+        wait_for(f"web-{number}", self.web_ports[number], 60)
+
+    def start_worker(self) -> None:
+        """Start the worker of the current release."""
+        release = (self.prefix / "current").resolve()
+        self.services.start(
+            "worker", [release / ".venv" / "bin" / "python", "manage.py", "worker"], cwd=release, **self.settings()
+        )
+
+    def install(self) -> None:
+        """Install a release with the shipped script, make the first credentials and start everything."""
+        self.release("prepare", str(TOP), "one")
+        self.release("switch", "one")
+        self.made = json.loads(
+            self.manage("bootstrap", "--site", "Drill Mill", "--email", "drill@example.com", "--json")
+        )
+        for number in range(2):
+            self.start_web(number)
+        self.start_worker()
+        self.proxy.configure(self.web_ports)
+        self.proxy.start()
+
+    def caller(self) -> Caller:
+        """Return a caller with the Manager's key."""
+        return Caller(self.proxy.url, {"Ocp-Apim-Subscription-Key": self.made["subscription_key"]})
+
+    def load(self) -> Load:
+        """Return writers with the Manager's key."""
+        return Load(self.proxy.url, self.made["subscription_key"])
+
+
+def smoke(drill: Drill, notes: list[str]) -> None:
+    """Try every door through the proxy: JSON with a file, materials with a token, SCIM, and a person's sign-in page."""
+    caller = drill.caller()
+    status, body, headers = caller.call("POST", "/item/AddItem", {"Name": "Scale"})
+    expect(status == 200, f"AddItem answered {status}: {body}")
+    expect("Strict-Transport-Security" in headers, "The answer has no Strict-Transport-Security.")
+    file = {"Name": "Plan", "FileType": "text/plain", "FileName": "plan.txt", "FileContent": "cGxhbg=="}
+    status, body, _ = caller.call("POST", "/document/AddDocument", file)
+    expect(status == 200, f"AddDocument answered {status}: {body}")
+    status, body, _ = caller.call("GET", f"/document/GetDocument/{body['Id']}?WithContent=true")
+    expect(body.get("FileContent") == "cGxhbg==", f"The file did not come back: {status} {body}")
+    oauth = drill.made["oauth"]
+    form = f"grant_type=client_credentials&client_id={oauth['client_id']}&client_secret={oauth['client_secret']}"
+    token = form_post(drill, "/oauth/token", form)["access_token"]
+    status, body, _ = caller.call(
+        "GET", f"/materials/?siteId={drill.made['site']['id']}", Authorization=f"Bearer {token}"
+    )
+    expect(status == 200, f"GET /materials/ answered {status}: {body}")
+    scim = Caller(drill.proxy.url, {"Authorization": f"Bearer {drill.made['scim_token']}"})
+    status, body, _ = scim.call("GET", "/scim/Users?count=1")
+    expect(status == 200 and "totalResults" in body, f"SCIM answered {status}: {body}")
+    status, body, headers = Caller(drill.proxy.url, {}).call("GET", "/admin/")
+    expect(status == 302 and "login" in headers["Location"], f"/admin/ answered {status}")
+    status, body, _ = caller.call("GET", "/readyz")
+    expect(status == 200, f"/readyz answered {status}: {body}")
+    notes.append(f"JSON, file, materials, SCIM and sign-in answered; ready: {body['status']}")
+
+
+def form_post(drill: Drill, path: str, form: str) -> Any:
+    """Post a form through the proxy and return the JSON that it answers."""
+    import ssl
+    import urllib.request
+
+    request = urllib.request.Request(  # noqa: S310 (the drill's own proxy)
+        drill.proxy.url + path, form.encode(), {"Content-Type": "application/x-www-form-urlencoded"}
+    )
+    with urllib.request.urlopen(request, context=ssl._create_unverified_context()) as answer:  # noqa: S310, S323
+        return json.load(answer)
+
+
+def lose_a_web_server(drill: Drill, notes: list[str]) -> None:
+    """Kill one of two web servers under load; the other one answers, and nothing acknowledged is lost."""
+    with drill.load() as load:
+        time.sleep(3)
+        before = len(load.added)
+        drill.services.end("web-0", signal.SIGKILL)
+        time.sleep(5)
+        after = len(load.added)
+    expect(after > before, "Nothing was added after the loss.")
+    expect(not load.lost(), "Acknowledged items are gone.")
+    notes.append(f"{len(load.added)} added, {len(load.refused)} refused, {load.unanswered} unanswered, none lost")
+    drill.start_web(0)
+
+
+def fail_over(drill: Drill, notes: list[str]) -> None:
+    """Stop the primary under load, promote the replica and send everybody there, as the runbook says."""
+    with drill.load() as load:
+        time.sleep(2)
+        drill.services.end("postgres-a", signal.SIGINT)
+        started = time.monotonic()
+        drill.replica.promote()
+        drill.bouncer.point_at(drill.replica)
+        before = len(load.added)
+        while len(load.added) == before and time.monotonic() - started < 60:
+            time.sleep(0.1)
+        away = time.monotonic() - started
+        time.sleep(3)
+    expect(len(load.added) > before, "Nothing was added after the failover.")
+    expect(not load.lost(), "Acknowledged items are gone.")
+    notes.append(f"writes again after {away:.1f} s; {len(load.added)} added, {len(load.refused)} refused, none lost")
+
+
+def restore_elsewhere(drill: Drill, notes: list[str]) -> None:
+    """Back up under load and restore into an empty database and folder of its own."""
+    archive = drill.folder / "larder.backup"
+    with drill.load():
+        time.sleep(1)
+        drill.manage("backup", str(archive))
+    drill.replica.run("CREATE DATABASE restored", database="postgres")
+    elsewhere = {
+        "DATABASE_URL": drill.replica.url.replace("/larder", "/restored"),
+        "STORAGE_URL": (drill.folder / "restored-files").as_uri(),
+        "DATA_DIR": str(drill.folder / "restored"),
+    }
+    drill.manage("restore", str(archive), **elsewhere)
+    drill.manage("verify_history", **elsewhere)
+    notes.append(f"{archive.stat().st_size // 1024} KiB restored and verified")
+
+
+def upgrade_and_go_back(drill: Drill, notes: list[str]) -> None:
+    """Bring up a second release one web server at a time under load, then go back to the first."""
+    drill.release("prepare", str(TOP), "two")
+    with drill.load() as load:
+        time.sleep(1)
+        for words in (("switch", "two"), ("rollback",)):
+            drill.release(*words)
+            for number in range(2):
+                drill.services.end(f"web-{number}", signal.SIGTERM)
+                drill.start_web(number)
+    expect((drill.prefix / "current").resolve().name == "one", "The release is not the one before.")
+    expect(not load.lost(), "Acknowledged items are gone.")
+    notes.append(f"{len(load.added)} added, {len(load.refused)} refused, {load.unanswered} unanswered, none lost")
+
+
+def main() -> int:
+    """Run every step and return the exit code."""
+    missing = [name for name in NEEDED if shutil.which(name) is None and not Path("/usr/sbin", name).exists()]
+    if missing:
+        print(f"The drill needs {', '.join(missing)}: install them from Debian's packages.", file=sys.stderr)
+        return 2
+    started = time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="larder-drill-"))
+    drill = Drill(folder)
+    try:
+        with step("Start PostgreSQL with a replica, pgbouncer, Redis and the store"):
+            drill.start_services()
+        with step("Install a release, migrate, make the first credentials, start web, worker and proxy"):
+            drill.install()
+        for title, run in (
+            ("Smoke test through the proxy", smoke),
+            ("Kill a web server under load", lose_a_web_server),
+            ("Fail over to the replica under load", fail_over),
+            ("Back up under load and restore elsewhere", restore_elsewhere),
+            ("Upgrade and roll back under load", upgrade_and_go_back),
+            ("Smoke test through the proxy again", smoke),
+        ):
+            with step(title) as notes:
+                run(drill, notes)
+        with step("Verify the history"):
+            drill.manage("verify_history")
+    except (AssertionError, TimeoutError, subprocess.SubprocessError, OSError) as error:
+        print(f"The drill failed: {error}\nIts logs are in {folder}.", file=sys.stderr)
+        return 1
+    finally:
+        drill.services.end_all()
+    shutil.rmtree(folder, ignore_errors=True)
+    print(f"The drill passed in {time.monotonic() - started:.0f} s.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
