@@ -8,13 +8,11 @@ from django.core.exceptions import ValidationError
 
 from documents import notices, versions
 from documents.models import FIRST_VERSION, WAITING, Document
-from records.accounts import access
 from records.accounts.models import User
 from records.files.content import Incoming
 from records.files.storage import storing
 from records.history.trail import Author, recording
 from records.sites.models import Site
-from records.sites.references import UNKNOWN
 from records.sites.writing import (
     Precondition,
     RecordNotFoundError,
@@ -40,7 +38,6 @@ def add_document(
     given = {**values}
     number = given.pop("version", None) or FIRST_VERSION
     document = Document(site_id=site_id)
-    check_users(site_id, given, {})
     reviewers, approvers = given.get("user_to_review", []), given.get("user_to_approve", [])
     check_approvers(site_id, approvers)
     with storing(content) as file:
@@ -83,7 +80,6 @@ def update_document(
             precondition=precondition,
         ) as document,
     ):
-        check_users(site_id, values, users_of(document))
         apply(document, values)
         for name in USERS:
             if name in values:
@@ -116,7 +112,6 @@ def change_details(
         Document, site_id, document_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as document:
         held = users_of(document)
-        check_users(site_id, values, held)
         if document.record_status in WAITING:
             text = "A version waits for these people. Replace one of them instead."
             faults = {
@@ -162,26 +157,6 @@ def _ordered(document: Document, name: str) -> Any:
     manager = getattr(document, name)
     rows = manager.through._base_manager.filter(document=document).select_related("user").order_by("pk")
     return (row.user for row in rows)
-
-
-def check_users(site_id: uuid.UUID, values: Values, held: dict[str, set[uuid.UUID]]) -> None:
-    """Raise ValidationError naming each newly listed account that holds no role at the site (DECISIONS 2.6)."""
-    new = {user.pk for name in USERS for user in values.get(name, ()) if user.pk not in held.get(name, ())}
-    if not new:
-        return
-    valid = set(access.accounts_at(site_id).filter(pk__in=new).values_list("pk", flat=True))
-    faults = [
-        ValidationError(
-            UNKNOWN.format(name="user"),
-            code="InvalidReference",
-            params={"relation": name, "idx": idx, "name": "id"},
-        )
-        for name in USERS
-        for idx, user in enumerate(values.get(name, ()))
-        if user.pk in new - valid
-    ]
-    if faults:
-        raise ValidationError(faults)
 
 
 def check_approvers(site_id: uuid.UUID, approvers: Sequence[User]) -> None:

@@ -18,7 +18,7 @@ from records.accounts.confirmations import Confirmation
 from records.accounts.models import User
 from records.files import storage
 from records.history.trail import Author, now
-from records.sites.references import UNKNOWN
+from records.sites.targets import errors_of
 from records.sites.writing import RecordNotFoundError, changing
 
 Confirm = Callable[[User, str], Confirmation | None]
@@ -202,12 +202,10 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
 
 
 def _check_successor(document: Document, version: DocumentVersion, duty: Duty, successor: User) -> None:
-    fault = ""
-    if not access.holds_role_at(successor.pk, document.site_id):
-        fault = UNKNOWN.format(name="user")
-    elif version.signers.filter(duty=duty, user=successor).exists():
+    fault = errors_of(User, [successor], document.site_id).get(successor.pk, "")
+    if not fault and version.signers.filter(duty=duty, user=successor).exists():
         fault = "This person is asked already."
-    elif duty is Duty.APPROVE and version.created_by_id == successor.pk:
+    elif not fault and duty is Duty.APPROVE and version.created_by_id == successor.pk:
         fault = "Who uploaded a version cannot approve it."
     if fault:
         raise ValidationError({"user": ValidationError(fault, code="InvalidReference")})

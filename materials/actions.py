@@ -14,8 +14,8 @@ from records.history.snapshots import Snapshot, columns, differences
 from records.history.trail import Author, Trail, now, recording
 from records.reference.models import MaterialCategory
 from records.sites.models import EntityFolder
-from records.sites.references import UNKNOWN, hold_folders, reference_fault
 from records.sites.sequences import count_archived, take_numbers
+from records.sites.targets import UNKNOWN, errors_of, hold_folders
 from records.sites.writing import Precondition, RecordNotFoundError, Values, apply, changing, check_record, stamp
 
 MOST = 500
@@ -229,9 +229,9 @@ class Batch:
             faults = fault.update_error_dict(faults)
         if material.entity_folder_id is not None and (is_new or "entity_folder" in changed):
             folder = self.folders.get(material.entity_folder_id)
-            wrong = reference_fault(folder, EntityFolder, self.site_id)
-            if not wrong and folder is not None and folder.entity != Material.ENTITY:
-                wrong = UNKNOWN.format(name="folder")
+            wrong = UNKNOWN.format(name="folder")
+            if folder is not None:
+                wrong = errors_of(EntityFolder, [folder], self.site_id, Material).get(folder.pk, "")
             if wrong:
                 faults["entity_folder"] = [ValidationError(wrong, code="InvalidReference")]
         if faults:

@@ -14,7 +14,12 @@ class AccountsConfig(AppConfig):
     verbose_name = "Accounts and access"
 
     def ready(self) -> None:
-        """Ask to be told when migrations have run."""
+        """Ask to be called when migrations have run, and say which accounts records of a site may point at."""
+        from records.accounts import access
+        from records.accounts.models import User
+        from records.sites.targets import accounts_are
+
+        accounts_are(User, access.accounts_at)
         post_migrate.connect(bring_roles_up_to_date, dispatch_uid="default roles")
 
 

@@ -5,13 +5,11 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 
-from records.accounts import access
 from records.actions.models import Action, Status
 from records.actions.workflow import CHANGE, Mover, move, refuse
 from records.history.snapshots import columns
 from records.history.trail import Author
 from records.sites.reasons import required_reason
-from records.sites.references import UNKNOWN
 from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
 
 POINTERS = ("record_id", "finding_id")
@@ -41,7 +39,6 @@ def add_action(
     pointers = [given.pop(name, None) for name in POINTERS]
     if any(pointers):
         action.point_at(*pointers)
-    check_owner(action, given)
     return add_record(action, given, author=author, operation=operation, reason=reason)
 
 
@@ -102,19 +99,8 @@ def _change(action: Action, given: Values) -> set[str]:
     pointers: list[Any] = [given.pop(name, getattr(action, name)) for name in POINTERS]
     if pointers != [action.record_id, action.finding_id]:
         action.point_at(*pointers)
-    check_owner(action, given)
     apply(action, given)
     return {name for name, value in columns(action).items() if value != before[name]}
-
-
-def check_owner(action: Action, values: Values) -> None:
-    """Raise ValidationError for a new owner who holds no role at the site (DECISIONS 2.6)."""
-    owner = values.get("owner")
-    if owner is None or owner.pk == action.owner_id:
-        return
-    if not access.accounts_at(action.site_id).filter(pk=owner.pk).exists():
-        text = UNKNOWN.format(name="user")
-        raise ValidationError({"owner": ValidationError(text, code="InvalidReference")})
 
 
 def archive_action(

@@ -1,14 +1,15 @@
 """Writes to audit programs, and scheduling their audits; the way of an audit afterwards is in workflow.py."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
 
 from records.audits.models import AuditProgram, AuditRecord, RecordStatus
-from records.audits.people import check_lists, still_valid
 from records.audits.schedule import free_due_dates
 from records.history.trail import Author, recording
+from records.sites.targets import errors_of
 from records.sites.writing import (
     Precondition,
     RecordNotFoundError,
@@ -28,9 +29,7 @@ def add_audit_program(
 ) -> AuditProgram:
     """Add an audit program to the site. Raises ValidationError."""
     program = AuditProgram(site_id=site_id)
-    with recording():
-        check_lists(program, values)
-        return add_record(program, values, author=author, operation=operation, reason=reason)
+    return add_record(program, values, author=author, operation=operation, reason=reason)
 
 
 def update_audit_program(
@@ -53,7 +52,6 @@ def update_audit_program(
         reason=reason,
         precondition=precondition,
     ) as program:
-        check_lists(program, values)
         apply(program, values)
     return program
 
@@ -168,14 +166,19 @@ def refuse_archived(program: AuditProgram) -> None:
 def _taken_over(program: AuditProgram) -> dict[str, Any]:
     """Return what a new audit takes over from its program, less what has been archived or left since."""
     return {
-        "auditors": still_valid(program.site_id, program.auditors.all()),
-        "auditees": still_valid(program.site_id, program.auditees.all()),
+        "auditors": _still_valid(program, list(program.auditors.all())),
+        "auditees": _still_valid(program, list(program.auditees.all())),
         "checklists": list(program.checklists.filter(is_archived=False)),
         "rating_scale": program.rating,
     }
 
 
+def _still_valid(program: AuditProgram, people: Sequence[Any]) -> list[Any]:
+    """Return those people of the program who may be chosen today."""
+    errors = errors_of(AuditProgram.auditors.field.related_model, people, program.site_id, AuditProgram)
+    return [person for person in people if person.pk not in errors]
+
+
 def _add(program: AuditProgram, values: Values, *, author: Author, reason: str) -> AuditRecord:
     record = AuditRecord(site_id=program.site_id, audit_program=program)
-    check_lists(record, values)
     return add_record(record, values, author=author, operation="ScheduleAudit", reason=reason, skip=["audit_program"])

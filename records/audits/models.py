@@ -49,6 +49,7 @@ class AuditProgram(SiteRecord):
     """
 
     ENTITY = Entity.AUDIT_PROGRAM
+    TAKES_FROM_OTHER_SITES: ClassVar[tuple[str, ...]] = ("employees.Employee",)
     SEARCHED: ClassVar[tuple[str, ...]] = ("name", "department")
 
     name = LineField(blank=False)
@@ -105,6 +106,7 @@ class AuditRecord(SiteRecord):
     """
 
     ENTITY = Entity.AUDIT_RECORD
+    TAKES_FROM_OTHER_SITES: ClassVar[tuple[str, ...]] = ("employees.Employee",)
     SEARCHED: ClassVar[tuple[str, ...]] = ("notes", "rating", "result")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("findings",)
 

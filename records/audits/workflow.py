@@ -13,7 +13,6 @@ from django.core.exceptions import ValidationError
 
 from records.audits.actions import lock_program, refuse_archived, update_audit_program
 from records.audits.models import AuditRecord, RecordStatus
-from records.audits.people import check_lists
 from records.audits.schedule import next_due_date
 from records.audits.scores import outcome_of
 from records.history.snapshots import snapshot
@@ -101,7 +100,6 @@ def update_audit_record(
         site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as record:
         before = snapshot(record)
-        check_lists(record, values)
         if "findings" in values:
             _check_findings(record, values, reason)
         apply(record, values)

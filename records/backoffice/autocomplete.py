@@ -16,37 +16,23 @@ from records.accounts.models import User
 from records.backoffice.current import user_of
 from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.lists import search
-from records.reference.lists import entries_at, starting_with
-from records.reference.models import RatingResponse, ReferenceEntry
+from records.reference.lists import starting_with
+from records.reference.models import ReferenceEntry
 from records.sites.models import EntityFolder
+from records.sites.targets import valid_at
 
 PAGE = 30
+NO_SITE = uuid.UUID(int=0)
 
 
-def choices_at(admin_site: AdminSite, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
+def choices_at(field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
     """Return what a foreign key or list of a record of the site may newly point at, archived entries left out.
 
-    What belongs to no site, as sites and directories do, is nobody's to choose unless its page says otherwise.
+    Where there is no site, as on the page of an account, these are the shared lists and all active accounts.
     """
-    target: Any = field.related_model
-    if issubclass(target, ReferenceEntry):
-        return entries_at(target, site_id or uuid.UUID(int=0)).filter(is_archived=False)
-    if target is User:
-        return access.accounts_at(site_id) if site_id else User.objects.filter(is_active=True)
-    rows = target._default_manager.all()
-    names = {column.name for column in target._meta.concrete_fields}
-    if "is_archived" in names:
-        rows = rows.filter(is_archived=False)
-    if target is EntityFolder and hasattr(field.model, "ENTITY"):
-        rows = rows.filter(entity=field.model.ENTITY)
-    own = getattr(_admin_of(admin_site, target), "choices_at", None)
-    if own is not None:
-        rows = own(rows, site_id)
-    elif target is RatingResponse:
-        rows = rows.filter(rating__site_id=site_id)
-    else:
-        rows = rows.filter(site_id=site_id) if "site" in names else rows.none()
-    return rows
+    if field.related_model is User and site_id is None:
+        return User.objects.filter(is_active=True)
+    return valid_at(field.related_model, site_id or NO_SITE, field.model)
 
 
 def narrow(admin_site: AdminSite, rows: models.QuerySet[Any], text: str) -> models.QuerySet[Any]:
@@ -108,7 +94,7 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
     start = PAGE * ((as_number(request.GET.get("page", "1"), 4) or 1) - 1)
     text = request.GET.get("q", "")[:200].replace("\x00", "")
     own = getattr(_admin_of(admin_site, owner), "field_choices", None)
-    offered = own(request, field, site_id) if own is not None else choices_at(admin_site, field, site_id)
+    offered = own(request, field, site_id) if own is not None else choices_at(field, site_id)
     part = slice(start, start + PAGE + 1)
     rows = list(narrow(admin_site, offered, text)[part]) or (list(containing(offered, text)[part]) if text else [])
     found = [{"id": str(row.pk), "text": describe(row)} for row in rows]

@@ -83,7 +83,7 @@ class RecordFields:
 
     def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
         """Return what a foreign key or list may newly point at, in the form and where its choices are looked up."""
-        return choices_at(self.admin_site, field, site_id)
+        return choices_at(field, site_id)
 
     def _reference_field(self, db_field: Any, request: HttpRequest, given: dict[str, Any]) -> ReferenceField:
         site_id = _site_of(request)

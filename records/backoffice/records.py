@@ -20,7 +20,6 @@ the reason for a change, history, conflicts between editors, archiving, times, r
 - `suggestions = {"department": "Department"}` offers a list's names for a free text field.
 - `private_fields` with `private_permission` are neither shown to nor overwritten by those who lack it.
 - Buttons for transitions are `record_actions` (see records.backoffice.transitions).
-- `choices_at(rows, site_id)` says which records other records of the site may point at (default: the site's own).
 - Lists are imported and exported by the model's resource (see records.backoffice.transfer.resources).
 - Override `add_record` and `update_record` where an action has another shape, `count_unnumbered` where drafts exist.
 """

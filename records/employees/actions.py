@@ -1,20 +1,18 @@
 """Writes to employees and job descriptions, each one transaction with its history."""
 
 import uuid
-from collections.abc import Sequence
 
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models import F
 
-from records.accounts import access
 from records.accounts.actions import add_user, end_access, set_members
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.employee_facts import EmployeeFacts, follow_employee
 from records.accounts.models import DefaultRole, Role, User
 from records.employees.models import Employee, JobDescription
 from records.history.trail import Author, now, recording
-from records.sites.references import UNKNOWN
+from records.sites.targets import errors_of
 from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
 
 REPORTING = 1
@@ -156,21 +154,16 @@ def archive_employee(
 def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -> None:
     """Raise ValidationError unless the new superior is valid at the site and no circle arises (DECISIONS 1.11, 2.6).
 
-    Valid are the site's own employees and any whose account holds a role at the site. Waits for whoever else sets a
-    superior just now.
+    Waits for whoever else sets a superior just now.
     """
     superior: Employee | None = values.get("reporting_to")
     if superior is None or superior.pk == employee.reporting_to_id:
         return
     hold_reporting()
-    fault = ""
-    if superior.site_id != site_id and not (superior.user_id and access.holds_role_at(superior.user_id, site_id)):
-        fault = UNKNOWN.format(name="employee")
-    elif superior.is_archived:
-        fault = "This employee is archived and cannot be chosen any more."
-    elif superior.pk == employee.pk:
+    fault = errors_of(Employee, [superior], site_id, Employee).get(superior.pk, "")
+    if superior.pk == employee.pk:
         fault = "Nobody reports to themselves."
-    elif reports_to(superior.pk, employee.pk):
+    elif not fault and reports_to(superior.pk, employee.pk):
         fault = "This would close a circle: that employee reports to this one already."
     if fault:
         raise ValidationError({"reporting_to": ValidationError(fault, code="InvalidReference")})
@@ -204,7 +197,6 @@ def add_job_description(
 ) -> JobDescription:
     """Add a job description to the site. Raises ValidationError."""
     with recording():
-        check_holders(site_id, values.get("employees", ()))
         record = add_record(JobDescription(site_id=site_id), values, author=author, operation=operation, reason=reason)
         touch_holders(set(), {holder.pk for holder in values.get("employees", ())}, author)
     return record
@@ -225,28 +217,9 @@ def update_job_description(
         JobDescription, site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as record:
         before = set(record.employees.values_list("pk", flat=True))
-        if "employees" in values:
-            check_holders(site_id, [holder for holder in values["employees"] if holder.pk not in before])
         apply(record, values)
         touch_holders(before, set(record.employees.values_list("pk", flat=True)), author)
     return record
-
-
-def check_holders(site_id: uuid.UUID, holders: Sequence[Employee]) -> None:
-    """Raise ValidationError naming each new holder who is archived or of another site."""
-    faults = [
-        ValidationError(
-            "This employee is archived and cannot be chosen any more."
-            if holder.site_id == site_id
-            else UNKNOWN.format(name="employee"),
-            code="InvalidReference",
-            params={"relation": "employees", "idx": idx, "name": "id"},
-        )
-        for idx, holder in enumerate(holders)
-        if holder.site_id != site_id or holder.is_archived
-    ]
-    if faults:
-        raise ValidationError(faults)
 
 
 def touch_holders(before: set[uuid.UUID], after: set[uuid.UUID], author: Author) -> None:

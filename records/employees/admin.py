@@ -1,11 +1,9 @@
 """The back-office pages of employees and job descriptions."""
 
-import uuid
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -76,11 +74,6 @@ class EmployeeAdmin(RecordAdmin):
             },
         ),
     )
-
-    def choices_at(self, rows: QuerySet[Employee], site_id: uuid.UUID | None) -> QuerySet[Employee]:
-        """Return the site's employees, and those whose account holds a role there (DECISIONS 2.6)."""
-        accounts = [] if site_id is None else access.accounts_at(site_id).order_by().values("pk")
-        return rows.filter(Q(site_id=site_id) | Q(user__in=accounts))
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
         """Archive or restore an employee; archiving ends the account's access."""

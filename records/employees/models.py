@@ -20,6 +20,7 @@ class Employee(SiteRecord):
     ATTACHMENTS_SEEN_WITH = "employees.view_private_employee"
     SEARCHED: ClassVar[tuple[str, ...]] = ("last_name", "first_name", "code", "position")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("education_training", "employment_history")
+    TAKES_FROM_OTHER_SITES: ClassVar[tuple[str, ...]] = ("employees.Employee",)
     HISTORY_PRIVATE: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("date_of_birth", "address", "phone", "mobile", "nationality", "notes"), MANAGER
     )

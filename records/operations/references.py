@@ -12,15 +12,13 @@ from typing import Any
 
 from django.db import models
 
-from records.accounts import access
 from records.accounts.models import User
 from records.operations.compiled_reads import by_key
 from records.operations.errors import FieldError
 from records.operations.fields import Reference
 from records.operations.serializers import WireSerializer, source_of
-from records.reference.models import RatingResponse
 from records.sites.models import Site, SiteRecord
-from records.sites.references import ARCHIVED, UNKNOWN
+from records.sites.targets import ARCHIVED, UNKNOWN, unknown_among
 
 Loaded = dict[type[models.Model], dict[uuid.UUID, models.Model]]
 
@@ -89,27 +87,8 @@ def outside(
     site_id: uuid.UUID,
 ) -> set[uuid.UUID]:
     """Return those of the loaded rows that the site's records may not name, less what one of them names already."""
-    elsewhere = _elsewhere(model, known, site_id)
+    elsewhere = unknown_among(model, known.values(), site_id, serializer.Meta.model)
     return elsewhere - _pointed_at(serializer, model, elsewhere, site_id)
-
-
-def _elsewhere(
-    model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
-) -> set[uuid.UUID]:
-    """Return those that are not valid at the site: other sites' records, and accounts that hold no role there."""
-    if model is User:
-        return known.keys() - set(access.accounts_at(site_id).filter(pk__in=known).values_list("pk", flat=True))
-    if model is RatingResponse:
-        here = RatingResponse.objects.filter(pk__in=known, rating__site_id=site_id)
-        return known.keys() - set(here.values_list("pk", flat=True))
-    others = {key: row for key, row in known.items() if getattr(row, "site_id", None) not in (None, site_id)}
-    return {key for key, row in others.items() if not _has_a_role(row, site_id)}
-
-
-def _has_a_role(row: models.Model, site_id: uuid.UUID) -> bool:
-    """Return whether the record is of somebody whose account holds a role at the site."""
-    user_id: uuid.UUID | None = getattr(row, "user_id", None)
-    return user_id is not None and access.holds_role_at(user_id, site_id)
 
 
 def _pointed_at(

@@ -80,6 +80,8 @@ def _once(*scope: str) -> tuple[models.UniqueConstraint, ...]:
 class SystemEntry(ReferenceEntry):
     """An entry that all sites share; the seed gives it a fixed Id."""
 
+    SITE_PATH: ClassVar[str] = ""
+
     class Meta(ReferenceEntry.Meta):
         abstract = True
         constraints = _once()
@@ -231,6 +233,8 @@ class RatingResponse(ChildRow):
     A response that findings or programs use is archived when it leaves the rating: it stays valid there, is refused
     on new ones, and is no longer listed.
     """
+
+    SITE_PATH: ClassVar[str] = "rating__site"
 
     rating = models.ForeignKey(Rating, models.PROTECT, related_name="responses")
     name = LineField(blank=False)

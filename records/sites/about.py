@@ -16,7 +16,7 @@ from django.db import models
 from django.db.models import Value
 
 from records.sites.models import Entity, SiteRecord
-from records.sites.references import UNKNOWN
+from records.sites.targets import UNKNOWN
 
 NOT_ABOUT = (Entity.ATTACHMENT,)
 """Kinds that nothing is about."""

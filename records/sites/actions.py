@@ -16,7 +16,7 @@ from django.db import models
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.models import Entity, EntityFolder, Site
-from records.sites.references import ARCHIVED, UNKNOWN
+from records.sites.targets import ARCHIVED, UNKNOWN
 from records.sites.text import fold
 from records.sites.writing import RecordNotFoundError
 

@@ -16,8 +16,8 @@ from records.history.inserts import insert_rows
 from records.history.snapshots import Snapshot, children_of, columns, differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.models import ChildRow, SiteRecord
-from records.sites.references import check_references
 from records.sites.sequences import count_archived, insert_numbered, take_numbers
+from records.sites.targets import check_lists, check_references
 
 R = TypeVar("R", bound=SiteRecord)
 
@@ -115,6 +115,7 @@ def _checked(
     record.created = record.last_modified = now()  # not when it was made in memory: before the write began
     check_record(record, skip=skip)
     children = {name: _new_rows(record, name, lists.pop(name)) for name in children_of(record) if name in lists}
+    check_lists(record, record.site_id, lists)
     return children, lists
 
 
@@ -217,10 +218,11 @@ def faults_in(record: SiteRecord, values: Values, *, skip: Sequence[str] = ()) -
     is_new, before = record._state.adding, columns(record)
     rest = _set_columns(record, values)
     changed = None if is_new else [name for name, value in columns(record).items() if value != before[name]]
-    rows = [(name, rest[name]) for name in children_of(record) if name in rest]
+    rows = [(name, rest.pop(name)) for name in children_of(record) if name in rest]
     faults: dict[str, Any] = {}
     for check in (
         partial(check_record, record, changed=changed, skip=skip),
+        partial(check_lists, record, record.site_id, rest),
         *(partial(_new_rows if is_new else _merged_rows, record, name, found) for name, found in rows),
     ):
         try:
@@ -235,8 +237,11 @@ def apply(record: SiteRecord, values: Values) -> None:
 
     An absent name keeps its value. A list or child array that is present is the whole new one (DECISIONS 1.5).
     """
-    for name, value in _set_columns(record, values).items():
-        if name in children_of(record):
+    rest = _set_columns(record, values)
+    children = children_of(record)
+    check_lists(record, record.site_id, {name: value for name, value in rest.items() if name not in children})
+    for name, value in rest.items():
+        if name in children:
             replace_children(record, name, value)
         else:
             set_list(record, name, value)

@@ -13,13 +13,9 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.fields import as_uuid
-from records.reference.lists import entries_at
-from records.reference.models import RatingResponse, ReferenceEntry
-from records.sites.models import EntityFolder
-from records.sites.references import UNKNOWN
+from records.sites.targets import UNKNOWN, known_at
 from records.sites.text import fold
 
 Found = tuple[uuid.UUID, bool]
@@ -29,8 +25,8 @@ STEP = 500
 class Names:
     """Finds what the cells of one import or export mean, in a constant number of queries for each kind of record."""
 
-    def __init__(self, site_id: uuid.UUID, entity: str) -> None:
-        self.site_id, self.entity = site_id, entity
+    def __init__(self, site_id: uuid.UUID, holder: type[models.Model]) -> None:
+        self.site_id, self.holder = site_id, holder
         self._known: dict[type[models.Model], dict[str, set[Found]]] = {}
         self._asked: dict[type[models.Model], set[str]] = defaultdict(set)
 
@@ -92,12 +88,14 @@ class Names:
         if not {"name_key", "code_key"} <= names:
             # Few: folders, people, documents. All of them at once, once.
             if model not in self._known:
-                self._add(model, self._at_site(model))
+                self._add(model, known_at(model, self.site_id, self.holder))
             return
         new = {fold(text) for text in texts} - self._asked[model] - {""}
         self._asked[model] |= new
         for some in steps(sorted(new)):
-            self._add(model, self._at_site(model).filter(Q(name_key__in=some) | Q(code_key__in=some)))
+            self._add(
+                model, known_at(model, self.site_id, self.holder).filter(Q(name_key__in=some) | Q(code_key__in=some))
+            )
 
     def _add(self, model: type[models.Model], rows: models.QuerySet[Any]) -> None:
         known = self._known.setdefault(model, defaultdict(set))
@@ -105,18 +103,6 @@ class Names:
             for text in spellings:
                 if text:
                     known[fold(text)].add((key, archived))
-
-    def _at_site(self, model: type[models.Model]) -> models.QuerySet[Any]:
-        """Return the rows that a record of the site may be pointing at, archived ones included."""
-        if issubclass(model, ReferenceEntry):
-            return entries_at(model, self.site_id)
-        if model is User:
-            return access.accounts_at(self.site_id)
-        rows = model._default_manager.order_by()
-        if model is RatingResponse:
-            return rows.filter(rating__site_id=self.site_id)
-        rows = rows.filter(site_id=self.site_id)
-        return rows.filter(entity=self.entity) if model is EntityFolder else rows
 
 
 def steps(wanted: Sequence[Any]) -> Iterator[Sequence[Any]]:

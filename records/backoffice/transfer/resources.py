@@ -79,7 +79,7 @@ class RecordResource:
         self.site_id, self.author, self.may, self.reason, self.once = site_id, author, may, reason, once
         self.expected = expected
         self.applied = False
-        self.names = Names(site_id, str(getattr(self.model, "ENTITY", "")))
+        self.names = Names(site_id, self.model)
         self.rows: list[Row] = []
         self.notes: list[str] = []
 

@@ -1,0 +1,181 @@
+"""What a record of a site may point at: the one rule that every door asks (DECISIONS 2.6, 4).
+
+A model that is pointed at says where its site is (`SITE_PATH`); a model that points says which targets it also takes
+from other sites (`TAKES_FROM_OTHER_SITES`). Accounts are valid where they hold a role: records.accounts says where.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection, models
+
+from records.sites.models import EntityFolder
+
+UNKNOWN = "No such {name} at this site."
+ARCHIVED = "This {name} is archived and cannot be chosen any more."
+
+Model = type[models.Model]
+AccountsAt = Callable[[uuid.UUID], models.QuerySet[Any]]
+_accounts: list[tuple[Model, AccountsAt]] = []
+
+
+def accounts_are(model: Model, valid_at_site: AccountsAt) -> None:
+    """Say which model holds the accounts and which of them are valid at a site (called by records.accounts)."""
+    _accounts[:] = [(model, valid_at_site)]
+
+
+def known_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> models.QuerySet[Any]:
+    """Return the rows that exist for a record of the site, archived ones included.
+
+    `holder` is the model that points: its folders are those of its own kind, and it may take people of other sites.
+    What belongs to no site and is not shared by all of them, such as a directory, exists for nobody.
+    """
+    account, accounts_at = _accounts[0]
+    if target is account:
+        return accounts_at(site_id)
+    rows = target._default_manager.all()
+    path = _site_path(target)
+    if path is None:
+        return rows.none()
+    if not path:
+        return rows
+    here = models.Q(**{f"{path}_id" if "__" not in path else path: site_id})
+    if _takes_people(target, holder):
+        here |= models.Q(user__in=accounts_at(site_id).order_by().values("pk"))
+    rows = rows.filter(here)
+    entity = getattr(holder, "ENTITY", None)
+    return rows.filter(entity=entity) if target is EntityFolder and entity is not None else rows
+
+
+def valid_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> models.QuerySet[Any]:
+    """Return the rows that a record of the site may newly point at: the known ones that are not archived."""
+    rows = known_at(target, site_id, holder)
+    archivable = any(field.name == "is_archived" for field in target._meta.concrete_fields)
+    return rows.filter(is_archived=False) if archivable else rows
+
+
+def unknown_among(
+    target: Model, rows: Iterable[models.Model], site_id: uuid.UUID, holder: Model | None = None
+) -> set[Any]:
+    """Return the keys of those loaded rows that do not exist for a record of the site.
+
+    Runs no query where the rows' own site decides; else one for all of them (accounts, people, other paths).
+    """
+    known = {row.pk: row for row in rows}
+    if target is not _accounts[0][0] and _site_path(target) in ("", "site"):
+        known = {key: row for key, row in known.items() if not _is_own(row, site_id, holder)}
+        if not _takes_people(target, holder):
+            return set(known)
+    if not known:
+        return set()
+    return known.keys() - set(known_at(target, site_id, holder).filter(pk__in=known).values_list("pk", flat=True))
+
+
+def errors_of(
+    target: Model, rows: Collection[models.Model], site_id: uuid.UUID, holder: Model | None = None
+) -> dict[Any, str]:
+    """Return why a record of the site may not newly point at the rows: a sentence for each that is wrong, by key.
+
+    A row of another site is worded as one that does not exist. At most one query, and none where the rows' own site
+    decides.
+    """
+    name = str(target._meta.verbose_name)
+    unknown = unknown_among(target, rows, site_id, holder)
+    archived = {row.pk for row in rows if getattr(row, "is_archived", False)}
+    return {
+        row.pk: (UNKNOWN if row.pk in unknown else ARCHIVED).format(name=name)
+        for row in rows
+        if row.pk in unknown or row.pk in archived
+    }
+
+
+def check_references(
+    record: models.Model, site_id: uuid.UUID, changed: Iterable[str], *, skip: Iterable[str] = ()
+) -> None:
+    """Raise ValidationError naming each changed foreign key that may not point where it points.
+
+    Uses the related objects that the caller has already loaded; loads the others, one query each. Folders are read
+    anew under a lock (`hold_folders`).
+    """
+    found: dict[str, Any] = {}
+    left_out = {"site", *skip}
+    for name in changed:
+        field = record._meta.get_field(name)
+        if name in left_out or not isinstance(field, models.ForeignKey) or not field.editable:
+            continue
+        error = "" if getattr(record, field.attname) is None else _error_of(record, field, site_id)
+        if error:
+            found[name] = ValidationError(error, code="InvalidReference")
+    if found:
+        raise ValidationError(found)
+
+
+def check_lists(record: models.Model, site_id: uuid.UUID, lists: Mapping[str, Sequence[models.Model]]) -> None:
+    """Raise ValidationError naming each newly listed target that may not be chosen; what a record lists already stays.
+
+    The errors carry relation, idx and name, as those of child rows do.
+    """
+    found = []
+    for name, listed in lists.items():
+        stored = set() if record._state.adding else set(getattr(record, name).values_list("pk", flat=True))
+        new = [target for target in listed if target.pk not in stored]
+        errors = errors_of(record._meta.get_field(name).related_model, new, site_id, type(record)) if new else {}  # type: ignore[arg-type]
+        found += [
+            ValidationError(
+                errors[target.pk], code="InvalidReference", params={"relation": name, "idx": idx, "name": "id"}
+            )
+            for idx, target in enumerate(listed)
+            if target.pk in errors
+        ]
+    if found:
+        raise ValidationError(found)
+
+
+def _error_of(record: models.Model, field: Any, site_id: uuid.UUID) -> str:
+    key, target = getattr(record, field.attname), field.related_model
+    row: models.Model | None
+    if target is EntityFolder:
+        row = hold_folders([key]).get(key)
+    else:
+        row = getattr(record, field.name) if field.is_cached(record) else target._base_manager.filter(pk=key).first()
+    if row is None:
+        return UNKNOWN.format(name=target._meta.verbose_name)
+    return errors_of(target, [row], site_id, type(record)).get(row.pk, "")
+
+
+def hold_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolder]:
+    """Return the folders as they are now and keep them from being archived until the transaction ends; one query.
+
+    The lock is shared, so writers who file into one folder do not wait for each other. SQLite has one writer anyway.
+    """
+    keys = list(set(folder_ids))
+    if not keys:
+        return {}
+    if connection.vendor != "postgresql":
+        return EntityFolder.objects.in_bulk(keys)
+    table = connection.ops.quote_name(EntityFolder._meta.db_table)
+    # The foreign key itself is checked at the end of the transaction only: too late to see the folder archived.
+    sql = f"SELECT * FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608 (no outside text)
+    return {folder.pk: folder for folder in EntityFolder.objects.raw(sql, [keys])}
+
+
+def _site_path(target: Model) -> str | None:
+    """Return the lookup of the target's site: "" where all sites share the model, None where it has no site."""
+    declared: str | None = getattr(target, "SITE_PATH", None)
+    if declared is not None:
+        return declared
+    return "site" if any(field.name == "site" for field in target._meta.concrete_fields) else None
+
+
+def _is_own(row: models.Model, site_id: uuid.UUID, holder: Model | None) -> bool:
+    """Return whether the row is shared or the site's, and as a folder of the kind of record that the holder is."""
+    if getattr(row, "site_id", None) not in (None, site_id):
+        return False
+    return not isinstance(row, EntityFolder) or getattr(holder, "ENTITY", row.entity) == row.entity
+
+
+def _takes_people(target: Model, holder: Model | None) -> bool:
+    """Return whether the holder also takes targets of other sites whose account holds a role here (DECISIONS 2.6)."""
+    return target._meta.label in getattr(holder, "TAKES_FROM_OTHER_SITES", ())
