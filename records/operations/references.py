@@ -17,8 +17,8 @@ from records.operations.compiled_reads import by_key
 from records.operations.errors import FieldError
 from records.operations.fields import Reference
 from records.operations.serializers import WireSerializer, source_of
-from records.sites.models import Site, SiteRecord
-from records.sites.targets import ARCHIVED, UNKNOWN, unknown_among
+from records.sites.models import Site
+from records.sites.targets import UNKNOWN, unknown_among
 
 Loaded = dict[type[models.Model], dict[uuid.UUID, models.Model]]
 
@@ -50,28 +50,6 @@ def resolve_all(
     if wanted:
         for values, found in zip(rows, faults, strict=True):
             _put(values, loaded, serializer, "", found)
-    return faults
-
-
-def archived_among(record: SiteRecord, values: Mapping[str, Any], serializer: type[WireSerializer]) -> list[FieldError]:
-    """Return a fault for each archived record that the values would newly let the record point at; runs no query.
-
-    The actions refuse them too, but not in the answer that names the faults of the body's shape.
-    """
-    faults = []
-    for name, value in values.items():
-        wire = serializer.wire_name(name)
-        if isinstance(value, SiteRecord):
-            chosen = [] if getattr(record, f"{name}_id") == value.pk else [(wire, value)]
-        elif isinstance(value, list) and record._state.adding:
-            chosen = [(f"{wire}[{idx}].Id", one) for idx, one in enumerate(value) if isinstance(one, SiteRecord)]
-        else:
-            continue
-        faults += [
-            FieldError(path, "InvalidReference", ARCHIVED.format(name=one._meta.verbose_name))
-            for path, one in chosen
-            if one.is_archived
-        ]
     return faults
 
 

@@ -3,7 +3,6 @@
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, ClassVar
 
 import orjson
@@ -23,9 +22,8 @@ from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentica
 from records.operations.names import unknown
 from records.operations.operation import Operation
 from records.operations.plans import Shape
-from records.operations.references import archived_among, resolve
+from records.operations.references import resolve
 from records.operations.serializers import WireSerializer, source_of
-from records.sites.models import SiteRecord
 from records.sites.writing import Precondition, faults_in
 
 
@@ -269,10 +267,8 @@ class OperationViewSet(ViewSet):
             record = self.records(model).filter(site_id=self.site_id, pk=self.kwargs["id"]).first()
         if record is None:
             return faults
-        others = archived_among(record, self.found, serializer)
-        error = faults_in(record, self.found, skip=pointing_at_records(model))
-        if error is not None:
-            others += errors.faults_of(error, serializer.wire_name)
+        error = faults_in(record, self.found)
+        others = [] if error is None else errors.faults_of(error, serializer.wire_name)
         known = {fault.field for fault in faults}
         fields = serializer.wire_fields()
         return faults + [
@@ -354,10 +350,3 @@ class OperationViewSet(ViewSet):
         for name, value in page.headers(self.http_request).items():
             response[name] = value
         return response
-
-
-@cache
-def pointing_at_records(model: type[models.Model]) -> tuple[str, ...]:
-    """Return the references to other records, which the actions judge by themselves."""
-    keys = (one for one in model._meta.concrete_fields if isinstance(one, models.ForeignKey))
-    return tuple(key.name for key in keys if issubclass(key.related_model, SiteRecord))

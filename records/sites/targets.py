@@ -115,19 +115,22 @@ def check_references(
 def check_lists(record: models.Model, site_id: uuid.UUID, lists: Mapping[str, Sequence[models.Model]]) -> None:
     """Raise ValidationError naming each newly listed target that may not be chosen; what a record lists already stays.
 
-    The errors carry relation, idx and name, as those of child rows do.
+    The errors carry relation, idx and name, as those of child rows do. Entries that were not resolved are left out.
     """
-    found = []
+    found: list[ValidationError] = []
+    several = {field.name for field in record._meta.many_to_many}
     for name, listed in lists.items():
+        if name not in several:
+            continue
         stored = set() if record._state.adding else set(getattr(record, name).values_list("pk", flat=True))
-        new = [target for target in listed if target.pk not in stored]
+        new = [target for target in listed if target is not None and target.pk not in stored]
         errors = errors_of(record._meta.get_field(name).related_model, new, site_id, type(record)) if new else {}  # type: ignore[arg-type]
         found += [
             ValidationError(
                 errors[target.pk], code="InvalidReference", params={"relation": name, "idx": idx, "name": "id"}
             )
             for idx, target in enumerate(listed)
-            if target.pk in errors
+            if target is not None and target.pk in errors
         ]
     if found:
         raise ValidationError(found)
