@@ -16,6 +16,7 @@ from records.actions.models import UNFINISHED, Action, Status
 from records.actions.transitions import CLOSE, MARK_DONE, STEPS, mover
 from records.backoffice.about import link_to, may_see
 from records.backoffice.current import author_of, current_site, user_of
+from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import DueFilter, due_shown
 from records.backoffice.fields import as_uuid
 from records.backoffice.forms import RecordForm
@@ -71,7 +72,17 @@ class ActionAdmin(RecordAdmin):
         "effective",
     )
     list_display_links = ("site_sequence_id", "name")
-    list_filter = (ArchivedFilter, ActionDueFilter, MineFilter, "record_status", "effective", "kind", "priority")
+    list_filter = (
+        ArchivedFilter,
+        ActionDueFilter,
+        MineFilter,
+        "record_status",
+        "effective",
+        "kind",
+        "priority",
+        ("due_date", DaysFilter),
+        ("closed_date", DaysFilter),
+    )
     search_fields = ("name", "description")
     readonly_fields = ("record", "record_status", "effective", "closed_by", "closed_date")
 

@@ -2,16 +2,21 @@
 
 import datetime
 import uuid
+from collections.abc import Sequence
+from typing import Any
 
 from django.contrib.admin import AdminSite
+from django.db.models import QuerySet
 
 from records.accounts import access
 from records.accounts.models import User
+from records.actions.models import UNFINISHED, Action, Status
 from records.audits.models import OPEN, AuditRecord
 from records.backoffice.date_filters import address_part
 from records.complaints.models import Complaint, RecordStatus
 from records.dashboard.addresses import list_of, page_of
-from records.dashboard.figures import audits, complaints
+from records.dashboard.figures import actions, audits, complaints
+from records.dashboard.figures.delays import delays
 from records.dashboard.figures.drawing import (
     Cell,
     Chart,
@@ -36,10 +41,12 @@ PARETO = (
 
 
 def charts_for(admin_site: AdminSite, user: User, site: Site, period: Period) -> list[Chart]:
-    """Return the charts that the user may see at the site; ten queries at most, whatever is stored."""
+    """Return the charts that the user may see at the site; twelve queries at most, whatever is stored."""
     found: list[Chart] = []
     if access.may(user, site, "complaints.view_complaint"):
         found += complaint_charts(admin_site, site.pk, period)
+    if access.may(user, site, "actions.view_action"):
+        found += [ageing_chart(admin_site, site.pk, period), effectiveness_chart(admin_site, site.pk, period)]
     if access.may(user, site, "audits.view_auditrecord"):
         found += [score_chart(admin_site, site.pk, period), overdue_chart(admin_site, site.pk, period)]
     return found
@@ -164,30 +171,68 @@ def score_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Ch
 def overdue_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
     """Return how many open audits are overdue, and for how long, as of today."""
     chart = Chart("overdue", "Overdue audits")
-    delays = audits.delays(site_id, period)
-    late = audits.longest_overdue(site_id, period)
-    if not any(delay.count for delay in delays):
-        chart.empty = "No open audit is overdue or due within 30 days."
-        return chart
+    chart.empty = "No open audit is overdue or due within 30 days."
+    bars = draw_delays(admin_site, chart, AuditRecord, OPEN, audits.open_audits(site_id), period)
+    if bars and chart.table is not None:
+        late = audits.longest_overdue(site_id, period)
+        rows = [
+            (
+                Cell(str(audit), page_of(admin_site, AuditRecord, audit.pk)),
+                Cell(f"due {_day(audit.due_date)}, {audit.record_status}"),
+            )
+            for audit in late
+        ]
+        chart.table = Table(("Audits", "Number, or when it was due"), [*chart.table.rows, *rows])
+    return chart
+
+
+def draw_delays(
+    admin_site: AdminSite, chart: Chart, model: Any, statuses: Sequence[str], rows: QuerySet[Any], period: Period
+) -> list[Row]:
+    """Draw how long the rows are overdue as of today, with their table; return the bars, none where nothing is due."""
+    found = delays(rows, period.today)
+    if not any(delay.count for delay in found):
+        return []
+    chart.empty = ""
     bars = []
-    for delay in delays:
+    for delay in found:
         more = address_part("due_date", delay.first, delay.last)
-        url = list_of(admin_site, AuditRecord, record_status__in=",".join(OPEN), **more) if delay.count else ""
+        url = list_of(admin_site, model, record_status__in=",".join(statuses), **more) if delay.count else ""
         kind = "late" if delay.is_overdue else ""
         bars.append(Row(delay.name, delay.count, f"{delay.name}: {delay.count}", url, kind))
     draw_rows(chart, bars)
-    overdue = sum(delay.count for delay in delays if delay.is_overdue)
-    chart.description = f"{overdue} overdue today, {delays[-1].count} due within 30 days, whatever the period is."
+    overdue = sum(delay.count for delay in found if delay.is_overdue)
+    chart.description = f"{overdue} overdue today, {found[-1].count} due within 30 days, whatever the period is."
     chart.notes.append(chart.description)
-    rows = [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars]
-    rows += [
-        (
-            Cell(str(audit), page_of(admin_site, AuditRecord, audit.pk)),
-            Cell(f"due {_day(audit.due_date)}, {audit.record_status}"),
-        )
-        for audit in late
-    ]
-    chart.table = Table(("Audits", "Number, or when it was due"), rows)
+    chart.table = Table(("Due", "Number"), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars])
+    return bars
+
+
+def ageing_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
+    """Return how long actions that are not closed yet are overdue, as of today."""
+    chart = Chart("ageing", "Ageing of actions")
+    chart.empty = "No unfinished action is overdue or due within 30 days."
+    draw_delays(admin_site, chart, Action, UNFINISHED, actions.unfinished(site_id), period)
+    return chart
+
+
+def effectiveness_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
+    """Return how many of the actions closed in the period worked."""
+    chart = Chart("effectiveness", "Effectiveness of actions")
+    worked, failed = actions.effectiveness(site_id, period)
+    if not worked + failed:
+        chart.empty = f"No action was closed in {period.name}."
+        return chart
+    span = address_part("closed_date", period.first, period.last)
+    bars = []
+    for name, count, value, kind in (("It worked", worked, "1", ""), ("It did not work", failed, "0", "late")):
+        more = {"record_status__exact": Status.CLOSED.value, "effective__exact": value, **span}
+        bars.append(Row(name, count, f"{name}: {count}", list_of(admin_site, Action, **more) if count else "", kind))
+    draw_rows(chart, bars)
+    rate = percent(worked / (worked + failed))
+    chart.description = f"{worked} of {worked + failed} actions closed in {period.name} worked: {rate}."
+    chart.notes.append(chart.description)
+    chart.table = Table(("Judgement", "Actions"), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars])
     return chart
 
 

@@ -1,4 +1,4 @@
-"""What waits for the person who is signed in: documents to sign, complaints to complete or submit, audits due."""
+"""What waits for the person who is signed in: documents to sign, actions, complaints to complete or submit, audits."""
 
 import datetime
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from django.urls import reverse
 from documents.approvals import waiting_for
 from documents.models import Document, Duty
 from records.accounts import access
+from records.actions.models import Action, Status
 from records.audits.models import OPEN, AuditProgram, AuditRecord
 from records.backoffice.current import current_site, sites_of, user_of, zone_of
 from records.backoffice.date_filters import CALENDAR, address_part, before, day_of, today_at
@@ -77,7 +78,9 @@ class Desk:
 
     def sections(self) -> list[Section]:
         """Return what can wait for this person, what is never theirs left out."""
-        found = [self.documents_to_sign()]
+        found = [self.documents_to_sign(), self.own_actions()]
+        if self.may("actions.close_action"):
+            found.append(self.actions_to_judge())
         if self.may("complaints.complete_complaint"):
             found.append(self.complaints_to_complete())
         if self.may("complaints.submit_complaint"):
@@ -114,6 +117,47 @@ class Desk:
                 self.elsewhere(signer.version.site_id),
             )
             for signer in rows[:SHOWN]
+        ]
+        return section
+
+    def own_actions(self) -> Section:
+        """Return the open actions that this person owns, at all sites where they may see actions."""
+        section = Section(
+            "actions",
+            "My actions",
+            "You have no open action.",
+            list_url=list_of(self.admin_site, Action, mine="yes", record_status__exact=Status.OPEN.value),
+            next_url=form_for_new(self.admin_site, Action) if self.may("actions.add_action") else "",
+            next_label="Add an action",
+        )
+        sites = access.sites_where(self.user, "actions.view_action")
+        rows = Action.objects.filter(owner=self.user, record_status=Status.OPEN, is_archived=False, site__in=sites)
+        return self._actions(section, rows, "Do it and mark it as done")
+
+    def actions_to_judge(self) -> Section:
+        """Return the current site's actions that are Done and that this person may close."""
+        section = Section(
+            "judge",
+            "Actions to judge",
+            "No action of others waits to be judged.",
+            list_url=list_of(self.admin_site, Action, record_status__exact=Status.DONE.value),
+        )
+        done = Action.objects.filter(site=self.site, record_status=Status.DONE, is_archived=False)
+        others = done.exclude(owner=self.user).filter(~Q(done_by=self.user) | Q(done_by=None))
+        return self._actions(section, others, "Judge whether it worked")
+
+    def _actions(self, section: Section, rows: QuerySet[Action], task: str) -> Section:
+        section.total = counted(rows)
+        section.rows = [
+            Waiting(
+                row.name,
+                page_of(self.admin_site, Action, row.pk),
+                f"{task}, priority {row.priority}" if row.priority else task,
+                self.due(row.due_date),
+                self.elsewhere(row.site_id),
+                self.is_late(row.due_date),
+            )
+            for row in rows.order_by("due_date", "id")[:SHOWN]
         ]
         return section
 

@@ -13,7 +13,18 @@ from records.history.models import Change
 from records.history.trail import Author, Channel
 from records.sites.models import Site
 
-PARTS = ("lists", "people", "customers", "items", "materials", "documents", "complaints", "audits")
+PARTS = (
+    "lists",
+    "people",
+    "customers",
+    "items",
+    "materials",
+    "documents",
+    "complaints",
+    "audits",
+    "actions",
+    "attachments",
+)
 ADMIN = "admin"
 SITES = (("Hillside Bakery", "HILL", "Europe/London"), ("Harbour Dairy", "HARB", "America/New_York"))
 

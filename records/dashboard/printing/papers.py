@@ -1,4 +1,4 @@
-"""What is printed of a complaint and of an audit: which fields, in which order, under which headings."""
+"""What is printed of a complaint, an audit and an action: which fields, in which order, under which headings."""
 
 import datetime
 from collections.abc import Callable, Sequence
@@ -7,7 +7,12 @@ from typing import Any
 from django.db import models
 from django.utils.text import capfirst
 
+from records.accounts import access
 from records.accounts.models import User
+from records.actions.models import Action
+from records.actions.panels import actions_about
+from records.attachments.models import Attachment
+from records.attachments.visibility import sees
 from records.audits.models import AuditRecord
 from records.backoffice.current import zone_of
 from records.backoffice.datetimes import NOTHING, plain_number, shown
@@ -45,14 +50,17 @@ AUDIT = (
     ("People and checklists", ("auditors", "auditees", "checklists")),
     ("Outcome", ("rating_scale", "score", "rating", "result", "completed_date", "completed_by", "notes")),
 )
+ACTION = (
+    ("Action", ("description", "owner", "due_date", "priority", "kind", "cause")),
+    ("Outcome", ("record_status", "result", "effective", "closed_by", "closed_date")),
+)
 STAMPS = ("created", "created_by", "last_modified", "last_modified_by")
 
 
 def complaint_paper(complaint: Complaint, site: Site, user: User, moments: Moments) -> Paper:
     """Return a complaint's paper."""
     paper = _paper(complaint, site, user)
-    paper.parts = _parts(complaint, COMPLAINT, moments)
-    paper.parts.append(_stamps(complaint))
+    paper.parts = [*_parts(complaint, COMPLAINT, moments), *_rows_about(complaint, user), _stamps(complaint)]
     return paper
 
 
@@ -70,13 +78,52 @@ def audit_paper(audit: AuditRecord, site: Site, user: User, moments: Moments) ->
             Value("Nonconformance", str(finding.nonconformance or NOTHING)),
         ]
         paper.parts.append(Part(f"Finding {number}", values))
-    paper.parts.append(_stamps(audit))
+    paper.parts += [*_rows_about(audit, user), _stamps(audit)]
     return paper
+
+
+def action_paper(action: Action, site: Site, user: User, moments: Moments) -> Paper:
+    """Return an action's paper, with what it is about."""
+    paper = _paper(action, site, user)
+    paper.title = f"Action {action.site_sequence_id}: {action.name}"
+    about = action.about()
+    paper.parts = _parts(action, ACTION, moments)
+    if about is not None:
+        kind = capfirst(str(about._meta.verbose_name))
+        paper.parts.insert(1, Part("About", [Value(kind, f"{about.site_sequence_id}: {about}")]))
+    paper.parts += [*_rows_about(action, user), _stamps(action)]
+    return paper
+
+
+def _rows_about(record: SiteRecord, user: User) -> list[Part]:
+    """Return the actions about a record and its attachments, as far as the reader may see them; two queries."""
+    parts = []
+    if record.ENTITY in Action.ABOUT and access.may(user, record.site_id, "actions.view_action"):
+        values = [Value(f"Action {row.site_sequence_id}", _action_line(row)) for row in actions_about(record)]
+        parts += [Part("Actions", values)] if values else []
+
+    def may(permission: str) -> bool:
+        return access.may(user, record.site_id, permission)
+
+    if may("attachments.view_attachment") and sees(record.ENTITY, may):
+        rows = Attachment.objects.filter(record_id=record.pk, is_archived=False).order_by("site_sequence_id")
+        values = [Value(str(row), f"{row.file_name}, SHA-256 {row.file_hash}") for row in rows]
+        parts += [Part("Attachments", values)] if values else []
+    return parts
+
+
+def _action_line(action: Action) -> str:
+    judged = {True: ", it worked", False: ", it did not work", None: ""}[action.effective]
+    line = (
+        f"{action.name}. Owner {action.owner}, due {shown(action.due_date, day=True)}, {action.record_status}{judged}."
+    )
+    return f"{line} {action.result}".strip()
 
 
 PAPERS: dict[type[models.Model], Callable[[Any, Site, User, Moments], Paper]] = {
     Complaint: complaint_paper,
     AuditRecord: audit_paper,
+    Action: action_paper,
 }
 """The kinds of record that can be printed."""
 
@@ -108,6 +155,8 @@ def _value(record: Any, name: str, moments: Moments) -> Value:
         text = shown(found, day=name not in moments)
     elif found is None:
         text = ""
+    elif isinstance(found, bool):
+        text = "Yes" if found else "No"
     elif isinstance(column, models.DecimalField):
         text = plain_number(found)
     else:

@@ -6,15 +6,19 @@ import zoneinfo
 
 import pytest
 
+from records.actions.models import Status
 from records.complaints import workflow
 from records.complaints.models import Complaint
-from records.dashboard.figures import audits, complaints
+from records.dashboard.figures import actions, audits, complaints
+from records.dashboard.figures.delays import delays
 from records.dashboard.figures.drawing import percent, shortened, steps
 from records.dashboard.figures.periods import Period, chosen
+from records.history.trail import now
 from records.reference.models import Nonconformance
 from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
+from tests.make.actions import make_action, move
 from tests.make.complaints import make_complaint, make_draft, make_entry
 from tests.make.figures import make_complaints, noon
 
@@ -113,7 +117,7 @@ def test_open_audits_are_counted_by_how_long_they_are_overdue(site: Site) -> Non
         due = datetime.datetime.combine(today + datetime.timedelta(days=days), datetime.time(), datetime.UTC)
         make_audits.make_audit(program, due_date=due)
     make_audits.cancel(make_audits.make_audit(program, due_date=noon("2026-01-01")))
-    assert [delay.count for delay in audits.delays(site.pk, HALF_YEAR)] == [1, 2, 2, 2]
+    assert [delay.count for delay in delays(audits.open_audits(site.pk), HALF_YEAR.today)] == [1, 2, 2, 2]
     late = [audit.due_date for audit in audits.longest_overdue(site.pk, HALF_YEAR) if audit.due_date]
     assert len(late) == 5
     assert late == sorted(late)
@@ -166,3 +170,13 @@ def test_a_share_reads_100_only_when_it_is_all_and_long_names_are_shortened() ->
     assert shortened("Glass") == "Glass"
     assert len(shortened("x" * 300)) == 52
     assert len(shortened("食" * 300)) < 30
+
+
+def test_effectiveness_counts_what_was_closed_in_the_period_and_how_it_was_judged(site: Site, other_site: Site) -> None:
+    for place, judged in ((site, True), (site, True), (site, False), (other_site, True)):
+        action = move(make_action(place), Status.DONE, make.make_user(site=place))
+        move(action, Status.CLOSED, make.make_user(site=place), effective=judged)
+    make_action(site)
+    month = now().date().replace(day=1)
+    assert actions.effectiveness(site.pk, Period(month, month, UTC, month)) == (2, 1)
+    assert actions.effectiveness(site.pk, HALF_YEAR) == (0, 0)

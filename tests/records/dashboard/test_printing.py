@@ -27,6 +27,8 @@ from records.dashboard.printing.papers import audit_paper, complaint_paper
 from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
+from tests.make.actions import make_action
+from tests.make.attachments import make_attachment
 from tests.make.backoffice import address, browser, sign_in
 from tests.make.complaints import make_complaint, make_completed, make_draft
 from tests.make.figures import noon
@@ -191,3 +193,19 @@ def test_printing_an_audit_costs_the_same_for_3_and_for_30_findings(site: Site) 
         return len(queries)
 
     assert cost(3) == cost(30)
+
+
+def test_the_paper_of_a_record_names_its_actions_and_attachments(site: Site) -> None:
+    complaint = make_complaint(site)
+    action = make_action(site, about=complaint, name="Replace the crates", priority="High")
+    attachment = make_attachment(site, on=complaint, file_name="crate.jpg")
+    manager, reader = (make.make_user(site=site, role=role) for role in (DefaultRole.MANAGER, DefaultRole.READER))
+    values = values_of(complaint_paper(complaint, site, manager, ("date",)))
+    assert values[f"Action {action.site_sequence_id}"].startswith("Replace the crates. Owner ")
+    assert attachment.file_hash in values["crate.jpg"]
+    assert "crate.jpg" not in values_of(complaint_paper(complaint, site, reader, ("date",)))
+    audit = make_audits.make_audit(make_audits.make_program(site))
+    other = make_action(site, about=audit)
+    assert f"Action {other.site_sequence_id}" in values_of(audit_paper(audit, site, reader, ()))
+    response = browser(site, DefaultRole.READER).get(print_address(action))
+    assert response.content.startswith(b"%PDF-")

@@ -9,12 +9,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.actions.models import Status
 from records.dashboard.figures.periods import chosen
 from records.employees.models import Employee
 from records.history.trail import now
 from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
+from tests.make.actions import make_action, move
 from tests.make.backoffice import browser, sign_in
 from tests.make.complaints import make_completed, make_draft, required_of
 from tests.make.documents import make_document
@@ -44,7 +46,7 @@ def test_an_empty_site_says_what_to_do_next(site: Site) -> None:
     assert "No document waits for you." in text
     assert "No complaints in" in text
     assert all(chart.empty for chart in charts(response).values())
-    assert len(charts(response)) == 6
+    assert len(charts(response)) == 8
 
 
 def test_who_holds_no_role_is_told_whom_to_ask(site: Site) -> None:
@@ -227,3 +229,40 @@ def test_the_page_costs_the_same_for_3_and_for_300_complaints(site: Site, kinds:
         make_audits.make_audit(program, due_date=now() - datetime.timedelta(days=day * 10))
         make_document(site, user_to_review=[manager])
     assert cost() == few
+
+
+def test_my_actions_wait_for_me_and_what_others_did_waits_to_be_judged(site: Site, other_site: Site) -> None:
+    owner, manager = (
+        make.make_user(site=site, role=DefaultRole.READER),
+        make.make_user(site=site, role=DefaultRole.MANAGER),
+    )
+    late = make_action(site, owner=owner, name="Replace the crates", due_date=noon("2020-03-05"), priority="High")
+    make_action(site)
+    [section] = page(browser(site, user=owner)).context["waiting"]
+    assert (section.key, section.total, section.rows[0].name) == ("actions", 1, "Replace the crates")
+    assert section.rows[0].is_late
+    assert "priority High" in section.rows[0].task
+    assert "judge" not in waits(page(browser(site, user=manager)))
+    move(late, Status.DONE, owner)
+    assert waits(page(browser(site, user=owner))) == {}
+    assert waits(page(browser(site, user=manager)))["judge"] == 1
+    own = move(make_action(site, owner=manager), Status.DONE, owner)
+    move(make_action(site), Status.DONE, manager)
+    assert waits(page(browser(site, user=manager)))["judge"] == 1
+    assert waits(page(browser(site)))["judge"] == 3
+    assert own.record_status == Status.DONE
+
+
+def test_the_charts_of_actions_tell_their_age_and_how_many_worked(site: Site) -> None:
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER)
+    make_action(site, due_date=noon("2020-03-05"))
+    for judged in (True, True, False):
+        move(move(make_action(site), Status.DONE, manager), Status.CLOSED, make.make_user(site=site), effective=judged)
+    client = browser(site, user=manager)
+    found = charts(page(client))
+    assert "1 overdue today" in found["ageing"].description
+    assert "2 of 3 actions" in found["effectiveness"].description
+    for chart in ("ageing", "effectiveness"):
+        for row in found[chart].table.rows:
+            for cell in row:
+                assert not cell.url or client.get(cell.url).status_code == 200

@@ -1,0 +1,188 @@
+"""The demo's actions: in every state, about complaints, audits, documents and items, and some that stand alone."""
+
+import datetime
+from typing import Any
+
+from records.accounts.models import User
+from records.actions import actions
+from records.actions.models import Status
+from records.actions.workflow import Mover
+from records.dashboard.demo.place import Place
+from records.history.trail import recording
+from records.sites.about import kinds
+from records.sites.models import Entity
+
+OPEN, DONE, CLOSED, CANCELLED = Status
+
+# What is to be done, why, of which kind and how urgent, about what, due in how many days, and how far it is.
+STORIES: tuple[tuple[str, str, str, str, Entity | None, int, Status, bool | None], ...] = (
+    (
+        "Replace the scrapers by detectable ones",
+        "Blue plastic in the crumb.",
+        "Corrective",
+        "High",
+        Entity.COMPLAINT,
+        -60,
+        CLOSED,
+        True,
+    ),
+    (
+        "Retrain line clearance at changeover",
+        "Labels of another product.",
+        "Corrective",
+        "High",
+        Entity.COMPLAINT,
+        -45,
+        CLOSED,
+        True,
+    ),
+    (
+        "Check the seal temperature at each reel change",
+        "Films torn along the seal.",
+        "Preventive",
+        "Medium",
+        Entity.COMPLAINT,
+        -30,
+        CLOSED,
+        False,
+    ),
+    (
+        "Ask the carrier for logged temperatures",
+        "Mould before the date.",
+        "Preventive",
+        "Medium",
+        Entity.COMPLAINT,
+        -12,
+        DONE,
+        None,
+    ),
+    (
+        "Verify the customer's scale together",
+        "Packs are said to be light.",
+        "Correction",
+        "Low",
+        Entity.COMPLAINT,
+        9,
+        OPEN,
+        None,
+    ),
+    (
+        "Fit a second lamp over the slicer",
+        "The finding was marked as a failure.",
+        "Corrective",
+        "Medium",
+        Entity.AUDIT_RECORD,
+        -100,
+        OPEN,
+        None,
+    ),
+    (
+        "Move the hand basin next to the door",
+        "Found twice in a year.",
+        "Preventive",
+        "High",
+        Entity.AUDIT_RECORD,
+        -20,
+        OPEN,
+        None,
+    ),
+    (
+        "Repair the floor in front of the oven",
+        "Water stands there.",
+        "Correction",
+        "Medium",
+        Entity.AUDIT_RECORD,
+        14,
+        DONE,
+        None,
+    ),
+    (
+        "Rewrite the section about allergens",
+        "Operators read it in two ways.",
+        "Preventive",
+        "Medium",
+        Entity.DOCUMENT,
+        21,
+        OPEN,
+        None,
+    ),
+    ("Calibrate again after the repair", "The head was changed.", "Correction", "High", Entity.ITEM, -3, OPEN, None),
+    ("Buy a spare head", "Delivery takes eight weeks.", "Preventive", "Low", Entity.ITEM, 60, CANCELLED, None),
+    (
+        "Visit the customer with the new specification",
+        "Agreed in the yearly talk.",
+        "Preventive",
+        "Low",
+        Entity.CUSTOMER,
+        28,
+        OPEN,
+        None,
+    ),
+    ("Plan the pest control contract anew", "It ends this year.", "", "Medium", None, 40, OPEN, None),
+)
+
+
+def fill(place: Place) -> None:
+    """Add the site's actions, and let their owners and somebody else take them as far as they are."""
+    people = [user for name, user in place.users.items() if name != "administrator"]
+    owner, judge = place.users.get("standard") or place.admin, place.users.get("manager") or place.admin
+    place.records["Action"] = []
+    with recording():
+        for number, story in enumerate(STORIES):
+            name, text, kind, priority, entity, days, status, effective = story
+            owner = people[number % len(people)] if people else owner
+            record, finding = _about(place, entity)
+            action = actions.add_action(
+                place.site.pk,
+                {
+                    "name": name,
+                    "description": text,
+                    "kind": kind,
+                    "priority": priority,
+                    "owner": owner,
+                    "due_date": _day(place, days),
+                    "record_id": None if record is None else record.pk,
+                    "finding_id": finding,
+                },
+                author=place.author(),
+            )
+            for step, values in _steps(status, effective):
+                by = owner if step == DONE else place.admin if judge == owner else judge
+                mover = _mover(place, by, "Another way was found." if step == CANCELLED else "", values)
+                given = {"record_status": step, **values}
+                action = actions.update_action(place.site.pk, action.pk, given, mover=mover)
+            place.records["Action"].append(action)
+
+
+def _about(place: Place, entity: Entity | None) -> tuple[Any, Any]:
+    """Return one of the site's records of the kind, with one of its findings where it has some."""
+    if entity is None:
+        return None, None
+    rows: Any = kinds()[entity]._base_manager.filter(site=place.site, is_archived=False, site_sequence_id__isnull=False)
+    if entity == Entity.AUDIT_RECORD:
+        rows = rows.filter(findings__isnull=False).distinct()
+    newest = list(rows.order_by("-site_sequence_id")[:20])
+    record: Any = place.chance.choice(newest) if newest else None
+    findings = list(record.findings.all()) if entity == Entity.AUDIT_RECORD and record is not None else []
+    return record, place.chance.choice(findings).pk if findings else None
+
+
+def _steps(status: Status, effective: bool | None) -> list[tuple[Status, dict[str, Any]]]:
+    """Return the steps that lead to a status, with what each of them says."""
+    done: tuple[Status, dict[str, Any]] = (DONE, {"result": "Carried out and checked on the line."})
+    steps: dict[Status, list[tuple[Status, dict[str, Any]]]] = {
+        OPEN: [],
+        DONE: [done],
+        CLOSED: [done, (CLOSED, {"effective": effective})],
+        CANCELLED: [(CANCELLED, {})],
+    }
+    return steps[status]
+
+
+def _mover(place: Place, user: User, reason: str, values: dict[str, Any]) -> Mover:
+    return Mover(place.author(user), lambda permission: True, reason, values.get("effective"))
+
+
+def _day(place: Place, days: int) -> datetime.datetime:
+    moment = place.today + datetime.timedelta(days=days)
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,0 +1,42 @@
+"""How long open records of a kind are overdue, as of today: the ageing of audits and of actions."""
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from records.backoffice.date_filters import CALENDAR, before, on_days
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """How many open records are due within a span of days."""
+
+    name: str
+    first: datetime.date | None
+    last: datetime.date
+    count: int
+    is_overdue: bool
+
+
+def delays(rows: QuerySet[Any], today: datetime.date) -> list[Delay]:
+    """Return how many rows are overdue for how long by `due_date`, and due within the next 30 days; one query."""
+    day = datetime.timedelta(days=1)
+    spans: tuple[tuple[str, datetime.date | None, datetime.date], ...] = (
+        ("Overdue for more than 90 days", None, today - 91 * day),
+        ("Overdue for 31 to 90 days", today - 90 * day, today - 31 * day),
+        ("Overdue for 1 to 30 days", today - 30 * day, today - day),
+        ("Due within 30 days", today, today + 30 * day),
+    )
+    conditions: dict[str, Q] = {
+        f"span{index}": on_days("due_date", first, last, CALENDAR)
+        if first
+        else before("due_date", last + day, CALENDAR)
+        for index, (_, first, last) in enumerate(spans)
+    }
+    counts = rows.aggregate(**{name: Count("pk", filter=condition) for name, condition in conditions.items()})
+    return [
+        Delay(name, first, last, counts[f"span{index}"], last < today)
+        for index, (name, first, last) in enumerate(spans)
+    ]
