@@ -5,6 +5,7 @@ in to the account, or with a link that was mailed to the account's recovery addr
 """
 
 import logging
+import secrets
 import time
 from typing import Any
 
@@ -22,6 +23,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.crypto import constant_time_compare
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
@@ -84,8 +86,9 @@ def to_provider(
     if not is_on():
         raise Http404("No provider is set up.")
     way = get_adapter(request).get_provider(request, settings.OIDC_PROVIDER_ID)
-    data = {"purpose": purpose, "asked_at": int(time.time()), "fresh": fresh, **facts}
-    asked = {"max_age": "0", "prompt": "login"} if fresh else {}
+    nonce = secrets.token_urlsafe(24)
+    data = {"purpose": purpose, "asked_at": int(time.time()), "nonce": nonce, **facts}
+    asked = {"nonce": nonce, **({"max_age": "0", "prompt": "login"} if fresh else {})}
     try:
         answer = way.redirect(request, "login", next_url=next_url or None, data=data, auth_params=asked)
     except (RequestException, KeyError, ValueError):
@@ -179,6 +182,11 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
     def on_authentication_error(self, request: HttpRequest, provider: Any, **kwargs: Any) -> None:
         """Say in words that it did not work, on the page that the person knows."""
+        logger.warning(
+            "Signing in by the provider failed: %s %s",
+            str(request.GET.get("error", ""))[:100],
+            type(kwargs.get("exception")).__name__ if kwargs.get("exception") else "",
+        )
         cancelled = kwargs.get("error") == "cancelled"
         sentence = "You did not sign in there." if cancelled else "Signing in there did not work. Try again."
         raise ImmediateHttpResponse(_failed(request, sentence))
@@ -193,6 +201,8 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         )
         data = sociallogin.state.get("data") or {}
         purpose = data.get("purpose")
+        if not constant_time_compare(str(claims.get("nonce", "")), data.get("nonce", secrets.token_urlsafe())):
+            raise ImmediateHttpResponse(_failed(request, "This answer of the sign-in service is not for this browser."))
         if purpose == "sign in":
             if not sociallogin.is_existing:
                 note(

@@ -1,0 +1,254 @@
+"""The company's OpenID Connect provider: linking, signing in, confirming, against a real one."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from allauth.socialaccount.models import SocialAccount
+from django.test import Client
+from django.urls import reverse
+
+from records.accounts import actions
+from records.accounts.models import DefaultRole, User
+from records.backoffice import passwords
+from records.backoffice.sign_in import provider
+from records.sites.models import Site
+from tests import make
+from tests.make.backoffice import sign_in
+from tests.make.documents import make_document, make_signer
+from tests.make.provider import answer_of_provider, asks_again, make_identity, use_provider
+from tests.make.signing_in import give_app, is_signed_in
+
+pytestmark = pytest.mark.django_db
+
+SECURITY = "/accounts/security/"
+START, LINK = "/accounts/login/provider/", "/accounts/security/provider/link/"
+
+
+@pytest.fixture
+def company(iam_server: Any, settings: Any) -> Iterator[Any]:
+    """Return the provider, set up in our settings."""
+    use_provider(iam_server, settings)
+    before = list(iam_server.app.before_request_funcs[None])
+    yield iam_server
+    iam_server.app.before_request_funcs[None][:] = before
+
+
+@pytest.fixture
+def ann(site: Site) -> User:
+    return make.make_user("ann", site=site, role=DefaultRole.READER, email="ann@example.com")
+
+
+def linked(company: Any, user: User) -> Any:
+    """Return a person at the provider whom the user has linked, in the way in which people do."""
+    person = make_identity(company)
+    asks_again(company, person)
+    client = sign_in(user)
+    client.post("/accounts/confirm/password/", {"password": make.PASSWORD})
+    answer_of_provider(company, client, client.post(LINK))
+    return person
+
+
+def test_a_linked_identity_signs_in_and_comes_back_to_where_the_person_was(company: Any, ann: User) -> None:
+    linked(company, ann)
+    client = Client()
+    assert "Continue with Hillside ID" in client.get("/admin/login/").content.decode()
+    done = answer_of_provider(company, client, client.post(START, {"next": "/admin/items/item/"}))
+    assert done["Location"] == "/admin/items/item/"
+    assert is_signed_in(client)
+
+
+def test_linking_asks_who_one_is_first(company: Any, ann: User) -> None:
+    client = sign_in(ann)
+    assert client.post(LINK)["Location"].startswith("/accounts/confirm/password/")
+    assert not SocialAccount.objects.exists()
+
+
+def test_an_identity_with_the_address_of_an_account_opens_nothing(company: Any, ann: User) -> None:
+    asks_again(company, make_identity(company, email="ann@example.com"))
+    client = Client()
+    answer = answer_of_provider(company, client, client.post(START))
+    assert answer["Location"] == "/admin/login/"
+    assert "No account is linked with this identity." in client.get("/admin/login/").content.decode()
+    assert not is_signed_in(client)
+    assert not SocialAccount.objects.exists()
+    assert User.objects.count() == 1
+
+
+def test_what_the_provider_says_about_the_person_is_not_kept(company: Any, ann: User) -> None:
+    linked(company, ann)
+    client = Client()
+    answer_of_provider(company, client, client.post(START))
+    assert list(SocialAccount.objects.values_list("extra_data", flat=True)) == [{}]
+
+
+def test_the_same_subject_of_another_issuer_opens_nothing(company: Any, ann: User) -> None:
+    linked(company, ann)
+    SocialAccount.objects.update(provider="login.elsewhere.example")
+    client = Client()
+    answer_of_provider(company, client, client.post(START))
+    assert not is_signed_in(client)
+
+
+@pytest.mark.parametrize("how", ["ended", "service", "removed"])
+def test_an_account_that_may_not_sign_in_does_not_by_the_provider_either(company: Any, ann: User, how: str) -> None:
+    linked(company, ann)
+    if how == "ended":
+        actions.end_access(ann, author=make.SYSTEM)
+    else:
+        field = {"is_service_account": True} if how == "service" else {"removed": ann.created}
+        User.objects.filter(pk=ann.pk).update(**field)
+    client = Client()
+    assert answer_of_provider(company, client, client.post(START))["Location"] == "/admin/login/"
+    assert "This account cannot sign in." in client.get("/admin/login/").content.decode()
+    assert not is_signed_in(client)
+
+
+def test_the_providers_own_factors_count(company: Any, ann: User, settings: Any) -> None:
+    linked(company, ann)
+    give_app(ann)
+    settings.SECOND_FACTOR = "everybody"
+    client = Client()
+    answer_of_provider(company, client, client.post(START))
+    assert is_signed_in(client)
+
+
+def test_an_identity_belongs_to_one_account(company: Any, ann: User, site: Site) -> None:
+    linked(company, ann)
+    eve = sign_in(make.make_user("eve", site=site))
+    eve.post("/accounts/confirm/password/", {"password": make.PASSWORD})
+    answer_of_provider(company, eve, eve.post(LINK))
+    assert "This identity is linked with another account." in eve.get(SECURITY).content.decode()
+    assert SocialAccount.objects.get().user == ann
+
+
+def test_an_invited_person_links_with_the_mailed_link_once(company: Any, ann: User, settings: Any) -> None:
+    settings.PASSWORD_SIGN_IN = False
+    asks_again(company, make_identity(company))
+    path = passwords.password_link(ann, passwords.INVITATION).removeprefix(settings.BASE_URL)
+    client, late = Client(), Client()
+    page = client.get(path, follow=True)
+    assert "Use Hillside ID" in page.content.decode()
+    assert 'type="password"' not in page.content.decode()
+    uid = page.context["uid"]
+    late.get(path, follow=True)
+    answer_of_provider(company, client, client.post(reverse("password_use_provider", args=(uid,))))
+    assert is_signed_in(client)
+    asks_again(company, make_identity(company))
+    answer_of_provider(company, late, late.post(reverse("password_use_provider", args=(uid,))))
+    assert not is_signed_in(late)
+    assert SocialAccount.objects.count() == 1
+
+
+def test_the_only_way_to_sign_in_is_not_removed(company: Any, ann: User) -> None:
+    linked(company, ann)
+    ann.set_unusable_password()
+    ann.save()
+    client = Client()
+    answer_of_provider(company, client, client.post(START))
+    confirm = client.post("/accounts/security/provider/unlink/")
+    assert confirm["Location"].startswith("/accounts/confirm/provider/")
+    answer_of_provider(company, client, client.post("/accounts/confirm/provider/"))
+    client.post("/accounts/security/provider/unlink/")
+    assert SocialAccount.objects.exists()
+
+
+def test_a_provider_that_does_not_answer_is_named_in_words(company: Any, settings: Any) -> None:
+    app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
+    app["settings"]["server_url"] = "http://127.0.0.1:9"
+    client = Client()
+    assert client.post(START)["Location"] == "/admin/login/"
+    assert "does not answer" in client.get("/admin/login/").content.decode()
+
+
+def test_an_answer_that_nobody_asked_for_opens_nothing(company: Any, ann: User, settings: Any) -> None:
+    callback = reverse("openid_connect_callback", args=(settings.OIDC_PROVIDER_ID,))
+    for query in ("", "?code=x", "?code=x&state=y", "?error=access_denied&state=y"):
+        assert Client().get(callback + query)["Location"] == "/admin/login/", query
+    assert Client().get("/accounts/oidc/elsewhere/login/callback/?code=x").status_code == 404
+
+
+def test_without_a_provider_there_is_no_way_to_one(ann: User) -> None:
+    assert "Continue with" not in Client().get("/admin/login/").content.decode()
+    assert Client().post(START).status_code == 404
+
+
+# --- Signatures -----------------------------------------------------------------------------------------------------
+
+
+def only_provider(company: Any, site: Site) -> tuple[User, Client]:
+    """Return a signer who signs in by the provider alone, and the browser in which they are signed in."""
+    signer = make_signer(site)
+    linked(company, signer)
+    signer.set_unusable_password()
+    signer.save()
+    client = Client()
+    answer_of_provider(company, client, client.post(START))
+    return signer, client
+
+
+def test_somebody_without_a_password_signs_by_signing_in_again(company: Any, site: Site) -> None:
+    signer, client = only_provider(company, site)
+    version = make_document(site, user_to_review=[signer]).versions.get()
+    path = reverse("admin:documents_sign", args=(version.pk,))
+    assert 'type="password"' not in client.get(path).content.decode()
+    assert client.post(path, {"decision": "sign"}).status_code == 200
+    asked = client.post(path, {"decision": "sign", "comment": "Read twice.", "way": "provider"})
+    assert "max_age=0" in asked.context["address"]
+    assert answer_of_provider(company, client, asked)["Location"] == path
+    page = client.get(path).content.decode()
+    assert "You confirmed with Hillside ID who you are." in page
+    assert "Read twice." in page
+    assert client.post(path, {"decision": "sign", "comment": "Read twice."}).status_code == 302
+    signature = version.signatures.get()
+    assert (signature.confirmed_by, signature.comment) == ("Identity provider", "Read twice.")
+
+
+def test_one_confirmation_signs_one_version(company: Any, site: Site) -> None:
+    signer, client = only_provider(company, site)
+    first, second = (make_document(site, user_to_review=[signer]).versions.get() for _ in range(2))
+    paths = [reverse("admin:documents_sign", args=(version.pk,)) for version in (first, second)]
+    answer_of_provider(company, client, client.post(paths[0], {"decision": "sign", "way": "provider"}))
+    assert client.post(paths[1], {"decision": "sign"}).status_code == 200
+    assert client.post(paths[0], {"decision": "sign"}).status_code == 302
+    assert [version.signatures.count() for version in (first, second)] == [1, 0]
+
+
+def test_somebody_else_at_the_provider_confirms_nothing(company: Any, site: Site) -> None:
+    signer, client = only_provider(company, site)
+    version = make_document(site, user_to_review=[signer]).versions.get()
+    path = reverse("admin:documents_sign", args=(version.pk,))
+    asks_again(company, make_identity(company))
+    answer_of_provider(company, client, client.post(path, {"decision": "sign", "way": "provider"}))
+    assert "You signed in there as somebody else." in client.get(path).content.decode()
+    assert client.post(path, {"decision": "sign"}).status_code == 200
+    assert not version.signatures.exists()
+
+
+def test_a_provider_with_an_old_session_asks_the_person_before_it_answers(company: Any, site: Site) -> None:
+    signer, client = only_provider(company, site)
+    version = make_document(site, user_to_review=[signer]).versions.get()
+    path = reverse("admin:documents_sign", args=(version.pk,))
+    asked = client.post(path, {"decision": "sign", "way": "provider"})
+    asks_again(company, make_identity(company), seconds_ago=600)
+    where = company.test_client.get(asked.context["address"]).headers["Location"]
+    assert "/accounts/oidc/" not in where
+
+
+@pytest.mark.parametrize("claims", [{}, {"auth_time": "now"}, {"auth_time": None}, {"auth_time": 600}])
+def test_a_provider_that_did_not_ask_again_confirms_nothing(
+    company: Any, site: Site, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signer, client = only_provider(company, site)
+    version = make_document(site, user_to_review=[signer]).versions.get()
+    path = reverse("admin:documents_sign", args=(version.pk,))
+    whole = provider._note_confirmation
+    said = {name: time.time() - value if isinstance(value, int) else value for name, value in claims.items()}
+    monkeypatch.setattr(
+        provider, "_note_confirmation", lambda request, login, user, data, _: whole(request, login, user, data, said)
+    )
+    answer_of_provider(company, client, client.post(path, {"decision": "sign", "way": "provider"}))
+    assert "did not ask you again" in client.get(path).content.decode()
+    assert client.post(path, {"decision": "sign"}).status_code == 200
+    assert not version.signatures.exists()
