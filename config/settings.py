@@ -350,13 +350,14 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"json": {"()": "records.operations.logs.JsonFormatter"}},
+    "filters": {"without_outages": {"()": "records.operations.logs.WithoutOutages"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         # Django attaches a handler of its own to "django"; everything goes through the one above instead.
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         # What a caller did wrong is in the access log; here only what went wrong inside.
-        "django.request": {"level": "ERROR"},
+        "django.request": {"level": "ERROR", "filters": ["without_outages"]},
         "django.security": {"level": "ERROR"},
         # SQL holds the values it is run with.
         "django.db.backends": {"level": "INFO"},

@@ -21,6 +21,7 @@ from django.db import OperationalError, connection
 from records.accounts.calls import NEWEST, CallKeeper
 from records.accounts.models import KeyCall
 from records.operations.idempotency import forget_old_answers
+from records.operations.outages import outage_of
 
 logger = logging.getLogger("larder.calls")
 
@@ -116,7 +117,8 @@ class CallBuffer:
                 faulty = False
             except Exception as error:
                 if not faulty:
-                    logger.warning("Recent calls of keys cannot be written.", exc_info=error)
+                    cause = None if outage_of(error) else error
+                    logger.warning("Recent calls of keys cannot be written.", exc_info=cause)
                 faulty = True
                 self._noted.set()
 

@@ -15,6 +15,14 @@ EXTRA_FIELDS = ("request_id", "caller", "site", "method", "operation", "status",
 SECURITY_FIELDS = ("account", "account_name", "address", "detail")
 
 
+class WithoutOutages(logging.Filter):
+    """Leaves out Django's line about an answer of 503: its cause is in a line of its own, without a traceback."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the line is to be written."""
+        return getattr(record, "status_code", 0) != 503
+
+
 class JsonFormatter(logging.Formatter):
     """Write a record as one line: time, level, logger, message, extra fields, and an exception's type and places."""
 

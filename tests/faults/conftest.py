@@ -44,13 +44,4 @@ def pg(installation: Installation) -> Iterator[Postgres]:
     yield installation.pg
     if installation.pg.process.poll() is not None:
         installation.pg.start()
-    wait_for(lambda: _answers(installation.pg), 30)
-
-
-def _answers(pg: Postgres | None) -> bool:
-    try:
-        assert pg is not None
-        pg.connect().close()
-    except Exception:
-        return False
-    return True
+    wait_for(installation.pg.answers, 30)

@@ -151,7 +151,12 @@ class Postgres:
 
     def start(self) -> None:
         """Start the server; does not wait until it answers."""
-        settings = {"listen_addresses": "", "unix_socket_directories": str(self.folder), "max_connections": "100"}
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.folder),
+            "max_connections": "100",
+            **postgres.FAST,
+        }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as output:
             self.process = subprocess.Popen(
@@ -165,6 +170,14 @@ class Postgres:
         """Stop the server at once, as a power cut would."""
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(20)
+
+    def answers(self) -> bool:
+        """Return whether the server takes connections."""
+        try:
+            self.connect().close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def backends(self, name: str) -> list[int]:
         """Return the process ids of a database's connections."""

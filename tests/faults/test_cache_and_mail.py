@@ -62,8 +62,9 @@ def test_without_redis_each_process_counts_for_itself(installation: Installation
         answers = [ask() for _ in range(15) for ask in (server.read, lambda: server.get("/healthz"))]
         assert {answer.status for answer in answers} == {200}
         assert sum(answer.seconds > 0.4 for answer in answers) <= 6
+        wait_for(lambda: server.get("/readyz").json()["cache"] == "away", 10)
         found = server.get("/readyz")
-        assert (found.status, found.json()["status"], found.json()["cache"]) == (200, "degraded", "away")
+        assert (found.status, found.json()["status"]) == (200, "degraded")
         lines = [
             line for line in server.lines() if line["logger"] == "larder.cache" and "not answer" in line["message"]
         ]
@@ -102,7 +103,7 @@ class _Mail(socketserver.StreamRequestHandler):
                 while (line := self.rfile.readline()) not in (b".\r\n", b""):
                     mail += line
                 self.server.taken.append(mail.decode())
-                while self.server.stalls:
+                while self.server.stalls and b"To: nora@example.com" in mail:
                     time.sleep(0.1)
             self.wfile.write(b"221 bye\r\n" if word == b"QUIT" else b"250 fine\r\n")
             if word == b"QUIT":
@@ -125,8 +126,15 @@ def invite(server: Server) -> None:
     assert answer.status == 201, answer.body
 
 
+def invitations(mails: Mails) -> list[str]:
+    """Return the invitations among the mails; the demo has mails of its own."""
+    return [mail for mail in mails.taken if "To: nora@example.com" in mail]
+
+
 def ids_of(mails: Mails) -> list[str]:
-    lines = [line for mail in mails.taken for line in mail.splitlines() if line.lower().startswith("message-id:")]
+    lines = [
+        line for mail in invitations(mails) for line in mail.splitlines() if line.lower().startswith("message-id:")
+    ]
     return [line.partition(":")[2].strip() for line in lines]
 
 
@@ -138,11 +146,11 @@ def test_an_invitation_whose_worker_is_killed_is_sent_under_the_same_id(
         mails.stalls = True
         with installation.worker(EMAIL_URL=url) as worker:
             invite(server)
-            wait_for(lambda: mails.taken, 30)
+            wait_for(lambda: invitations(mails), 60)
             worker.signal(signal.SIGKILL)
         mails.stalls = False
         with installation.worker(EMAIL_URL=url):
-            took = wait_for(lambda: len(mails.taken) > 1, 60)
+            took = wait_for(lambda: len(invitations(mails)) > 1, 60)
         assert took < 60
         assert len(set(ids_of(mails))) == 1
 
@@ -168,9 +176,10 @@ def test_the_worker_outlives_its_database(installation: Installation, pg: Postgr
         time.sleep(5)
         assert worker.process.poll() is None
         pg.start()
+        wait_for(pg.answers, 60)
         wait_for(lambda: server.read().status == 200, 20)
         invite(server)
-        wait_for(lambda: mails.taken, 30)
+        wait_for(lambda: invitations(mails), 60)
         assert worker.process.poll() is None
         wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)
 

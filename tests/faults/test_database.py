@@ -49,6 +49,7 @@ def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     assert max(answer.seconds for answer in answers) < 2
     assert server.get("/readyz").json()["database"] == "away"
     pg.start()
+    wait_for(pg.answers, 30)
     took = wait_for(lambda: server.read().status == 200, 20)
     assert took < 5
     # Each worker and each of its threads is back, not just the first.
@@ -139,6 +140,8 @@ def test_every_door_of_a_database_that_is_not_migrated_is_503(installation: Inst
     else:
         (installation.folder / "larder.sqlite3").unlink()
     bearer = {"Authorization": f"Bearer {installation.credentials['scim_token']}"}
+    oauth = installation.credentials["oauth"]
+    client = f"client_id={oauth['client_id']}&client_secret={oauth['client_secret']}"
     with installation.server() as server:
         answers = {
             "json": server.read(),
@@ -147,7 +150,7 @@ def test_every_door_of_a_database_that_is_not_migrated_is_503(installation: Inst
             "token": server.send(
                 "POST",
                 "/oauth/token",
-                b"grant_type=client_credentials&client_id=a&client_secret=b",
+                f"grant_type=client_credentials&{client}".encode(),
                 {"Content-Type": "application/x-www-form-urlencoded"},
             ),
             "page": server.get("/admin/", {"Cookie": "sessionid=0123456789abcdef0123456789abcdef"}),
