@@ -5,9 +5,9 @@ from typing import Any
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from records.accounts.tokens import TokenCaller, opened_by
+from records.accounts.tokens import TokenCaller, opened_by, remembered_caller
 from records.operations import limits
-from records.operations.credentials import LONGEST
+from records.operations.credentials import LONGEST, key_in
 from records.operations.errors import ApiError, unauthorized
 
 REALM = 'Bearer realm="Larder"'
@@ -26,19 +26,19 @@ def insufficient_scope(scope: str) -> ApiError:
     return ApiError(403, "Forbidden", message, headers={"WWW-Authenticate": challenge})
 
 
-def token_in(authorization: str) -> str:
-    """Return the token of an Authorization header: `Bearer <token>`, or the bare token."""
+def token_in(request: Request) -> str:
+    """Return the token of the Authorization header: `Bearer <token>`, or the bare token."""
+    authorization = str(request.META.get("HTTP_AUTHORIZATION", ""))
     scheme, _, rest = authorization.strip().partition(" ")
     return rest.strip() if scheme.lower() == "bearer" else authorization.strip()
 
 
 class KeyAndTokenAuthentication(BaseAuthentication):
-    """Reads `Ocp-Apim-Subscription-Key` and `Authorization`; raises the 401 that names what is missing or wrong."""
+    """Reads `Ocp-Apim-Subscription-Key` and `Authorization`."""
 
     def authenticate(self, request: Request) -> tuple[TokenCaller, Any]:
-        """Return the caller and None."""
-        key = request.META.get("HTTP_OCP_APIM_SUBSCRIPTION_KEY", "").strip()
-        token = token_in(request.META.get("HTTP_AUTHORIZATION", ""))
+        """Return the caller and None; raises the 401 that names what is missing or wrong."""
+        key, token = key_in(request), token_in(request)
         if not key:
             raise unauthorized()
         if not token:
@@ -51,6 +51,10 @@ class KeyAndTokenAuthentication(BaseAuthentication):
         if not opened.key_opens:
             raise unauthorized("This subscription key opens nothing: it is unknown, expired or revoked.")
         raise no_token("The access token is unknown, expired, revoked or of another user.", "invalid_token")
+
+    def remembered(self, request: Request) -> TokenCaller | None:
+        """Return who held both within the last minute, whose proof has to be asked; None where that is unknown."""
+        return remembered_caller(key_in(request), token_in(request))
 
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge of the 401."""

@@ -14,8 +14,9 @@ from materials import actions, paths, renderers
 from materials.credentials import KeyAndTokenAuthentication, insufficient_scope
 from materials.models import Material
 from materials.serializers import MaterialSerializer
+from records.accounts.keys import Caller
 from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
-from records.accounts.tokens import TokenCaller, permissions_at
+from records.accounts.tokens import TokenCaller
 from records.operations import bodies, conditional, errors, limits, lists, values
 from records.operations.credentials import KEY_HEADER
 from records.operations.references import resolve_all
@@ -35,12 +36,15 @@ class MaterialViewSet(OperationViewSet):
 
     # --- Before the method ------------------------------------------------------------------------------------------
 
+    def spend(self, caller: Caller) -> limits.Allowance:
+        """Count the request against the key and against the token; returns the smaller allowance."""
+        of_key = super().spend(caller)
+        of_token = limits.spend("token", str(caller.token_id), settings.RATE_LIMIT)  # type: ignore[attr-defined]
+        return min(of_token, of_key, key=lambda allowance: allowance.remaining)
+
     def check_permissions(self, request: Request) -> None:
-        """Count the request against the token too and ask for the scope; the roles are asked once the site is known."""
+        """Ask for the scope; the roles are asked once the site is known."""
         caller: TokenCaller = self.caller  # type: ignore[assignment]
-        allowance = limits.spend("token", str(caller.token_id), settings.RATE_LIMIT)
-        if allowance.remaining < int(self.answer_headers["X-RateLimit-Remaining"]):
-            self.answer_headers.update(allowance.headers())
         if self.operation is not None:
             scope = WRITE_MATERIALS if self.operation.writes else READ_MATERIALS
             if scope not in caller.scopes:
@@ -55,7 +59,7 @@ class MaterialViewSet(OperationViewSet):
             text = "This must be the Id of one site: a UUID of 36 characters." if given else "This is required."
             raise lists.invalid("siteId", text)
         caller: TokenCaller = self.caller  # type: ignore[assignment]
-        entered = dataclasses.replace(caller, site_id=site_id, permissions=permissions_at(caller, site_id))
+        entered = caller.at(site_id)
         if self.operation is not None and not entered.may(self.operation.permission):
             raise errors.ApiError(404, "NotFound", NO_SITE)
         self.caller = entered

@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
 
+from records.accounts import opening
 from records.accounts.models import DefaultRole
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
@@ -33,9 +34,10 @@ def _expected_database() -> None:
 
 @pytest.fixture(autouse=True)
 def _fresh_counters(settings: Any) -> None:
-    """Start every test with unused rate limits, no calls noted and a fast password hash."""
+    """Start every test with unused rate limits, no calls noted, no caller remembered and a fast password hash."""
     cache.clear()
     recent_calls.forget()
+    opening.forget()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 

@@ -18,17 +18,17 @@ Permissions = frozenset[str]
 
 EVERYTHING: Permissions = frozenset({"*"})
 
-_HELD = """
-WITH RECURSIVE held(id) AS (
+HELD = """held(id) AS (
     SELECT m.role_id FROM accounts_rolemembership m JOIN accounts_role r ON r.id = m.role_id
-     WHERE m.user_id = %s AND NOT r.is_archived
+     WHERE m.user_id {users} AND NOT r.is_archived
     UNION
-    SELECT m.role_id FROM accounts_rolemembership m JOIN held ON m.member_role_id = held.id
+    SELECT m.role_id FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.id
       JOIN accounts_role r ON r.id = m.role_id WHERE NOT r.is_archived
-)
-"""
+)"""
+"""Every role that users (`{users}`: a condition on their ids) hold, directly or through other roles."""
 
-_HELD_AT = f"""{_HELD}
+_HELD_AT = f"""
+WITH RECURSIVE {HELD.format(users="= %s")}
 SELECT r.site_id, r.id, r.revision FROM held JOIN accounts_role r ON r.id = held.id
   JOIN sites_site s ON s.id = r.site_id WHERE NOT s.is_archived ORDER BY r.id
 """  # noqa: S608 (no outside text)

@@ -24,9 +24,10 @@ class AccountsConfig(AppConfig):
 
 
 def bring_roles_up_to_date(sender: AppConfig, **kwargs: Any) -> None:
-    """Bring the default roles up to date once the last app's permissions exist."""
+    """Bring the default roles up to date once the last app's permissions exist, and watch every change of access."""
     with_models = [config for config in apps.get_app_configs() if config.models_module is not None]
     if sender is with_models[-1]:
-        from records.accounts import default_roles
+        from records.accounts import access_triggers, default_roles
 
+        access_triggers.install(kwargs["using"])
         default_roles.bring_up_to_date()

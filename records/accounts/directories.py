@@ -1,4 +1,4 @@
-"""Cloud directories and their provisioning tokens: make, issue, revoke, and the one query that opens a request."""
+"""Cloud directories and their provisioning tokens: make, issue, revoke and what opens a request with one."""
 
 import datetime
 import uuid
@@ -9,31 +9,16 @@ from typing import Any, TypeVar
 from django.core.exceptions import ValidationError
 from django.db import connection
 
-from records.accounts import peppers
-from records.accounts.access import identifier
 from records.accounts.actions import create, editing
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
-from records.accounts.keys import aware, matching, note_use
+from records.accounts.keys import note_use
 from records.accounts.models import Dialect, Directory, ProvisioningToken, User
+from records.accounts.opening import Kind, look_up
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
 
 LIVE_TOKENS = 5
-_SEEN = """
-SELECT t.id, t.name, t.dialect, t.expires, t.last_used, a.id,
-       COALESCE(NULLIF(a.display_name, ''), NULLIF(TRIM(a.given_name || ' ' || a.family_name), ''), a.user_name),
-       d.id, d.name, d.home_site_id, d.service_account_id, d.may_administer, d.matches_by_code, d.sends_invitations,
-       s.id, s.name
-  FROM accounts_provisioningtoken t
-  JOIN accounts_directory d ON d.id = t.directory_id AND NOT d.is_archived
-  JOIN accounts_user a ON a.id = d.service_account_id
-  JOIN sites_site h ON h.id = d.home_site_id AND NOT h.is_archived
-  JOIN sites_site s ON NOT s.is_archived
-   AND (s.id = h.id OR s.id IN (SELECT x.site_id FROM accounts_directory_sites x WHERE x.directory_id = d.id))
- WHERE t.digest {match} AND t.revoked IS NULL
-"""
-"""The token of a digest (`{match}`) with its directory and service account, once for each site that it sees."""
 _DIRECTORY = (
     "id",
     "name",
@@ -41,8 +26,22 @@ _DIRECTORY = (
     "service_account_id",
     "may_administer",
     "matches_by_code",
+    "may_set_passwords",
     "sends_invitations",
 )
+PROVISIONING_TOKEN = Kind(
+    "accounts_provisioningtoken t JOIN accounts_directory d ON d.id = t.directory_id "
+    "JOIN accounts_user u ON u.id = d.service_account_id JOIN sites_site s ON s.id = d.home_site_id",
+    opens="NOT d.is_archived AND NOT s.is_archived",
+    columns=("t.dialect", *(f"d.{name}" for name in _DIRECTORY)),
+    reach="""
+    SELECT s.id, s.name, NULL, NULL
+      FROM c JOIN accounts_provisioningtoken t ON t.id = c.id
+      JOIN sites_site s ON NOT s.is_archived
+       AND (s.id = c.site_id
+            OR s.id IN (SELECT x.site_id FROM accounts_directory_sites x WHERE x.directory_id = t.directory_id))""",
+)
+"""A token of a directory; its account is the directory's service account, and it reaches the directory's sites."""
 M = TypeVar("M", Site, Directory)
 
 
@@ -64,25 +63,27 @@ def token_of(secret: str) -> OpenToken | None:
 
     One query, and one small write a minute at most.
     """
-    digests = peppers.digests(secret)
-    with connection.cursor() as cursor:
-        cursor.execute(_SEEN.format(match=matching(digests)), digests)
-        rows = cursor.fetchall()
-    if not rows:
-        return None
-    key, name, dialect, expires, last_used, account, printed, *columns = rows[0]
+    opening = look_up(PROVISIONING_TOKEN, secret)
     moment = now()
-    if expires is not None and aware(expires) <= moment:
+    if opening is None or not opening.is_live(moment):
         return None
-    token_id = identifier(key)
-    note_use(ProvisioningToken, token_id, last_used, moment)
-    sites = {identifier(row[-2]): _row(Site, ("id", "name"), row[-2:]) for row in rows}
-    directory = _row(Directory, _DIRECTORY, columns[: len(_DIRECTORY)])
+    note_use(ProvisioningToken, opening.id, opening.last_used, moment)
+    dialect, *of_directory = opening.columns
+    directory = _row(Directory, _DIRECTORY, of_directory)
+    sites = {key: _row(Site, ("id", "name"), (key, name)) for key, name in opening.sites.items()}
     directory.home_site = sites[directory.home_site_id]
     seen: Any = directory.sites.all()
     seen._result_cache, seen._prefetch_done = list(sites.values()), True
     vars(directory).setdefault("_prefetched_objects_cache", {})["sites"] = seen
-    return OpenToken(token_id, name, Dialect(dialect), directory, tuple(sites.values()), identifier(account), printed)
+    return OpenToken(
+        opening.id,
+        opening.name,
+        Dialect(dialect),
+        directory,
+        tuple(sites.values()),
+        opening.user_id,
+        opening.user_name,
+    )
 
 
 def _row(model: type[M], names: Sequence[str], values: Sequence[Any]) -> M:

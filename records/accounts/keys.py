@@ -1,17 +1,16 @@
-"""Subscription keys: issue, rotate, revoke, and the one query that opens a request with one (DECISIONS 2.2)."""
+"""Subscription keys: issue, rotate, revoke, and what opens a request with one (DECISIONS 2.2)."""
 
 import datetime
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
-from django.db import connection
 
-from records.accounts import access, peppers
+from records.accounts import access
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
 from records.accounts.models import ProvisioningToken, SecurityKind, SubscriptionKey, User
+from records.accounts.opening import Kind, Opening, Proof, look_up, remember, remembered
 from records.accounts.security import security_event
 from records.history.trail import Author, Channel, now, recording
 from records.sites.models import Site
@@ -19,33 +18,10 @@ from records.sites.models import Site
 LIVE_KEYS = 2
 LAST_USED_EVERY = datetime.timedelta(minutes=1)
 
-KEY_AND_ROLES = """
-WITH RECURSIVE k AS (
-    SELECT k.id, k.name, k.user_id, k.site_id, k.last_used, k.expires, u.is_superuser,
-           u.display_name, u.given_name, u.family_name, u.user_name,
-           k.revoked IS NULL AND u.is_active AND NOT s.is_archived AS opens
-      FROM accounts_subscriptionkey k
-      JOIN accounts_user u ON u.id = k.user_id
-      JOIN sites_site s ON s.id = k.site_id
-     WHERE k.digest {match}
-), held(id) AS (
-    SELECT m.role_id FROM k JOIN accounts_rolemembership m ON m.user_id = k.user_id
-      JOIN accounts_role r ON r.id = m.role_id AND NOT r.is_archived
-    UNION
-    SELECT m.role_id FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.id
-      JOIN accounts_role r ON r.id = m.role_id AND NOT r.is_archived
+KEY = Kind(
+    "accounts_subscriptionkey t JOIN accounts_user u ON u.id = t.user_id JOIN sites_site s ON s.id = t.site_id",
+    opens="u.is_active AND NOT s.is_archived",
 )
-"""
-"""The key of a digest (`{match}`) with its user, and every role that the user holds anywhere."""
-KEY_COLUMNS = """k.id, k.opens, k.name, k.user_id, k.site_id, k.last_used, k.expires, k.is_superuser,
-       COALESCE(NULLIF(k.display_name, ''), NULLIF(TRIM(k.given_name || ' ' || k.family_name), ''), k.user_name)"""
-_LOOKUP = f"{KEY_AND_ROLES}SELECT {KEY_COLUMNS}, {{roles}} FROM k"  # noqa: S608 (no outside text)
-_ROLES = {
-    "postgresql": "(SELECT string_agg(r.id::text || ':' || r.revision, ',') FROM held "
-    "JOIN accounts_role r ON r.id = held.id WHERE r.site_id = k.site_id)",
-    "sqlite": "(SELECT group_concat(r.id || ':' || r.revision, ',') FROM held "
-    "JOIN accounts_role r ON r.id = held.id WHERE r.site_id = k.site_id)",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +34,15 @@ class Caller:
     key_id: uuid.UUID
     key_name: str
     permissions: access.Permissions
+    opening: Opening
+    proof: Proof | None = None
+    """The question whether all this still holds, which is asked before a remembered caller is answered."""
     is_authenticated: bool = True
+
+    @property
+    def site_ids(self) -> list[uuid.UUID]:
+        """Return the sites at which the caller holds a role, or for a superuser every site."""
+        return list(self.opening.permissions)
 
     def may(self, permission: str) -> bool:
         """Return whether the caller may do this at the key's site."""
@@ -82,44 +66,53 @@ def caller_of(secret: str) -> Caller | None:
 
     One query, and one small write a minute at most.
     """
-    digests = peppers.digests(secret)
-    match = matching(digests)
-    with connection.cursor() as cursor:
-        cursor.execute(_LOOKUP.format(match=match, roles=_ROLES[connection.vendor]), digests)
-        row = cursor.fetchone()
-    if row is None:
+    opening = open_key(secret)
+    return None if opening is None else _caller(opening)
+
+
+def open_key(secret: str) -> Opening | None:
+    """Return what this key opens, and remember it; None where there is no such key. Raises KeyEndedError."""
+    opening = look_up(KEY, secret)
+    if opening is None:
         return None
-    key_id, opens, key_name, user_id, site_id, last_used, expires, is_superuser, printed, roles = row
     moment = now()
-    if not opens or (expires is not None and aware(expires) <= moment):
-        raise KeyEndedError(access.identifier(key_id))
-    note_use(SubscriptionKey, access.identifier(key_id), last_used, moment)
-    if is_superuser:
-        permissions = access.EVERYTHING
-    elif roles:
-        pairs = (pair.split(":") for pair in roles.split(","))
-        permissions = access.permissions_of_roles([(uuid.UUID(role), int(revision)) for role, revision in pairs])
-    else:
-        permissions = frozenset()
-    identifier = access.identifier
-    return Caller(identifier(user_id), printed, identifier(site_id), identifier(key_id), key_name, permissions)
+    if not opening.is_live(moment):
+        raise KeyEndedError(opening.id)
+    note_use(SubscriptionKey, opening.id, opening.last_used, moment)
+    remember(KEY, secret, opening)
+    return opening
 
 
-def matching(digests: Sequence[str]) -> str:
-    """Return the condition that a digest is one of as many."""
-    return "= %s" if len(digests) == 1 else f"IN ({', '.join(['%s'] * len(digests))})"
+def remembered_caller(secret: str) -> Caller | None:
+    """Return who held this key within the last minute; the caller's proof has to be asked. No query."""
+    opening = remembered(KEY, secret)
+    return None if opening is None else _caller(opening)
+
+
+def _caller(opening: Opening) -> Caller:
+    site_id = opening.site_id
+    return Caller(
+        opening.user_id,
+        opening.user_name,
+        site_id,
+        opening.id,
+        opening.name,
+        opening.permissions.get(site_id, frozenset()),
+        opening,
+        opening.proof(site_id),
+    )
 
 
 def note_use(
     kind: type[SubscriptionKey] | type[ProvisioningToken],
     credential_id: uuid.UUID,
-    last_used: datetime.datetime | str | None,
+    last_used: datetime.datetime | None,
     moment: datetime.datetime,
 ) -> None:
     """Write down that a credential was used, at most once a minute; its first use stands in the security log."""
     if last_used is None:
         _note_first_use(kind, credential_id, moment)
-    elif moment - aware(last_used) >= LAST_USED_EVERY:
+    elif moment - last_used >= LAST_USED_EVERY:
         kind._default_manager.filter(pk=credential_id).update(last_used=moment)
 
 
@@ -137,12 +130,6 @@ def _note_first_use(
             directory = credential.directory
             used, account, site_id = SecurityKind.TOKEN_FIRST_USED, directory.service_account, directory.home_site_id
         security_event(used, account=account, detail=credential.name, site_id=site_id)
-
-
-def aware(value: datetime.datetime | str) -> datetime.datetime:
-    """Return a moment that a raw query gave back."""
-    moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
-    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
 
 def live_keys(user: User, site: Site) -> list[SubscriptionKey]:

@@ -1,44 +1,42 @@
-"""The one query that opens a request with a subscription key and an access token of the same user (DECISIONS 2.3)."""
+"""Opening a request with a subscription key and an access token of the same user (DECISIONS 2.3)."""
 
+import dataclasses
 import uuid
-from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from django.db import connection
-
-from records.accounts import access, keys, peppers
-from records.accounts.models import SubscriptionKey
+from records.accounts.keys import KEY, Caller, KeyEndedError, open_key
+from records.accounts.opening import Kind, Opening, look_up, remember, remembered
 from records.history.trail import now
-from records.sites.models import Site
 
-_LOOKUP = f"""{keys.KEY_AND_ROLES}, t AS (
-    SELECT t.id, t.scopes, t.expires, c.user_id
-      FROM accounts_accesstoken t
-      JOIN accounts_oauthclient c ON c.id = t.client_id
-      JOIN accounts_user u ON u.id = c.user_id
-     WHERE t.digest {{token_match}} AND t.revoked IS NULL AND c.revoked IS NULL AND u.is_active
+ACCESS_TOKEN = Kind(
+    "accounts_accesstoken t JOIN accounts_oauthclient o ON o.id = t.client_id JOIN accounts_user u ON u.id = o.user_id "
+    "LEFT JOIN sites_site s ON s.id = u.home_site_id",
+    opens="o.revoked IS NULL AND u.is_active",
+    name="o.name",
+    last_used="NULL",
+    columns=("t.scopes",),
 )
-SELECT {keys.KEY_COLUMNS}, {{roles}}, t.id, t.scopes, t.expires, t.user_id
-  FROM k LEFT JOIN t ON TRUE
-"""  # noqa: S608 (no outside text)
-_ROLES = {
-    "postgresql": "(SELECT string_agg(r.site_id::text || ':' || r.id::text || ':' || r.revision, ',') FROM held "
-    "JOIN accounts_role r ON r.id = held.id JOIN sites_site s ON s.id = r.site_id AND NOT s.is_archived)",
-    "sqlite": "(SELECT group_concat(r.site_id || ':' || r.id || ':' || r.revision, ',') FROM held "
-    "JOIN accounts_role r ON r.id = held.id JOIN sites_site s ON s.id = r.site_id AND NOT s.is_archived)",
-}
-
 NO_TOKEN = uuid.UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
-class TokenCaller(keys.Caller):
-    """Whoever opened a request with a key and a token: what the token is for, and the user's roles at every site."""
+class TokenCaller(Caller):
+    """Whoever opened a request with a key and a token, and what the token is for.
+
+    The caller has no permission before it has entered a site.
+    """
 
     token_id: uuid.UUID = NO_TOKEN
     scopes: frozenset[str] = frozenset()
-    is_superuser: bool = False
-    roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = field(default_factory=dict)
+
+    def at(self, site_id: uuid.UUID) -> "TokenCaller":
+        """Return the caller at a site, without any permission where the site does not exist or is archived."""
+        return dataclasses.replace(
+            self,
+            site_id=site_id,
+            permissions=self.opening.permissions.get(site_id, frozenset()),
+            proof=self.opening.proof(site_id),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,50 +50,45 @@ class Opened:
 
 
 def opened_by(key: str, token: str) -> Opened:
-    """Return who holds this key and this token; one query, and one small write a minute at most.
+    """Return who holds this key and this token; two queries, and one small write a minute at most.
 
     A token that is unknown, expired, revoked or another user's opens nothing.
     """
-    key_digests, token_digests = peppers.digests(key), peppers.digests(token)
-    sql = _LOOKUP.format(
-        match=keys.matching(key_digests), token_match=keys.matching(token_digests), roles=_ROLES[connection.vendor]
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*key_digests, *token_digests])
-        row = cursor.fetchone()
-    if row is None:
+    try:
+        of_key = open_key(key)
+    except KeyEndedError as ended:
+        return Opened(False, None, ended.key_id)
+    if of_key is None:
         return Opened(False, None)
-    key_id, opens, key_name, user_id, site_id, last_used, key_expires, is_superuser, printed, held, *of_token = row
-    token_id, scopes, expires, token_user = of_token
-    moment = now()
-    identifier = access.identifier
-    if not opens or (key_expires is not None and keys.aware(key_expires) <= moment):
-        return Opened(False, None, identifier(key_id))
-    if token_id is None or token_user != user_id or keys.aware(expires) <= moment:
-        return Opened(True, None, identifier(key_id))
-    keys.note_use(SubscriptionKey, identifier(key_id), last_used, moment)
-    roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
-    for entry in held.split(",") if held else ():
-        role_site, role, revision = entry.split(":")
-        roles[uuid.UUID(role_site)].append((uuid.UUID(role), int(revision)))
-    caller = TokenCaller(
-        user_id=identifier(user_id),
-        user_name=printed,
-        site_id=identifier(site_id),
-        key_id=identifier(key_id),
-        key_name=key_name,
+    of_token = look_up(ACCESS_TOKEN, token)
+    if of_token is None or not of_token.is_live(now()) or of_token.user_id != of_key.user_id:
+        return Opened(True, None, of_key.id)
+    remember(ACCESS_TOKEN, token, of_token)
+    return Opened(True, _caller(of_key, of_token), of_key.id)
+
+
+def remembered_caller(key: str, token: str) -> TokenCaller | None:
+    """Return who held this key and this token within the last minute; the caller's proof has to be asked. No query.
+
+    None too where the user's access has changed between the two.
+    """
+    of_key, of_token = remembered(KEY, key), remembered(ACCESS_TOKEN, token)
+    if of_key is None or of_token is None or of_key.user_id != of_token.user_id:
+        return None
+    same = of_key.versions[of_key.user_id] == of_token.versions[of_key.user_id]
+    return _caller(of_key, of_token) if same else None
+
+
+def _caller(key: Opening, token: Opening) -> TokenCaller:
+    (scopes,) = token.columns
+    return TokenCaller(
+        user_id=key.user_id,
+        user_name=key.user_name,
+        site_id=key.site_id,
+        key_id=key.id,
+        key_name=key.name,
         permissions=frozenset(),
-        token_id=identifier(token_id),
+        opening=key,
+        token_id=token.id,
         scopes=frozenset(scopes.split()),
-        is_superuser=bool(is_superuser),
-        roles=dict(roles),
     )
-    return Opened(True, caller, caller.key_id)
-
-
-def permissions_at(caller: TokenCaller, site_id: uuid.UUID) -> access.Permissions:
-    """Return what the caller may do at a site, which is nothing at one that does not exist or is archived."""
-    if caller.is_superuser:
-        return access.EVERYTHING if Site.objects.filter(pk=site_id, is_archived=False).exists() else frozenset()
-    held = caller.roles.get(site_id)
-    return access.permissions_of_roles(sorted(held)) if held else frozenset()

@@ -55,7 +55,7 @@ class CategoryViewSet(OperationViewSet):
     def get_rating(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one rating with the responses that findings can have and its score bands."""
         plan = RatingSerializer.plan()
-        row = plan.fetch_one(Rating._default_manager.all, self.site_id, id)
+        row = self.fetch_one(plan, Rating._default_manager.all, id)
         if row is None:
             raise errors.not_found()
         response = self.json(plan.show(row))
@@ -75,7 +75,7 @@ class CategoryViewSet(OperationViewSet):
         """List the sites at which the caller holds a role."""
         rows = Site._default_manager.all()
         if not access.EVERYTHING.issubset(self.caller.permissions):
-            rows = rows.filter(pk__in=list(access.roles_held(self.caller.user_id)))
+            rows = rows.filter(pk__in=self.caller.site_ids)
         return self.entries(rows, SiteEntrySerializer, OTHERS)
 
     def get_user_list(self, request: Request) -> HttpResponse:

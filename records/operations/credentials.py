@@ -7,7 +7,7 @@ from django.utils.cache import patch_vary_headers
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from records.accounts.keys import Caller, KeyEndedError, caller_of
+from records.accounts.keys import Caller, KeyEndedError, caller_of, remembered_caller
 from records.operations import limits
 from records.operations.errors import unauthorized
 
@@ -25,11 +25,11 @@ def keep_private(response: HttpResponseBase, *headers: str) -> None:
 
 
 class SubscriptionKeyAuthentication(BaseAuthentication):
-    """Reads `Ocp-Apim-Subscription-Key`; raises the 401 when it is missing, wrong, revoked or expired."""
+    """Reads `Ocp-Apim-Subscription-Key`."""
 
     def authenticate(self, request: Request) -> tuple[Caller, Any]:
-        """Return the caller and None."""
-        secret = request.META.get("HTTP_OCP_APIM_SUBSCRIPTION_KEY", "").strip()
+        """Return the caller and None; raises the 401 when the key is missing, wrong, revoked or expired."""
+        secret = key_in(request)
         if not secret:
             raise unauthorized()
         try:
@@ -42,6 +42,15 @@ class SubscriptionKeyAuthentication(BaseAuthentication):
             raise unauthorized("This subscription key opens nothing: it is unknown, expired or revoked.")
         return caller, None
 
+    def remembered(self, request: Request) -> Caller | None:
+        """Return who held the key within the last minute, whose proof has to be asked; None where that is unknown."""
+        return remembered_caller(key_in(request))
+
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge of the 401."""
         return unauthorized().headers["WWW-Authenticate"]
+
+
+def key_in(request: Request) -> str:
+    """Return the subscription key of a request, or an empty text."""
+    return str(request.META.get("HTTP_OCP_APIM_SUBSCRIPTION_KEY", "")).strip()

@@ -85,6 +85,10 @@ def unavailable(outage: outages.Outage = outages.AWAY) -> ApiError:
     return ApiError(503, "Unavailable", outage.message, headers={"Retry-After": str(outage.retry_after)})
 
 
+REFUSALS = (ApiError, RecordNotFoundError, Http404, ValidationError, PermissionDenied, exceptions.APIException)
+"""The exceptions that say no to a caller, in contrast to faults of the product or of the database."""
+
+
 def refusal_of(error: BaseException) -> ApiError:
     """Return the refusal that an exception amounts to; anything unforeseen is a 500 that says nothing of the inside."""
     match error:

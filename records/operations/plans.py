@@ -3,12 +3,13 @@
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from django.db import connection, models
 from django.db.models import F
 
+from records.accounts.opening import Proof, check, proof_column
 from records.operations.json_subqueries import Convert, JsonRows
 
 Shape = dict[str, Any]
@@ -49,7 +50,7 @@ class ReadPlan:
         self.rows: dict[str, Any] = {}
         self.private: dict[str, Any] = {}
         self.columns: dict[str, models.Field[Any, Any]] = {}
-        self._compiled: dict[str, tuple[str, list[Any], Any]] = {}
+        self._compiled: dict[tuple[str, bool], Compiled] = {}
         self._lock = threading.Lock()
 
     def add_column(self, name: str, column: Any, show: Convert | None, *, empty: Any, private: bool) -> None:
@@ -116,40 +117,69 @@ class ReadPlan:
         return shapes
 
     def fetch_one(
-        self, queryset: Callable[[], models.QuerySet[Any, Any]], site_id: uuid.UUID, record_id: uuid.UUID
+        self,
+        queryset: Callable[[], models.QuerySet[Any, Any]],
+        site_id: uuid.UUID,
+        record_id: uuid.UUID,
+        proof: Proof | None = None,
     ) -> Sequence[Any] | None:
         """Return the tuple of one record of the site, or None; the statement is compiled once per process.
 
         `queryset` gives the records without site and id; it must not depend on the request. The statement asks by the
         key alone and the site is compared here: asked for both, a database without statistics reads the whole site.
+        The statement asks the proof too, where there is one; raises StaleAccessError.
         """
-        sql, parameters, converters = self._compiled.get(connection.vendor) or self._compile(queryset)
-        key = record_id if connection.vendor == "postgresql" else record_id.hex
+        vendor = connection.vendor
+        compiled = self._compiled.get((vendor, proof is not None)) or self._compile(queryset, asks=proof is not None)
+        parameters = list(compiled.parameters)
+        parameters[compiled.key_at] = record_id if vendor == "postgresql" else record_id.hex
+        if proof is not None:
+            parameters[compiled.owners_at : compiled.owners_at + len(proof.owners)] = proof.owners
         with connection.cursor() as cursor:
-            cursor.execute(sql, [key if value is _RECORD else value for value in parameters])
+            cursor.execute(compiled.sql, parameters)
             row = cursor.fetchone()
-        if row is not None and converters:
-            row = converted(row, converters)
-        return row if row is not None and row[-1] == site_id else None
+        if row is None:
+            return None
+        if proof is not None:
+            check(proof, row[-1])
+            row = row[:-1]
+        if compiled.converters:
+            row = converted(row, compiled.converters)
+        return row if row[-1] == site_id else None
 
-    def _compile(self, queryset: Callable[[], models.QuerySet[Any, Any]]) -> tuple[str, list[Any], Any]:
+    def _compile(self, queryset: Callable[[], models.QuerySet[Any, Any]], *, asks: bool) -> "Compiled":
         with self._lock:
-            narrowed = self.fetching(queryset(), extra=("site_id",)).filter(pk=_RECORD_ID).order_by()
+            rows = queryset()
+            if asks:
+                rows = rows.annotate(access_version=proof_column(_OWNERS))
+            extra = ("site_id", "access_version") if asks else ("site_id",)
+            narrowed = self.fetching(rows, extra=extra).filter(pk=_RECORD_ID).order_by()
             compiler = narrowed.query.get_compiler(connection=connection)
             sql, parameters = compiler.as_sql()
-            marked = [_marker(value) for value in parameters]
-            converters = compiler.get_converters([column[0] for column in compiler.select])
-            known = (sql, marked, converters)
-            self._compiled[connection.vendor] = known
-            return known
+            shown = compiler.select[:-1] if asks else compiler.select
+            compiled = Compiled(
+                sql,
+                tuple(parameters),
+                next(at for at, value in enumerate(parameters) if value in (_RECORD_ID, _RECORD_ID.hex)),
+                parameters.index(_OWNERS[0]) if asks else 0,
+                compiler.get_converters([column[0] for column in shown]),
+            )
+            self._compiled[connection.vendor, asks] = compiled
+            return compiled
+
+
+class Compiled(NamedTuple):
+    """A statement with its parameters, of which the record's key and the proof's owners are given anew each time."""
+
+    sql: str
+    parameters: tuple[Any, ...]
+    key_at: int
+    owners_at: int
+    converters: Any
 
 
 _RECORD_ID = uuid.uuid4()
-_RECORD = object()
-
-
-def _marker(value: Any) -> Any:
-    return _RECORD if value in (_RECORD_ID, _RECORD_ID.hex) else value
+_OWNERS = tuple(uuid.uuid4() for _ in range(3))
 
 
 def converted(row: Sequence[Any], converters: Any) -> Sequence[Any]:

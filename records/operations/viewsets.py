@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import orjson
@@ -16,12 +16,13 @@ from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
 from records.accounts.keys import Caller
+from records.accounts.opening import Proof, StaleAccessError, prove
 from records.history.trail import Author
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
 from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
 from records.operations.names import unknown
 from records.operations.operation import Operation
-from records.operations.plans import Shape
+from records.operations.plans import ReadPlan, Shape
 from records.operations.references import resolve
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.writing import Precondition, faults_in
@@ -63,6 +64,11 @@ class OperationViewSet(ViewSet):
     """What tells the tags of an answer in another media type from those of JSON."""
 
     operation: Operation | None = None
+    caller: Caller
+    """Whoever holds the request's key."""
+    proven: bool = False
+    """Whether the database has confirmed within this request what the caller may do."""
+    answer_headers: Mapping[str, str]
     found: dict[str, Any] | None = None
     """What the body holds, under model names."""
     _body: bytes | bytearray | None = None
@@ -74,25 +80,67 @@ class OperationViewSet(ViewSet):
         return self.caller.may(operation.permission)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Open the request: credential, allowance, row, permission, media type, query parameters, path id."""
+        """Find the operation's row."""
         method = request.method or ""
         self.operation = self.rows.get("GET" if method == "HEAD" else method)
-        self.answer_headers: dict[str, str] = {}
-        http_request = self.http_request
-        http_request.larder_operation = self.operation.name if self.operation else ""  # type: ignore[attr-defined]
-        self.perform_authentication(request)
-        caller = self.caller
-        http_request.larder_caller = caller  # type: ignore[attr-defined]
-        allowance = limits.spend("rate", str(caller.key_id), settings.RATE_LIMIT)
-        self.answer_headers.update(allowance.headers())
-        self.check_permissions(request)
+        self.http_request.larder_operation = self.operation.name if self.operation else ""  # type: ignore[attr-defined]
+
+    def answered(self) -> HttpResponse:
+        """Answer as the remembered caller where the database proves that their access still holds, else look it up.
+
+        Nothing is refused to a remembered caller before the proof, because their access may have grown meanwhile.
+        """
+        authenticator: Any = self.get_authenticators()[0]
+        caller: Caller | None = authenticator.remembered(self.request)
+        if caller is not None:
+            self.answer_headers = self.spend(caller).headers()
+            try:
+                return self.answer_as(caller, proven=False)
+            except (StaleAccessError, *errors.REFUSALS):
+                if self.proven:
+                    raise
+        found: Caller = authenticator.authenticate(self.request)[0]
+        if caller is None:
+            self.answer_headers = self.spend(found).headers()
+        return self.answer_as(found, proven=True)
+
+    def spend(self, caller: Caller) -> limits.Allowance:
+        """Count the request against the caller's key; raises the 429."""
+        return limits.spend("rate", str(caller.key_id), settings.RATE_LIMIT)
+
+    def answer_as(self, caller: Caller, *, proven: bool) -> HttpResponse:
+        """Check permission, media type, query parameters and path id, and run the operation for the caller.
+
+        A write is proven before it starts; a read with its own statement or, where that does not ask, at its end.
+        Raises StaleAccessError where the caller's access has changed.
+        """
+        self.caller = self.http_request.larder_caller = caller  # type: ignore[attr-defined]
+        self.kwargs = dict(self.path_kwargs)
+        self.proven = proven
+        if self.operation is None or self.operation.writes:
+            self.prove()
+        self.check_permissions(self.request)
         self.negotiate()
         if self.operation is not None:
             self.check_parameters()
             if self.operation.request is not None:
-                bodies.check_media_type(http_request)
+                bodies.check_media_type(self.http_request)
             if self.operation.takes_id:
                 self.check_path_id()
+        response = self.run(self.handler_for(self.request.method or ""))
+        self.prove()
+        return response
+
+    @property
+    def proof(self) -> Proof | None:
+        """Return the question that the operation's statement has to ask, or None where the caller is proven."""
+        return None if self.proven else self.caller.proof
+
+    def prove(self) -> None:
+        """Ask whether the caller's access still holds, unless that is proven already; raises StaleAccessError."""
+        if not self.proven:
+            prove(self.caller.proof)
+            self.proven = True
 
     def check_path_id(self) -> None:
         """Turn the path's id into a UUID; raises the 400 InvalidId."""
@@ -104,14 +152,15 @@ class OperationViewSet(ViewSet):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Run the operation; the path id that `initial` read replaces the text."""
         self.args, self.kwargs = args, kwargs
+        self.path_kwargs = kwargs
+        self.answer_headers = {}
         framed = self.initialize_request(request, *args, **kwargs)
         self.request = framed
         self.headers = self.default_response_headers
         response: HttpResponseBase
         try:
             self.initial(framed, *args, **kwargs)
-            handler = self.handler_for(request.method or "")
-            response = self.run(handler)
+            response = self.answered()
         except Exception as error:
             response = errors.handle_exception(error, {"request": framed, "view": self})
         for name, value in self.answer_headers.items():
@@ -195,11 +244,6 @@ class OperationViewSet(ViewSet):
     def http_request(self) -> HttpRequest:
         """Return Django's own request."""
         return self.request._request
-
-    @cached_property
-    def caller(self) -> Caller:
-        """Return whoever holds the request's key."""
-        return self.request.user  # type: ignore[return-value]
 
     @property
     def site_id(self) -> uuid.UUID:
@@ -315,7 +359,7 @@ class OperationViewSet(ViewSet):
         `show` answers with the shape where the endpoint adds to it; otherwise it is the body as it stands.
         """
         plan = serializer.plan()
-        row = plan.fetch_one(lambda: self.records(serializer.Meta.model), self.site_id, record_id)
+        row = self.fetch_one(plan, lambda: self.records(serializer.Meta.model), record_id)
         if row is None:
             raise errors.not_found()
         with_private = self.sees_private(serializer)
@@ -327,6 +371,14 @@ class OperationViewSet(ViewSet):
             response = (show or self.json)(plan.show(row, with_private=with_private))
         response["ETag"] = tag
         return response
+
+    def fetch_one(
+        self, plan: ReadPlan, records: Callable[[], models.QuerySet[Any, Any]], record_id: uuid.UUID
+    ) -> Sequence[Any] | None:
+        """Return the tuple of one record of the site, or None; its statement proves the caller too."""
+        row = plan.fetch_one(records, self.site_id, record_id, self.proof)
+        self.proven = self.proven or row is not None
+        return row
 
     def listing(
         self, serializer: type[WireSerializer], rules: lists.ListRules, *, within: models.Q | None = None

@@ -1,5 +1,6 @@
 """Who calls: users, roles and memberships, directories, credentials, kept answers."""
 
+from records.accounts.models.access_changes import AccessChange
 from records.accounts.models.answers import KeptAnswer
 from records.accounts.models.attributes import UserAttribute
 from records.accounts.models.calls import KeyCall
@@ -13,6 +14,7 @@ from records.accounts.models.users import User, UserEmail
 
 __all__ = [
     "SCOPES",
+    "AccessChange",
     "AccessToken",
     "DefaultRole",
     "Dialect",

@@ -167,18 +167,20 @@ def test_a_token_opens_with_a_key_of_the_same_user_only_and_until_it_expires(use
     caller = tokens.opened_by(key.secret, token).caller
     assert caller is not None
     assert caller.scopes == {"materials:read", "materials:write"}
-    assert tokens.permissions_at(caller, site.pk)
+    assert caller.at(site.pk).permissions
     assert tokens.opened_by(other.secret, token) == tokens.Opened(True, None, key_id(other))
     assert tokens.opened_by("lk_x", token) == tokens.Opened(False, None)
     AccessToken.objects.update(expires=now() - timedelta(seconds=1))
     assert tokens.opened_by(key.secret, token) == tokens.Opened(True, None, key_id(key))
 
 
-def test_opening_with_key_and_token_costs_one_query(user: Any, site: Any, django_assert_num_queries: Any) -> None:
+def test_opening_with_key_and_token_costs_a_query_each(user: Any, site: Any, django_assert_num_queries: Any) -> None:
     key, token = make.make_key(site, user=user), make_token(user)
     assert tokens.opened_by(key.secret, token).caller is not None
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         assert tokens.opened_by(key.secret, token).caller is not None
+    with django_assert_num_queries(0):
+        assert tokens.remembered_caller(key.secret, token) is not None
 
 
 def test_rotating_a_client_ends_the_old_secret_and_its_tokens(user: Any, site: Any) -> None:

@@ -1,0 +1,156 @@
+"""The triggers that mark each change of access, on both databases; `AccessChange` says what the marks are for.
+
+They are made after each run of the migrations, because SQLite drops them when Django rebuilds a table.
+"""
+
+# ruff: noqa: S608 (every statement is put together from the texts of this module)
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connections
+
+PREFIX = "access_change_"
+_EVERY_SITE = "SELECT id FROM sites_site"
+_INSERT = "INSERT INTO accounts_accesschange (owner_id, stamp, at)"
+_STAMP = {
+    "postgresql": "(random() * 1099511627775)::bigint + 1, statement_timestamp()",
+    "sqlite": "abs(random() % 1099511627776) + 1, strftime('%Y-%m-%d %H:%M:%f', 'now')",
+}
+"""A random stamp of 40 bits, of which millions can be added up, and the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A table, the events of its rows that change somebody's access, and whose access that is.
+
+    `owners` is a query that gives the ids of the users or sites for a row `{row}`; `only` is a condition on the row.
+    An update counts where one of `columns` gets another value.
+    """
+
+    table: str
+    owners: str
+    columns: Sequence[str]
+    events: Sequence[str] = ("UPDATE", "DELETE")
+    only: str = ""
+
+
+_OWN = "SELECT {row}.id AS id"
+_USERS = "SELECT {row}.user_id AS id"
+_INTO_ROLE = ("INSERT", "UPDATE", "DELETE")
+
+WATCHED = (
+    Watched(
+        "accounts_user",
+        _OWN,
+        ("is_active", "is_superuser", "user_name", "display_name", "given_name", "family_name"),
+        ("INSERT", "UPDATE", "DELETE"),
+    ),
+    Watched("sites_site", _OWN, ("is_archived",)),
+    Watched("accounts_subscriptionkey", _USERS, ("digest", "name", "expires", "revoked", "user_id", "site_id")),
+    Watched("accounts_oauthclient", _USERS, ("name", "expires", "revoked", "user_id")),
+    Watched(
+        "accounts_accesstoken",
+        "SELECT o.user_id AS id FROM accounts_oauthclient o WHERE o.id = {row}.client_id",
+        ("digest", "expires", "revoked", "scopes", "client_id"),
+    ),
+    Watched("accounts_rolemembership", _USERS, ("role_id", "user_id"), _INTO_ROLE, "{row}.user_id IS NOT NULL"),
+    # A role within a role, and a role that is archived, reach as far as the nesting does: any site.
+    Watched(
+        "accounts_rolemembership",
+        _EVERY_SITE,
+        ("role_id", "member_role_id"),
+        _INTO_ROLE,
+        "{row}.member_role_id IS NOT NULL",
+    ),
+    Watched("accounts_role", _EVERY_SITE, ("is_archived", "site_id")),
+    Watched(
+        "accounts_role_permissions",
+        "SELECT r.site_id AS id FROM accounts_role r WHERE r.id = {row}.role_id",
+        ("role_id", "permission_id"),
+        _INTO_ROLE,
+    ),
+)
+
+
+def install(using: str) -> None:
+    """Make the triggers of a database whose tables are migrated; does nothing where they are as they should be."""
+    connection = connections[using]
+    vendor = connection.vendor
+    wanted = {
+        f"{PREFIX}{number}_{event.lower()}": (watched, event)
+        for number, watched in enumerate(WATCHED)
+        for event in watched.events
+    }
+    texts = {name: _TEXTS[vendor](name, *of) for name, of in wanted.items()}
+    with connection.cursor() as cursor:
+        if "accounts_accesschange" not in connection.introspection.table_names(cursor):
+            return
+        cursor.execute(_PRESENT[vendor])
+        if dict(cursor.fetchall()) == texts:
+            return
+        for name, (watched, _) in wanted.items():
+            if vendor == "postgresql":
+                cursor.execute(f"DROP TRIGGER IF EXISTS {name} ON {watched.table}")
+                cursor.execute(texts[name])
+                cursor.execute(f"COMMENT ON TRIGGER {name} ON {watched.table} IS {_quoted(texts[name])}")
+            else:
+                cursor.execute(f"DROP TRIGGER IF EXISTS {name}")
+                cursor.execute(texts[name])
+
+
+_PRESENT = {
+    "postgresql": f"SELECT tgname, obj_description(oid, 'pg_trigger') FROM pg_trigger WHERE tgname ^@ '{PREFIX}'",
+    "sqlite": f"SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name GLOB '{PREFIX}*'",
+}
+"""The triggers that there are, each with the text that it was made by."""
+
+
+def _of_sqlite(name: str, watched: Watched, event: str) -> str:
+    return (
+        f"CREATE TRIGGER {name} AFTER {event} ON {watched.table} FOR EACH ROW WHEN {_when(watched, event, 'IS NOT')} "
+        f"BEGIN {_INSERT} SELECT o.id, {_STAMP['sqlite']} FROM ({_owners(watched, event)}) o "
+        f"WHERE o.id IS NOT NULL; END"
+    )
+
+
+def _of_postgresql(name: str, watched: Watched, event: str) -> str:
+    """Return the statements for a function and its trigger: once a row for updates, else once a statement.
+
+    A role can get ten thousand members in one statement.
+    """
+    owners, each = _owners(watched, event), f"FOR EACH ROW WHEN ({_when(watched, event, 'IS DISTINCT FROM')})"
+    if event != "UPDATE":
+        only = watched.only.format(row="changed") or "TRUE"
+        owners = (
+            f"SELECT DISTINCT l.id FROM changed CROSS JOIN LATERAL ({watched.owners.format(row='changed')}) l "
+            f"WHERE {only}"
+        )
+        each = f"REFERENCING {'NEW' if event == 'INSERT' else 'OLD'} TABLE AS changed FOR EACH STATEMENT"
+    insert = f"{_INSERT} SELECT o.id, {_STAMP['postgresql']} FROM ({owners}) o WHERE o.id IS NOT NULL"
+    return (
+        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS "
+        f"{_quoted(f'BEGIN {insert}; RETURN NULL; END')}; "
+        f"CREATE TRIGGER {name} AFTER {event} ON {watched.table} {each} EXECUTE FUNCTION {name}()"
+    )
+
+
+_TEXTS = {"postgresql": _of_postgresql, "sqlite": _of_sqlite}
+
+
+def _rows(event: str) -> Sequence[str]:
+    return {"INSERT": ("NEW",), "UPDATE": ("OLD", "NEW"), "DELETE": ("OLD",)}[event]
+
+
+def _owners(watched: Watched, event: str) -> str:
+    return " UNION ".join(watched.owners.format(row=row) for row in _rows(event))
+
+
+def _when(watched: Watched, event: str, differs: str) -> str:
+    """Return the condition on the row: what it is, and for an update that one of the columns changes."""
+    only = " OR ".join(watched.only.format(row=row) for row in _rows(event)) if watched.only else "1 = 1"
+    changed = " OR ".join(f"OLD.{column} {differs} NEW.{column}" for column in watched.columns)
+    return f"({only}) AND ({changed})" if event == "UPDATE" else only
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,218 @@
+"""What a credential opens: one lookup for keys, access tokens and provisioning tokens, over one query of roles.
+
+A process remembers for a minute what a key or an access token opened. What it remembers lets nobody in by itself: the
+caller's access version is compared in the statement whose answer the caller is given, so that access which has ended
+or changed since is noticed at once, in every process (`records/accounts/models/access_changes.py`).
+"""
+
+import datetime
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import BigIntegerField
+from django.db.models.expressions import RawSQL
+
+from records.accounts import access, peppers
+from records.history.trail import now
+
+REMEMBERED = 60.0
+"""Seconds for which a process remembers an opening; then its end and its last use are looked up again."""
+MOST_REMEMBERED = 10_000
+NO_SITE = uuid.UUID(int=0)
+"""What stands for the site of a credential that belongs to none."""
+
+_VERSION = "(SELECT CAST(COALESCE(SUM(a.stamp), 0) AS BIGINT) FROM accounts_accesschange a WHERE a.owner_id {owners})"
+_SITES_OF_ROLES = """
+    SELECT s.id, s.name, r.id, r.revision
+      FROM held JOIN accounts_role r ON r.id = held.id JOIN sites_site s ON s.id = r.site_id AND NOT s.is_archived
+    UNION ALL
+    SELECT s.id, s.name, NULL, NULL FROM c JOIN sites_site s ON c.is_superuser AND NOT s.is_archived"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of credential, in the words of SQL: its table `t`, its account `u`, its site `s`, and where it reaches.
+
+    `columns` are read beside what all kinds have. `reach` gives id, name, role and the role's revision of every site
+    that it reaches; the row of the credential is `c`.
+    """
+
+    tables: str
+    opens: str
+    name: str = "t.name"
+    last_used: str = "t.last_used"
+    columns: Sequence[str] = ()
+    reach: str = _SITES_OF_ROLES
+
+    def sql(self, match: str) -> str:
+        """Return the statement that looks a credential up: a row for each role or site, or one row without any."""
+        # Only texts of this module and of the kinds are put into the statement.
+        columns = "".join(f", {column} AS x{number}" for number, column in enumerate(self.columns))
+        named = "".join(f", c.x{number}" for number in range(len(self.columns)))
+        return f"""
+WITH RECURSIVE c AS (
+    SELECT t.id, {self.name} AS name, {self.last_used} AS last_used, t.expires, u.id AS user_id, s.id AS site_id,
+           u.is_superuser, t.revoked IS NULL AND {self.opens} AS opens,
+           COALESCE(NULLIF(u.display_name, ''), NULLIF(TRIM(u.given_name || ' ' || u.family_name), ''), u.user_name)
+             AS printed{columns}
+      FROM {self.tables} WHERE t.digest {match}
+), {access.HELD.format(users="IN (SELECT c.user_id FROM c)")},
+reach(site_id, name, role_id, revision) AS ({self.reach})
+SELECT c.id, c.name, c.last_used, c.expires, c.user_id, c.site_id, c.is_superuser, c.opens, c.printed,
+       {_VERSION.format(owners="= c.user_id")}, {_VERSION.format(owners="= c.site_id")},
+       reach.site_id, reach.name, reach.role_id, reach.revision, {_VERSION.format(owners="= reach.site_id")}{named}
+  FROM c LEFT JOIN reach ON TRUE
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a credential is and what it opens: whose it is, at which sites, and what is permitted there."""
+
+    id: uuid.UUID
+    name: str
+    user_id: uuid.UUID
+    user_name: str
+    site_id: uuid.UUID
+    expires: datetime.datetime | None
+    last_used: datetime.datetime | None
+    opens: bool
+    columns: tuple[Any, ...]
+    sites: Mapping[uuid.UUID, str]
+    permissions: Mapping[uuid.UUID, access.Permissions]
+    versions: Mapping[uuid.UUID, int]
+
+    def is_live(self, moment: datetime.datetime) -> bool:
+        """Return whether the credential opens anything at this moment."""
+        return self.opens and (self.expires is None or self.expires > moment)
+
+    def proof(self, site_id: uuid.UUID) -> "Proof | None":
+        """Return the question whether all this still holds at the site, or None where it is not known there."""
+        owners = {self.user_id, self.site_id, site_id}
+        if any(owner not in self.versions for owner in owners):
+            return None
+        version = sum(self.versions[owner] for owner in owners)
+        return Proof(tuple(map(access.parameter, (self.user_id, self.site_id, site_id))), version)
+
+
+class Proof(NamedTuple):
+    """The question whether access is as it was remembered: the version of a user and two sites, added up."""
+
+    owners: tuple[Any, ...]
+    version: int
+
+
+PROOF_SQL = _VERSION.format(owners="IN (%s, %s, %s)")
+"""The version of a proof's owners, as a column of any statement."""
+
+
+def proof_column(owners: Sequence[Any]) -> RawSQL:
+    """Return the version of a proof's owners as a column of a query."""
+    return RawSQL(PROOF_SQL, tuple(owners), output_field=BigIntegerField())  # noqa: S611 (no outside text)
+
+
+class StaleAccessError(Exception):
+    """What was remembered of a caller does not hold any more; the caller has to be looked up again."""
+
+
+def prove(proof: Proof | None) -> None:
+    """Ask the database whether access is as it was remembered; raises StaleAccessError. One statement."""
+    if proof is None:
+        raise StaleAccessError
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {PROOF_SQL}", proof.owners)
+        check(proof, cursor.fetchone()[0])
+
+
+def check(proof: Proof, version: int) -> None:
+    """Compare the version that a statement gave; raises StaleAccessError."""
+    if version != proof.version:
+        raise StaleAccessError
+
+
+_remembered: dict[tuple[Kind, tuple[str, ...]], tuple[float, Opening]] = {}
+"""By the digests under all peppers, so that nothing is remembered under a pepper that does not count any more."""
+
+
+def look_up(kind: Kind, secret: str) -> Opening | None:
+    """Return what is known of the credential with this secret, ended or not, or None; one statement."""
+    digests = peppers.digests(secret)
+    with connection.cursor() as cursor:
+        cursor.execute(kind.sql(matching(digests)), digests)
+        rows = cursor.fetchall()
+    return _opening(rows) if rows else None
+
+
+def remember(kind: Kind, secret: str, opening: Opening) -> None:
+    """Keep an opening for the next minute; one whose account has no access version is not kept."""
+    if opening.versions[opening.user_id]:
+        while len(_remembered) >= MOST_REMEMBERED:
+            _remembered.pop(next(iter(_remembered)), None)
+        _remembered[kind, tuple(peppers.digests(secret))] = (time.monotonic(), opening)
+
+
+def remembered(kind: Kind, secret: str) -> Opening | None:
+    """Return what the secret opened within the last minute, if it was this process that looked it up.
+
+    It says what may be done only together with its proof.
+    """
+    known = _remembered.get((kind, tuple(peppers.digests(secret))))
+    if known is None or time.monotonic() - known[0] > REMEMBERED or not known[1].is_live(now()):
+        return None
+    return known[1]
+
+
+def forget() -> None:
+    """Forget every opening."""
+    _remembered.clear()
+
+
+def _opening(rows: Sequence[Sequence[Any]]) -> Opening:
+    key, name, last_used, expires, user, site, superuser, opens, printed, of_user, of_site = rows[0][:11]
+    identifier = access.identifier
+    user_id, site_id = identifier(user), NO_SITE if site is None else identifier(site)
+    sites: dict[uuid.UUID, str] = {}
+    roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
+    versions: dict[uuid.UUID, int] = {user_id: of_user, site_id: of_site}
+    for row in rows:
+        reached, site_name, role, revision, version = row[11:16]
+        if reached is None:
+            continue
+        at = identifier(reached)
+        sites[at], versions[at] = site_name, version
+        if role is not None:
+            roles[at].append((identifier(role), revision))
+    if superuser:
+        permissions = dict.fromkeys(sites, access.EVERYTHING)
+    else:
+        permissions = {at: access.permissions_of_roles(sorted(of_site)) for at, of_site in roles.items()}
+    return Opening(
+        identifier(key),
+        name,
+        user_id,
+        printed,
+        site_id,
+        None if expires is None else aware(expires),
+        None if last_used is None else aware(last_used),
+        bool(opens),
+        tuple(rows[0][16:]),
+        sites,
+        permissions,
+        versions,
+    )
+
+
+def matching(digests: Sequence[str]) -> str:
+    """Return the condition that a digest is one of as many."""
+    return "= %s" if len(digests) == 1 else f"IN ({', '.join(['%s'] * len(digests))})"
+
+
+def aware(value: datetime.datetime | str) -> datetime.datetime:
+    """Return a moment that a raw query gave back."""
+    moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
