@@ -18,7 +18,7 @@ def mark_every_user(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0007_recovery_addresses"),
+        ("accounts", "0008_count_guesses"),
     ]
 
     operations = [
