@@ -130,6 +130,7 @@ INSTALLED_APPS = [
     "materials",
     "scim",
     "records.dashboard",
+    "records.recovery",
 ]
 AUTH_USER_MODEL = "accounts.User"
 SILENCED_SYSTEM_CHECKS = [

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils.text import capfirst
 
 from records.backoffice.datetimes import NOTHING, shown
+from records.history.digests import ERASED, is_erased
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -42,6 +43,8 @@ def printed(value: Any, *, day: bool = False) -> str:
     if isinstance(value, dict):
         if value.keys() == {"id", "name"}:
             return str(value["name"] or value["id"])
+        if is_erased(value):
+            return f"Erased ({value[ERASED]})"
         return "; ".join(
             f"{key.replace('_', ' ')}: {printed(part, day=day)}" for key, part in value.items() if key != "idx"
         )

@@ -10,6 +10,7 @@ from django.db import models
 
 from records.accounts import access, default_roles
 from records.history import visibility
+from records.history.digests import ERASED_FROM
 from records.history.models import ChainHead, Change
 from records.operations import operation
 from records.operations.values import show_date_time
@@ -74,7 +75,7 @@ def rows(
 def _shown(change: dict[str, Any], rank: int) -> dict[str, Any]:
     model: Any = apps.get_model(change["model"])
     private = visibility.private_fields(model)
-    names = (entry["field"].partition(".")[0] for entry in change["fields"])
+    names = (entry["field"].partition(".")[0] for entry in change["fields"] if entry["field"] != ERASED_FROM)
     return {
         "Number": change["number"],
         "Date": show_date_time(change["at"]),

@@ -34,6 +34,8 @@ SALT_BYTES = 12
 SALT_LENGTH = 16
 ERASED = "erased"
 """The key of the object that stands in the place of an erased value: `{"erased": "<keyed digest>"}`."""
+ERASED_FROM = "history"
+"""The name of the entries of an erasure's change: row is the number of a change that lost values, new its digest."""
 ERASED_TEXT = re.compile(r"\[erased [0-9a-f]{16}\]")
 """What stands in the place of an erased reason."""
 

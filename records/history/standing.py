@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models
 
+from records.history.digests import ERASED_FROM
 from records.history.snapshots import Snapshot
 
 Fields = Iterable[dict[str, Any]]
@@ -17,6 +18,8 @@ def replay(changes: Iterable[Fields]) -> Snapshot:
     for fields in changes:
         for entry in fields:
             name, row, new = entry["field"], entry.get("row"), entry.get("new")
+            if name == ERASED_FROM:
+                continue
             if row is None:
                 content[name] = _bare(new)
                 continue

@@ -25,8 +25,6 @@ from records.history.standing import deviations, replay
 ROWS_AT_ONCE, RECORDS_AT_ONCE = 2000, 500
 ERASURE = "Erase"
 """What the operations start with whose changes say which earlier changes they erased values from."""
-ERASED_FROM = "history"
-"""The name of the entries of an erasure's change: row is the number of a change that lost values, new its digest."""
 MOST_CANDIDATES = 500
 """Among how many other broken changes of a chain the former place of a moved one is looked for."""
 
@@ -87,7 +85,7 @@ class Report:
 def verify() -> Report:
     """Verify the whole history as it is at one moment, also while others write, and return what was found."""
     report = Report()
-    with _one_moment():
+    with one_moment():
         report.heads = list(ChainHead.objects.order_by("chain"))
         _compare_heads(report)
         _compare_links(report)
@@ -98,7 +96,7 @@ def verify() -> Report:
 
 
 @contextmanager
-def _one_moment() -> Iterator[None]:
+def one_moment() -> Iterator[None]:
     """Read everything from one snapshot of the database; within another transaction it is that one's."""
     outermost = not connection.in_atomic_block
     if connection.vendor != "postgresql" or not outermost:
@@ -221,14 +219,10 @@ def _with_wrong_hash(rows: list[Row], report: Report) -> Iterator[Row]:
     for row in rows:
         if row.chain != (row.site_id or INSTALLATION):
             report.add(row.chain, row.number, f"change {row.number} names another site than its chain's")
-        if has_erased_values(row):
-            vouched = erased.get(row.number)
-            if vouched is None:
-                report.add(row.chain, row.number, f"change {row.number} lost values that no erasure names")
-            elif _digest(row) == vouched:
-                continue
+        if row.number not in erased and any(salt.startswith("=") for salt in row.salts):
+            report.add(row.chain, row.number, f"change {row.number} lost values that no erasure names")
             yield row
-        elif _digest(row) != row.hash:
+        elif _digest(row) != erased.get(row.number, row.hash) or not _keeps_marks(row):
             yield row
 
 
@@ -239,14 +233,16 @@ def _erased_by(rows: list[Row]) -> dict[int, str]:
         for row in rows
         if row.operation.startswith(ERASURE)
         for entry in row.fields
-        if entry["field"] == ERASED_FROM
+        if entry["field"] == digests.ERASED_FROM
     }
 
 
-def has_erased_values(row: digests.Digested) -> bool:
-    """Return whether a value of the change was erased, or pretends to have been."""
-    return any(salt.startswith("=") for salt in row.salts) or any(
-        digests.is_erased(entry.get(side)) for entry in row.fields for side in ("old", "new")
+def _keeps_marks(row: Row) -> bool:
+    """Return whether the place of every erased value is still empty: no digest covers what somebody puts there."""
+    return all(
+        digests.is_erased(value)
+        for salt, value in zip(row.salts, digests.values_of(row), strict=False)
+        if salt.startswith("=")
     )
 
 

@@ -1,0 +1,77 @@
+"""Erasing values from the history: the one exception to "a Change is never edited" (DECISIONS 13.4).
+
+A value goes together with its salt, and its digest stays, so the hash of its change does too. The erasure's own Change
+names every change that lost values, with its digest since then; `records.history.verification` accepts no other.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from django.db import models
+
+from records.history.digests import ERASED, ERASED_FROM, digest, is_erased, value_digest
+from records.history.models import Change
+from records.history.snapshots import FieldChange
+
+NAME_PLACE, REASON_PLACE, FIELDS_PLACE = 0, 1, 2
+"""Where the salts of the printed name, the reason and the first field are in `Change.salts`."""
+
+
+def erase_from_history(
+    record: models.Model, names: Collection[str], words: Collection[str], key: Callable[[str], str]
+) -> list[FieldChange]:
+    """Replace the values of the named fields in all changes of a record, and return the entries that tell of it.
+
+    `key` gives the keyed digest (16 hexadecimal digits) that takes a value's place. A reason that quotes one of the
+    words is replaced as a whole. Call inside `recording` and add the entries to the record's Change: without them the
+    history no longer verifies.
+    """
+    told: list[FieldChange] = []
+    changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("number")
+    for change in changes.select_for_update():
+        erased = _places(change, names)
+        for at, side in erased:
+            _erase_value(change, at, side, key)
+        if _quotes(change.reason, words):
+            _drop_salt(change, REASON_PLACE, change.reason)
+            change.reason = f"[{ERASED} {key(change.reason)}]"
+        elif not erased:
+            continue
+        # Past the refusal of the trail's own queryset.
+        models.QuerySet(Change).filter(pk=change.pk).update(
+            fields=change.fields, salts=change.salts, reason=change.reason
+        )
+        told.append({"field": ERASED_FROM, "row": str(change.number), "old": change.hash, "new": digest(change)})
+    return told
+
+
+def _places(change: Change, names: Collection[str]) -> list[tuple[int, str]]:
+    """Return where the change holds values of the named fields that are not erased yet."""
+    return [
+        (at, side)
+        for at, entry in enumerate(change.fields)
+        if entry["field"].partition(".")[0] in names
+        for side in ("old", "new")
+        if entry.get(side) not in (None, "") and not is_erased(entry[side]) and not is_mark(entry[side])
+    ]
+
+
+def is_mark(value: Any) -> bool:
+    """Return whether this is the text that an erasure left in a record's own column."""
+    return isinstance(value, str) and value.startswith(f"{ERASED}-")
+
+
+def _erase_value(change: Change, at: int, side: str, key: Callable[[str], str]) -> None:
+    entry = change.fields[at]
+    _drop_salt(change, FIELDS_PLACE + 2 * at + (side == "new"), entry[side])
+    entry[side] = {ERASED: key(str(entry[side]))}
+
+
+def _drop_salt(change: Change, place: int, value: Any) -> None:
+    if change.salts:
+        change.salts[place] = f"={value_digest(change.salts[place], value)}"
+
+
+def _quotes(text: str, words: Collection[str]) -> bool:
+    folded = text.casefold()
+    return not is_erased(text) and any(len(word) > 2 and word.casefold() in folded for word in words)

@@ -1,0 +1,149 @@
+"""The archive: a gzip'ed tar that is written and read as a stream.
+
+Its members are, in this order: manifest.json (what made it, and which secrets it needs), tables/…, files/…, seal.json,
+and end.json, which counts everything and holds the SHA-256 of all that comes before. An archive without a right end
+was cut short and is refused before anything is restored.
+"""
+
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from records.history import seals
+
+FORMAT = "larder-backup-1"
+PIECE = 1024 * 1024
+
+
+class ArchiveError(Exception):
+    """Raised for an archive that cannot be restored; the text says why."""
+
+
+class Writer:
+    """Writes an archive beside its place, and moves it there when it is complete."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.draft = path, path.with_name(f".{path.name}.part")
+        self.digest = hashlib.sha256()
+
+    def __enter__(self) -> "Writer":
+        descriptor = os.open(self.draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self.file = open(descriptor, "wb")
+        self.packed = gzip.GzipFile(fileobj=self.file, mode="wb", compresslevel=5)
+        self.tar = tarfile.open(fileobj=self.packed, mode="w|")
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            if kind is None:
+                self.tar.close()
+                self.packed.close()
+                self.file.flush()
+                os.fsync(self.file.fileno())
+                self.draft.rename(self.path)
+        finally:
+            self.file.close()
+            self.draft.unlink(missing_ok=True)
+
+    def add(self, name: str, content: IO[bytes] | bytes, size: int | None = None) -> None:
+        """Add a member; the size of a stream must be known."""
+        stream: IO[bytes] = io.BytesIO(content) if isinstance(content, bytes) else content
+        info = tarfile.TarInfo(name)
+        info.size = len(content) if isinstance(content, bytes) else (size or 0)
+        info.mode = 0o600
+        self.digest.update(f"{name}\n{info.size}\n".encode())
+        self.tar.addfile(info, _Hashing(stream, self.digest))
+
+    def end(self, facts: dict[str, Any]) -> None:
+        """Add the last member."""
+        self.add("end.json", orjson.dumps({**facts, "sha256": self.digest.hexdigest()}))
+
+
+class _Hashing:
+    """A stream whose bytes go into a digest as they are read."""
+
+    def __init__(self, stream: IO[bytes], digest: Any) -> None:
+        self.stream, self.digest = stream, digest
+
+    def read(self, size: int = -1) -> bytes:
+        """Read and note."""
+        piece = self.stream.read(size)
+        self.digest.update(piece)
+        return piece
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Iterator[tuple[str, IO[bytes], int]]]:
+    """Yield an iterator over name, content and size of each member; raises ArchiveError for what is not whole."""
+    try:
+        with tarfile.open(path, mode="r|gz") as tar:
+            yield ((info.name, tar.extractfile(info) or io.BytesIO(), info.size) for info in tar)
+    except FileNotFoundError as error:
+        raise ArchiveError(f"There is no file {path}.") from error
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ArchiveError(f"{path} is damaged or was cut short; it is not restored.") from error
+
+
+def checked(path: Path) -> dict[str, Any]:
+    """Read a whole archive against its own digest and return its manifest; raises ArchiveError."""
+    digest, before, kept, last = hashlib.sha256(), "", dict[str, bytes](), ""
+    with reading(path) as found:
+        for name, stream, size in found:
+            before, last = digest.hexdigest(), name
+            digest.update(f"{name}\n{size}\n".encode())
+            while piece := stream.read(PIECE):
+                digest.update(piece)
+                if name in ("manifest.json", "end.json"):
+                    kept[name] = kept.get(name, b"") + piece
+    manifest = orjson.loads(kept.get("manifest.json", b"{}"))
+    if manifest.get("format") != FORMAT:
+        raise ArchiveError(f"{path} is not a backup of this form.")
+    if last != "end.json":
+        raise ArchiveError(f"{path} is damaged or was cut short; it is not restored.")
+    end = orjson.loads(kept["end.json"])
+    if end["sha256"] != before:
+        raise ArchiveError(f"{path} was altered or damaged: its SHA-256 differs.")
+    return {**manifest, "counts": end}
+
+
+def secrets() -> dict[str, list[str]]:
+    """Return short digests of the secrets that a backup needs and does not hold."""
+    return {
+        "SECRET_KEY": [_short(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)],
+        "CREDENTIAL_PEPPERS": [_short(pepper) for pepper in settings.CREDENTIAL_PEPPERS],
+        "SEAL_KEY_FILE": [seals.fingerprint()] if seals.fingerprint() else [],
+    }
+
+
+def _short(secret: str) -> str:
+    return hashlib.sha256(b"larder-backup\n" + secret.encode()).hexdigest()[:16]
+
+
+def missing_secrets(manifest: dict[str, Any]) -> list[str]:
+    """Return a sentence for each secret of the archive that is not set here; a former SECRET_KEY may be missing."""
+    here, found = secrets(), []
+    for name, digests in manifest["secrets"].items():
+        needed = digests[:1] if name == "SECRET_KEY" else digests
+        found += [
+            f"{name} must hold the secret whose digest is {digest}; here are {', '.join(here[name]) or 'none'}."
+            for digest in needed
+            if digest not in here[name]
+        ]
+    return found
+
+
+def migrations() -> list[str]:
+    """Return the newest migrations of the code, by app."""
+    return sorted(".".join(node) for node in MigrationLoader(connection, ignore_no_migrations=True).graph.leaf_nodes())

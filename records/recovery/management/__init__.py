@@ -1,0 +1,1 @@
+"""Commands that save and restore an installation."""

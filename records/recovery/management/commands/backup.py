@@ -1,0 +1,81 @@
+"""`manage.py backup FILE`: save the database, the files and a seal in one archive, while the service goes on."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from records.files import storage
+from records.files.models import file_models
+from records.history import seals
+from records.history.trail import now
+from records.history.verification import one_moment
+from records.recovery import archive, rows
+
+
+class Command(BaseCommand):
+    """Writes the archive; exits with 1 and names each file that is missing or altered, the rest being saved."""
+
+    help = "Save the database, the files and a seal in one archive."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the archive's place."""
+        parser.add_argument("file", type=Path, help="where the archive is written; it must not be there yet")
+
+    def handle(self, *args: Any, file: Path, **options: Any) -> None:
+        """Save the database as it is at one moment, then the files that it points at: those are never altered."""
+        if file.exists():
+            raise CommandError(f"{file} is there already.")
+        damaged: list[str] = []
+        counts: dict[str, int] = {}
+        try:
+            with archive.Writer(file) as writer, tempfile.TemporaryFile() as paths:
+                with one_moment():
+                    sealed = seals.seal()
+                    writer.add("manifest.json", orjson.dumps(self._manifest()))
+                    for model in rows.saved_models():
+                        counts[model._meta.label] = 0
+                        for number, (piece, count) in enumerate(rows.dump(model)):
+                            writer.add(f"tables/{model._meta.label}/{number}.jsonl", piece)
+                            counts[model._meta.label] += count
+                    for kind in file_models():
+                        for path in kind._default_manager.order_by("pk").values_list("pk", flat=True).iterator():
+                            paths.write(f"{kind._meta.label} {path}\n".encode())
+                paths.seek(0)
+                files = self._add_files(writer, paths, damaged)
+                writer.add("seal.json", orjson.dumps(sealed))
+                writer.end({"rows": counts, "files": files, "damaged": damaged})
+        except (OSError, seals.SealError, storage.StorageUnavailableError) as error:
+            raise CommandError(f"The backup could not be made: {error or type(error).__name__}") from error
+        for text in damaged:
+            self.stdout.write(text)
+        self.stdout.write(f"{sum(counts.values())} row(s) and {files} file(s) saved in {file}.")
+        if damaged:
+            raise CommandError(f"{len(damaged)} file(s) are missing or altered and not in the backup.")
+
+    def _manifest(self) -> dict[str, Any]:
+        return {
+            "format": archive.FORMAT,
+            "made": now().isoformat(),
+            "python": sys.version.split()[0],
+            "migrations": archive.migrations(),
+            "secrets": archive.secrets(),
+        }
+
+    def _add_files(self, writer: archive.Writer, paths: Any, damaged: list[str]) -> int:
+        kinds = {kind._meta.label: kind for kind in file_models()}
+        count = 0
+        for line in paths:
+            label, key = line.decode().split()
+            row = kinds[label]._default_manager.get(pk=key)
+            try:
+                with storage.open_whole(row) as file:
+                    writer.add(f"files/{row.path}", file, row.file_size)
+            except storage.FileDamagedError as error:
+                damaged.append(f"{row.described()} at {row.path}: {error}")
+                continue
+            count += 1
+        return count

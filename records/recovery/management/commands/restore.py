@@ -1,0 +1,94 @@
+"""`manage.py restore FILE`: bring a backup back into an empty place, on either database, and prove it."""
+
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from django.apps import apps
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+
+from records.files import storage
+from records.recovery import archive, rows
+
+KEPT = ("accounts.User", "sites.Site", "history.Change")
+"""What a place has none of that a backup can be restored into."""
+
+
+class Command(BaseCommand):
+    """Restores a whole archive or nothing, then runs verify_history and verify_files."""
+
+    help = "Restore a backup into an empty database and an empty storage, and verify it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the archive, and the consent to go on without its secrets."""
+        parser.add_argument("file", type=Path, help="the archive that `manage.py backup` wrote")
+        parser.add_argument(
+            "--without-secrets",
+            action="store_true",
+            help="restore although the secrets of the backup are not set here: its keys, tokens and seal open nothing",
+        )
+
+    def handle(self, *args: Any, file: Path, without_secrets: bool, **options: Any) -> None:
+        """Read the archive whole, then restore and verify it."""
+        try:
+            manifest = archive.checked(file)
+            self._refuse_unfit(manifest, without_secrets=without_secrets)
+            call_command("migrate", verbosity=0)
+            self._refuse_full_place()
+            with tempfile.TemporaryDirectory() as folder:
+                seal = Path(folder) / "seal.json"
+                self._restore(file, manifest, seal)
+                self.stdout.write(f"Restored the backup of {manifest['made']}.")
+                sealed = {} if without_secrets else {"seal": seal}
+                call_command("verify_history", stdout=self.stdout, **sealed)
+        except archive.ArchiveError as error:
+            raise CommandError(str(error)) from error
+        call_command("verify_files", stdout=self.stdout)
+
+    def _refuse_unfit(self, manifest: dict[str, Any], *, without_secrets: bool) -> None:
+        if manifest["migrations"] != archive.migrations():
+            text = "The backup was made by another version. Restore it with that version, then upgrade."
+            raise archive.ArchiveError(text)
+        missing = [] if without_secrets else archive.missing_secrets(manifest)
+        if missing:
+            raise archive.ArchiveError("\n".join([*missing, "Set them, or go on with --without-secrets."]))
+
+    def _refuse_full_place(self) -> None:
+        for label in KEPT:
+            if apps.get_model(label)._base_manager.exists():
+                raise archive.ArchiveError("The database is not empty. A backup is restored into an empty place only.")
+        if next(storage.walk(), None) is not None:
+            raise archive.ArchiveError("The storage is not empty. A backup is restored into an empty place only.")
+
+    def _restore(self, file: Path, manifest: dict[str, Any], seal: Path) -> None:
+        """Store rows and files; where one cannot be stored, the transaction and the files go back."""
+        chosen = rows.saved_models()
+        by_label = {model._meta.label: model for model in chosen}
+        stored: list[str] = []
+        try:
+            with transaction.atomic(), archive.reading(file) as found:
+                rows.empty_all(chosen)
+                counts = dict.fromkeys(by_label, 0)
+                for name, stream, _ in found:
+                    kind, _, rest = name.partition("/")
+                    if kind == "tables":
+                        label = rest.partition("/")[0]
+                        counts[label] += rows.load(by_label[label], stream.read())
+                    elif kind == "files":
+                        stored.append(rest)
+                        if default_storage.save(rest, File(BytesIO(stream.read()), name=rest)) != rest:
+                            raise archive.ArchiveError(f"The storage would not keep {rest} under its own name.")
+                    elif name == "seal.json":
+                        seal.write_bytes(stream.read())
+                if counts != manifest["counts"]["rows"]:
+                    raise archive.ArchiveError("Not every row of the backup could be stored.")
+                rows.reset_sequences(chosen)
+        except BaseException:
+            for path in stored:
+                default_storage.delete(path)
+            raise

@@ -1,0 +1,145 @@
+"""Erasing a consumer: gone from the complaint and its history, told by a Change, and the chain still proves."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from records.complaints import actions, workflow
+from records.complaints.erasure import erase_consumer
+from records.complaints.models import Complaint
+from records.history.digests import digest
+from records.history.models import ChainHead, Change
+from records.history.verification import verify
+from records.sites.models import Site
+from records.sites.writing import RecordNotFoundError
+from tests import make
+from tests.make.complaints import make_complaint
+
+CONSUMER = {
+    "consumer_first_name": "Wilhelmina",
+    "consumer_last_name": "Przybylski",
+    "consumer_address": "Elm Street 12",
+    "consumer_phone": "555-0100",
+    "consumer_mobile": "555-0199",
+    "consumer_email": "wilhelmina@example.com",
+}
+
+
+@pytest.fixture
+def complaint(site: Site) -> Complaint:
+    """Return a complaint whose consumer moved, and whose history quotes the name."""
+    made = make_complaint(site, complaint_description="A stone", **CONSUMER)
+    actions.update_complaint_detail(
+        site.pk,
+        made.pk,
+        {"consumer_address": "Oak Street 3"},
+        author=make.SYSTEM,
+        may_change_completed=True,
+        reason="Mrs PRZYBYLSKI has moved",
+    )
+    return made
+
+
+def everything() -> str:
+    """Return all that the database holds of complaints and changes."""
+    return json.dumps(
+        [list(model._base_manager.values()) for model in (Complaint, Change)], default=str, ensure_ascii=False
+    ).casefold()
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_nothing_of_the_consumer_is_left_and_the_chain_verifies(
+    site: Site, complaint: Complaint, archived: bool
+) -> None:
+    if archived:
+        workflow.archive_complaint(site.pk, complaint.pk, archived=True, author=make.SYSTEM, reason="Old")
+    hashes = list(Change.objects.values_list("pk", "hash"))
+    for value in [*CONSUMER.values(), "Oak Street"]:
+        assert value.casefold() in everything()
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
+    for value in [*CONSUMER.values(), "Oak Street"]:
+        assert value.casefold() not in everything()
+    assert not verify().faults
+    assert set(hashes) < set(Change.objects.values_list("pk", "hash"))
+    complaint.refresh_from_db()
+    complaint.clean_fields()
+    assert complaint.complaint_description == "A stone"
+    change = Change.objects.filter(record_id=complaint.pk).latest("number")
+    assert (change.operation, change.reason) == ("EraseConsumer", "Asked by letter")
+
+
+def test_equal_consumers_have_equal_digests(site: Site, complaint: Complaint) -> None:
+    other = make_complaint(site, consumer_last_name="Przybylski")
+    for one in (complaint, other):
+        erase_consumer(site.pk, one.pk, author=make.SYSTEM, reason="Asked")
+        one.refresh_from_db()
+    assert complaint.consumer_last_name == other.consumer_last_name
+
+
+def test_repeating_it_changes_nothing(site: Site, complaint: Complaint) -> None:
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked")
+    before = Change.objects.count()
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked again")
+    assert Change.objects.count() == before
+    assert not verify().faults
+
+
+def test_what_comes_later_can_be_erased_too(site: Site, complaint: Complaint) -> None:
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked")
+    actions.update_complaint_detail(
+        site.pk, complaint.pk, {"consumer_phone": "555-7777"}, author=make.SYSTEM, may_change_completed=True
+    )
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked again")
+    assert "555-7777" not in everything()
+    assert not verify().faults
+
+
+def test_a_change_of_the_first_version_is_erased_and_proven_by_the_erasure(site: Site, complaint: Complaint) -> None:
+    previous = ""
+    rows: models.QuerySet[Change] = models.QuerySet(Change)
+    for change in rows.filter(chain=site.pk).order_by("number"):
+        change.digest_version, change.salts, change.previous_hash = 1, [], previous
+        previous = digest(change)
+        rows.filter(pk=change.pk).update(digest_version=1, salts=[], previous_hash=change.previous_hash, hash=previous)
+    ChainHead.objects.filter(chain=site.pk).update(hash=previous)
+    assert not verify().faults
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked")
+    assert "przybylski" not in everything()
+    assert not verify().faults
+    first = rows.filter(record_id=complaint.pk).earliest("number")
+    rows.filter(pk=first.pk).update(author_name="Forged")
+    assert [fault.text for fault in verify().faults] == [
+        f"change {first.number} was altered: its hash is not that of its content"
+    ]
+
+
+def test_the_place_of_an_erased_value_cannot_be_filled_unnoticed(site: Site, complaint: Complaint) -> None:
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked")
+    first: Any = models.QuerySet(Change).filter(record_id=complaint.pk).earliest("number")
+    for entry in first.fields:
+        if entry["field"] == "consumer_last_name":
+            entry["new"] = "Somebody else"
+    models.QuerySet(Change).filter(pk=first.pk).update(fields=first.fields)
+    assert [fault.number for fault in verify().faults] == [first.number]
+
+
+def test_it_needs_a_reason_and_a_complaint_of_the_site(site: Site, other_site: Site, complaint: Complaint) -> None:
+    with pytest.raises(ValidationError):
+        erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason=" ")
+    with pytest.raises(RecordNotFoundError):
+        erase_consumer(other_site.pk, complaint.pk, author=make.SYSTEM, reason="Asked")
+    assert Complaint.objects.get(pk=complaint.pk).consumer_last_name == "Przybylski"
+
+
+def test_the_pages_of_the_history_show_that_a_value_was_erased(site: Site, complaint: Complaint, client: Any) -> None:
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked")
+    client.force_login(make.make_user("root", is_superuser=True))
+    for change in Change.objects.filter(record_id=complaint.pk):
+        page = client.get(f"/admin/history/change/{change.pk}/change/")
+        assert page.status_code == 200
+    page = client.get(f"/admin/complaints/complaint/{complaint.pk}/history/")
+    assert page.status_code == 200
+    assert "Erased" in page.text

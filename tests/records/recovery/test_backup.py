@@ -1,0 +1,210 @@
+"""Backup and restore: everything comes back as it was, on either database, or nothing is touched."""
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from records.files import storage
+from records.history.models import ChainHead, Change, Proof
+from records.recovery import rows
+from records.sites.models import Site
+from tests import make
+from tests.make.complaints import make_completed
+from tests.make.documents import make_document
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _own_seals(settings: Any, tmp_path: Path) -> None:
+    settings.SEAL_KEY_FILE = str(tmp_path / "seal_key.pem")
+
+
+def contents() -> dict[str, list[bytes]]:
+    """Return the rows of every table, as a backup holds them."""
+    return {
+        model._meta.label: sorted(line for piece, _ in rows.dump(model) for line in piece.splitlines())
+        for model in rows.saved_models()
+        if model is not Proof
+    }
+
+
+def files() -> dict[str, bytes]:
+    """Return the content of every stored file."""
+    found = {}
+    for path in storage.walk():
+        with default_storage.open(path) as file:
+            found[path] = file.read()
+    return found
+
+
+def filled() -> Site:
+    site = make.make_site("Hillside Bakery")
+    make_document(site, b"Wash your hands.")
+    make_completed(site, consumer_last_name="Größe 🍞", quantity="1.2500")
+    make.make_key(site)
+    make.make_employee(site, employment_history=[{"company": "Mill"}])
+    return site
+
+
+def empty_place() -> None:
+    """Take everything away, as a fresh installation is."""
+    call_command("flush", interactive=False, verbosity=0, inhibit_post_migrate=True)
+    for path in list(storage.walk()):
+        default_storage.delete(path)
+
+
+def backup(path: Path) -> str:
+    said = StringIO()
+    call_command("backup", path, stdout=said)
+    return said.getvalue()
+
+
+def test_every_row_file_hash_and_chain_comes_back(tmp_path: Path) -> None:
+    filled()
+    before, stored = contents(), files()
+    said = backup(tmp_path / "b.tar.gz")
+    assert "1 file(s) saved" in said
+    assert (tmp_path / "b.tar.gz").stat().st_mode & 0o777 == 0o600
+    empty_place()
+    assert not Change.objects.exists()
+    said_at_restore = StringIO()
+    call_command("restore", tmp_path / "b.tar.gz", stdout=said_at_restore)
+    assert contents() == before
+    assert files() == stored
+    assert "Nothing was cut or rewritten since the seal" in said_at_restore.getvalue()
+    assert "1 file(s) whole." in said_at_restore.getvalue()
+    site = Site.objects.get()
+    number = ChainHead.objects.get(chain=site.pk).number
+    make.make_employee(site)
+    assert ChainHead.objects.get(chain=site.pk).number == number + 1
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.3, 0.7, 0.99])
+def test_a_truncated_archive_is_refused_and_leaves_the_place_empty(tmp_path: Path, kept: float) -> None:
+    filled()
+    path = tmp_path / "b.tar.gz"
+    backup(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * kept)])
+    empty_place()
+    with pytest.raises(CommandError, match=r"cut short|not a backup"):
+        call_command("restore", path)
+    assert not Change.objects.exists()
+    assert not Site.objects.exists()
+    assert not files()
+
+
+def test_an_altered_archive_is_refused(tmp_path: Path) -> None:
+    filled()
+    path, altered = tmp_path / "b.tar.gz", tmp_path / "altered.tar.gz"
+    backup(path)
+    with tarfile.open(path) as source, tarfile.open(altered, "w:gz") as target:
+        for member in source:
+            content = source.extractfile(member).read()  # type: ignore[union-attr]
+            if member.name.startswith("files/"):
+                content = content.swapcase()
+            target.addfile(member, io.BytesIO(content))
+    empty_place()
+    with pytest.raises(CommandError, match="altered or damaged"):
+        call_command("restore", altered)
+    assert not Site.objects.exists()
+
+
+def test_a_place_that_is_not_empty_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    filled()
+    backup(tmp_path / "b.tar.gz")
+    before = contents()
+    with pytest.raises(CommandError, match="not empty"):
+        call_command("restore", tmp_path / "b.tar.gz")
+    assert contents() == before
+    with pytest.raises(CommandError, match="there already"):
+        backup(tmp_path / "b.tar.gz")
+
+
+def test_a_restore_without_the_secrets_names_the_digest_that_it_expects(tmp_path: Path, settings: Any) -> None:
+    filled()
+    backup(tmp_path / "b.tar.gz")
+    empty_place()
+    settings.CREDENTIAL_PEPPERS = ["another pepper, long enough to be one of them"]
+    settings.SEAL_KEY_FILE = str(tmp_path / "nothing.pem")
+    with pytest.raises(CommandError, match="CREDENTIAL_PEPPERS must hold the secret whose digest is"):
+        call_command("restore", tmp_path / "b.tar.gz")
+    assert not Site.objects.exists()
+    call_command("restore", tmp_path / "b.tar.gz", without_secrets=True, stdout=StringIO())
+    assert Site.objects.count() == 1
+
+
+def test_a_backup_holds_no_secret_and_no_session(tmp_path: Path, settings: Any, client: Any) -> None:
+    filled()
+    client.force_login(make.make_user("root", is_superuser=True))
+    backup(tmp_path / "b.tar.gz")
+    with tarfile.open(tmp_path / "b.tar.gz") as tar:
+        names = tar.getnames()
+        text = b"".join(tar.extractfile(one).read() for one in tar)  # type: ignore[union-attr]
+    assert not [name for name in names if "ession" in name.partition("tables/")[2].partition("/")[0]]
+    for secret in (settings.SECRET_KEY, *settings.CREDENTIAL_PEPPERS, client.session.session_key):
+        assert secret.encode() not in text
+
+
+def test_a_backup_taken_while_writers_write_is_consistent(tmp_path: Path) -> None:
+    site = filled()
+
+    def write() -> None:
+        for _ in range(10):
+            make_document(site)
+
+    *_, outcome = make.at_once(write, write, lambda: backup(tmp_path / "b.tar.gz"))
+    assert not isinstance(outcome, Exception), outcome
+    empty_place()
+    said = StringIO()
+    call_command("restore", tmp_path / "b.tar.gz", stdout=said)
+    assert "proven" in said.getvalue()
+    assert "whole." in said.getvalue()
+
+
+def test_a_backup_names_each_file_that_is_missing_and_saves_the_rest(tmp_path: Path) -> None:
+    site = filled()
+    make_document(site)
+    gone = next(storage.walk())
+    default_storage.delete(gone)
+    said = StringIO()
+    with pytest.raises(CommandError, match=r"1 file\(s\) are missing"):
+        call_command("backup", tmp_path / "b.tar.gz", stdout=said)
+    assert gone in said.getvalue()
+    assert (tmp_path / "b.tar.gz").exists()
+
+
+def test_a_backup_from_sqlite_is_restored_on_either_database(tmp_path: Path, settings: Any) -> None:
+    folder = tmp_path / "sqlite"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "ENV_FILE": "",
+        "DATA_DIR": str(folder),
+        "SECRET_KEY": settings.SECRET_KEY,
+        "CREDENTIAL_PEPPERS": ",".join(settings.CREDENTIAL_PEPPERS),
+        "SEAL_KEY_FILE": settings.SEAL_KEY_FILE,
+        "STATIC_COLLECTED": "off",
+    }
+    for words in (["migrate", "-v0"], ["demo"], ["backup", str(tmp_path / "b.tar.gz")]):
+        done = subprocess.run(
+            [sys.executable, "manage.py", *words], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    empty_place()
+    said = StringIO()
+    call_command("restore", tmp_path / "b.tar.gz", stdout=said)
+    assert "record(s) proven" in said.getvalue()
+    assert Site.objects.count() == 2
+    make.make_employee(Site.objects.earliest("name"))
+    assert connection.vendor in ("sqlite", "postgresql")
