@@ -88,7 +88,7 @@ def note(
             method=(request.method or "")[:10],
             line=request_line(request),
             status=response.status_code,
-            outcome=outcome(response, changes)[:1000],
+            outcome=outcome(response, changes, getattr(request, "provisioning_notes", ()))[:1000],
             body=masked_body(body),
             request_id=uuid.UUID(request_id) if _IDS.match(request_id) else uuid.uuid4(),
             duration_ms=duration_ms,
@@ -152,8 +152,8 @@ def _masked(value: Any, key: str, depth: int) -> Any:
     return "…"
 
 
-def outcome(response: HttpResponse, changes: Iterable[Change]) -> str:
-    """Return how the call ended in plain words: why it failed, or what it changed."""
+def outcome(response: HttpResponse, changes: Iterable[Change], notes: Iterable[str] = ()) -> str:
+    """Return how the call ended in plain words: why it failed, or what it changed and left undone."""
     if response.status_code >= 400:
         try:
             detail = json.loads(response.content).get("detail", "")
@@ -161,7 +161,9 @@ def outcome(response: HttpResponse, changes: Iterable[Change]) -> str:
             detail = ""
         return _QUOTED.sub('"…"', re.sub(r"'[^']*'", "'…'", detail))
     listed = list(changes)
-    if not listed:
-        return _OUTCOMES.get(response.status_code, "Answered.")
-    fields = dict.fromkeys(wire_name(field["field"]) for change in listed for field in change.fields)
-    return f"Changed: {', '.join(fields)}."
+    if listed:
+        fields = dict.fromkeys(wire_name(field["field"]) for change in listed for field in change.fields)
+        done = f"Changed: {', '.join(fields)}."
+    else:
+        done = _OUTCOMES.get(response.status_code, "Answered.")
+    return " ".join((done, *notes))

@@ -5,15 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db.models import F
 
 from records.accounts.actions import end_credentials
-from records.accounts.authority import NotAllowedError
+from records.accounts.authority import Act, Actor, NotAllowedError, refusal, require
 from records.accounts.employee_facts import Key, add_keys, replace_keys
-from records.accounts.models import DefaultRole, Directory, ExternalId, RoleMembership, User, UserEmail
-from records.accounts.roles_held import holds_default_role
+from records.accounts.models import Directory, ExternalId, RoleMembership, SecurityKind, User, UserEmail
+from records.accounts.recovery import follow_fact
+from records.accounts.security import security_event
 from records.history.snapshots import FieldChange, differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.text import fold, refuse_breaks
@@ -47,6 +49,8 @@ class DesiredAccount:
     emails: Sequence[DesiredEmail] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
     keys: tuple[Key, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    """What of the request was not done, in plain words for the provisioning log."""
 
     @property
     def email(self) -> str:
@@ -75,6 +79,7 @@ _UNCHECKED = ("password", "home_site", "directory")
 def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *, author: Author) -> User:
     """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: a name in use)."""
     _check_name(desired.user_name, None)
+    _check_password(desired, directory)
     with recording() as trail:
         user = User(
             id=key,
@@ -113,15 +118,21 @@ def change_account(
     """Bring a locked account, fresh from the database, to the desired state and return whether anything changed.
 
     `external` is what the directory calls it until now. Takes the account over when no directory owns it. Ends sessions
-    and credentials when it becomes inactive. Raises ValidationError, or NotAllowedError for an account that is not this
-    directory's to change.
+    and credentials when it becomes inactive. Raises ValidationError, or NotAllowedError for what is not this
+    directory's to do; a request that switches the account off does that in any case, and `desired.notes` then names
+    what it left undone (DECISIONS 9.5, 13.9).
     """
-    refuse_foreign(user, directory)
-    if desired.user_name != user.user_name:
-        _check_name(desired.user_name, user)
+    actor = Actor(directory=directory)
+    require(actor, Act.ADOPT, user)
+    _check_password(desired, directory)
+    _leave_undone(user, desired, actor)
+    before_name, was_active = user.user_name, user.is_active
+    _check_name(desired.user_name, user)
     ends = user.is_active and not desired.active
     with recording() as trail:
         before = snapshot(user)
+        if desired.email != user.email:
+            follow_fact(user, user.email, desired.email, author=author, actor=actor)
         for name in _COLUMNS:
             setattr(user, name, getattr(desired, name))
         user.user_name_key = fold(desired.user_name)
@@ -148,12 +159,66 @@ def change_account(
         trail.add(user, extra, author=author, operation=operation, site_id=user.home_site_id)
         if ends:
             end_credentials(user, author=author)
+        _note_events(user, before_name, was_active=was_active, password=bool(desired.password), author=author)
     return touched
 
 
+def _note_events(user: User, before_name: str, *, was_active: bool, password: bool, author: Author) -> None:
+    happened = (
+        (SecurityKind.ACCESS_ENDED, was_active and not user.is_active, ""),
+        (SecurityKind.ACCESS_GIVEN, user.is_active and not was_active, ""),
+        (SecurityKind.NAME_CHANGED, user.user_name != before_name, f"before: {before_name}"),
+        (SecurityKind.PASSWORD_SET, password, ""),
+    )
+    for kind, happens, detail in happened:
+        if happens:
+            security_event(kind, account=user, author=author, detail=detail)
+
+
+def _check_password(desired: DesiredAccount, directory: Directory) -> None:
+    """Drop a password that the directory may not set, and say so; raise ValidationError for one that is too weak."""
+    if not desired.password:
+        return
+    if not directory.may_set_passwords:
+        desired.password = None
+        desired.notes.append("The password was ignored: this directory is not set to set passwords.")
+        return
+    person = User(
+        user_name=desired.user_name,
+        given_name=desired.given_name,
+        family_name=desired.family_name,
+        email=desired.email,
+        home_site_id=directory.home_site_id,
+    )
+    try:
+        validate_password(desired.password, person)
+    except ValidationError as fault:
+        faults = [ValidationError(text, code="InvalidValue") for text in fault.messages]
+        raise ValidationError({"password": faults}) from fault
+
+
+def _leave_undone(user: User, desired: DesiredAccount, actor: Actor) -> None:
+    """Take out of the desired state what the directory may not do, where it switches the account off; else raise."""
+    asked = (
+        (Act.RENAME, "user_name", user.user_name, desired.user_name != user.user_name),
+        (Act.GIVE_ACCESS, "active", False, desired.active and not user.is_active),
+        (Act.SET_PASSWORD, "password", None, bool(desired.password)),
+    )
+    for act, name, kept, is_asked in asked:
+        reason = refusal(actor, act, user) if is_asked else ""
+        if reason and not (user.is_active and not desired.active):
+            raise NotAllowedError(reason)
+        if reason:
+            setattr(desired, name, kept)
+            desired.notes.append(reason)
+
+
 def remove_account(user: User, directory: Directory, *, author: Author, operation: str = "RemoveUser") -> None:
-    """End a locked account for good: no access, no roles, its name and external id free again (DECISIONS 7.9)."""
-    refuse_foreign(user, directory)
+    """End a locked account for good: no access, no roles, its name and external id free again (DECISIONS 7.9).
+
+    Raises NotAllowedError for an account that holds more than the directory may give: it can be switched off.
+    """
+    require(Actor(directory=directory), Act.REMOVE, user)
     with recording() as trail:
         before = snapshot(user)
         user.is_active = False
@@ -164,6 +229,7 @@ def remove_account(user: User, directory: Directory, *, author: Author, operatio
         _save(user)
         trail.add(user, changed, author=author, operation=operation, site_id=user.home_site_id)
         end_credentials(user, author=author)
+        security_event(SecurityKind.ACCESS_ENDED, account=user, author=author, detail="deleted by its directory")
         ExternalId.objects.filter(user=user).delete()
         for membership in RoleMembership.objects.filter(user=user).select_related("role").order_by("role_id"):
             entry = {"id": str(user.pk), "name": user.printed_name}
@@ -178,18 +244,6 @@ def remove_account(user: User, directory: Directory, *, author: Author, operatio
                 revision=F("revision") + 1, last_modified=now()
             )
         RoleMembership.objects.filter(user=user).delete()
-
-
-def refuse_foreign(user: User, directory: Directory) -> None:
-    """Raise NotAllowedError unless the account is the directory's own, or nobody's and no administrator's."""
-    if user.is_superuser:
-        raise NotAllowedError("This account is a superuser's; no directory may change it.")
-    if user.directory_id == directory.pk:
-        return
-    if user.directory_id is not None:
-        raise NotAllowedError("This account belongs to another directory.")
-    if not directory.may_administer and holds_default_role(user.pk, DefaultRole.SITE_ADMINISTRATOR):
-        raise NotAllowedError("This account is a Site Administrator's, and the directory may not administer.")
 
 
 def touch(user: User) -> None:
@@ -208,6 +262,8 @@ def _check_name(user_name: str, user: User | None) -> None:
 
     A tab is refused too: who signs in types the name.
     """
+    if user is not None and user_name == user.user_name:
+        return
     try:
         refuse_breaks(user_name.replace("\t", "\n"))
     except ValidationError as fault:

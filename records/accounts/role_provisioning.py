@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 
-from records.accounts.authority import NotAllowedError
-from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
+from records.accounts.authority import Act, Actor, NotAllowedError, require
+from records.accounts.models import Directory, Role, RoleMembership, SecurityKind, User
 from records.accounts.models.users import printed_name
-from records.accounts.roles_held import chunks, leads_to_default_role, touch_members, touch_users, wait_to_nest
+from records.accounts.roles_held import chunks, touch_members, touch_users, wait_to_nest
+from records.accounts.security import security_events
 from records.history.inserts import insert_rows
 from records.history.snapshots import columns, differences
 from records.history.trail import Author, now, recording
@@ -157,16 +158,14 @@ def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
 
 
 def refuse_foreign(role: Role, directory: Directory) -> None:
-    """Raise NotAllowedError for another directory's role, and for Site Administrator unless it may administer."""
+    """Raise NotAllowedError for another directory's role, and for taking over one that this one may not give.
+
+    Taking over a role is giving it (DECISIONS 9.4); a role of its own it renames, empties and deletes in any case.
+    """
     if role.directory_id not in (None, directory.pk):
         raise NotAllowedError("This role belongs to another directory.")
-    if directory.may_administer:
-        return
-    held = set(RoleMembership.objects.filter(member_role_id=role.pk).values_list("role_id", flat=True))
-    if role.default_role == DefaultRole.SITE_ADMINISTRATOR or (
-        held and leads_to_default_role(held, DefaultRole.SITE_ADMINISTRATOR)
-    ):
-        raise NotAllowedError("This role gives Site Administrator, which only a superuser opens to a directory.")
+    if role.directory_id is None:
+        require(Actor(directory=directory), Act.GIVE_ROLE, role)
 
 
 def _set_external_id(role: Role, directory: Directory, value: str) -> None:
@@ -228,6 +227,8 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         _redisplay(role, desired, stored)
         if not new and not gone:
             return False
+        if new:
+            require(Actor(directory=directory), Act.GIVE_ROLE, role)
         went = _names(gone)
         for part in chunks(gone):
             RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role).delete()
@@ -248,6 +249,7 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         role.revision, role.last_modified = role.revision + 1, moment
         role.save(update_fields=["revision", "last_modified"])
         touch_users([*users, *gone])
+        _note_people(role, users, went, author)
         names = users | roles
         entry = {
             "field": "members",
@@ -256,6 +258,16 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         }
         trail.add(role, [entry], author=author, operation="ChangeMembers", site_id=role.site_id)
     return True
+
+
+def _note_people(role: Role, came: Mapping[uuid.UUID, str], went: Mapping[uuid.UUID, str], author: Author) -> None:
+    """Write to the security log who was given the role and from whom it was taken."""
+    left: dict[uuid.UUID, str] = {}
+    for part in chunks(went):
+        left |= {key: went[key] for key in User.objects.filter(pk__in=part).values_list("pk", flat=True)}
+    for kind, people in ((SecurityKind.ROLE_GIVEN, came), (SecurityKind.ROLE_TAKEN, left)):
+        accounts = [User(pk=key, user_name=name) for key, name in people.items()]
+        security_events(kind, accounts, author=author, detail=str(role), site_id=role.site_id)
 
 
 def _stored(role: Role, desired: DesiredMembers, seen: Q) -> dict[uuid.UUID, str]:

@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import Iterable
+from contextlib import nullcontext
 from contextvars import ContextVar
 
 from django.db import transaction
@@ -72,14 +73,14 @@ def security_events(
     if not events:
         return
     if kind not in ONLY_LOGGED:
-        with recording() as trail:
+        with recording() if kind in WITHOUT_CHANGE else nullcontext() as trail:
             SecurityEvent.objects.bulk_create(events, batch_size=500)
             if kind in MAILED:
                 for account in accounts:
                     if account is not None:
                         by = author.name if author is not None and author.id != account.pk else ""
                         tell(account, kind, account.recovery_address, detail, by=by)
-            if kind in WITHOUT_CHANGE:
+            if trail is not None:
                 for account, event in zip(accounts, events, strict=True):
                     if account is not None:
                         facts = (("address", event.address), ("detail", event.detail))

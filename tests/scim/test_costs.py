@@ -23,12 +23,12 @@ MOST = {
     "read a group": 4,
     "search": 7,
     "create a user": 18,
-    "add a member": 14,
-    "remove a member": 14,
+    "add a member": 16,
+    "remove a member": 15,
     "rename a group": 13,
     "rename a user": 13,
-    "deactivate": 15,
-    "delete a user": 25,
+    "deactivate": 16,
+    "delete a user": 27,
 }
 """The statements of each kind of request, savepoints left out: its token (1) and its line in the log (1) included."""
 
