@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import re
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -19,14 +18,13 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from records.accounts import access
+from records.accounts.authority import ADMINISTRATIVE
 from records.accounts.guesses import TooManyGuessesError
 from records.accounts.models import SecurityKind, User
 from records.accounts.sign_in import AccountBackend, own_password
 from records.backoffice.sign_in import provider
 from records.backoffice.sign_in.events import note
 
-ADMINISTRATIVE = re.compile(r"(accounts|sites)\.(add|change|delete)_")
-"""Permissions to act on accounts, roles, directories, credentials, sites and folders (DECISIONS 13.12)."""
 CANNOT_SIGN_IN = "This account cannot sign in. Ask an administrator of your site."
 
 
@@ -144,7 +142,7 @@ def factor_demanded(user: User) -> bool:
     if settings.SECOND_FACTOR != "administrators":
         return bool(settings.SECOND_FACTOR == "everybody")
     held: frozenset[str] = frozenset().union(*access.permissions_by_site(user).values())
-    return user.is_superuser or any(ADMINISTRATIVE.match(permission) for permission in held)
+    return user.is_superuser or bool(held & ADMINISTRATIVE)
 
 
 def _cipher() -> MultiFernet:
