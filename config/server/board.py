@@ -8,7 +8,7 @@ SLOTS = 256
 FREE = -1
 _COUNT = struct.Struct("i")
 _MOMENT = struct.Struct("d")
-_RELOADED, _READY = SLOTS * _COUNT.size, SLOTS * _COUNT.size + _MOMENT.size
+_RELOADED = SLOTS * _COUNT.size
 
 
 class Board:
@@ -39,15 +39,16 @@ class Board:
         """Note that the master starts new workers now, which load the code anew."""
         _MOMENT.pack_into(self._memory, _RELOADED, time.monotonic())
 
-    def ready(self) -> None:
-        """Note that a new worker can serve."""
-        _MOMENT.pack_into(self._memory, _READY, time.monotonic())
+    def successors_are_loading(self, slot: int, started: float, workers: int, patience: float) -> bool:
+        """Return whether new workers were started in the last `patience` seconds, after this one, and not all can serve.
 
-    def successor_is_loading(self, patience: float) -> bool:
-        """Return whether new workers were started within `patience` seconds and none of them can serve yet."""
+        A worker can serve when its slot has a number.
+        """
         reloaded = _MOMENT.unpack_from(self._memory, _RELOADED)[0]
-        ready = _MOMENT.unpack_from(self._memory, _READY)[0]
-        return bool(reloaded > ready and time.monotonic() - reloaded < patience)
+        if not started < reloaded <= time.monotonic() < reloaded + patience:
+            return False
+        ready = sum(self.count(slot + newer) != FREE for newer in range(1, 2 * workers + 1))
+        return bool(ready < workers)
 
 
 board = Board()

@@ -1,18 +1,66 @@
 """An answer on its way out: sent as far as the client takes it, the rest kept for the poller to send.
 
 gunicorn writes its responses to what it takes for a socket. It never waits: what the client does not take at once is
-kept, in memory up to 64 KiB and beyond that in a file without a name; a stored file is sent from where it lies.
+kept: 64 KiB and answers of 32 MiB in all in memory, beyond that in a file without a name; a stored file is sent from
+where it lies.
 """
 
 import os
 import socket
 import tempfile
+import threading
 from collections import deque
 from contextlib import suppress
 from typing import IO, Any
 
 KEPT_IN_MEMORY = 64 * 1024
 PIECE = 1024 * 1024
+
+
+class Shared:
+    """Large answers that stay in memory, up to a limit in all; one that many connections wait for is held once."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.held = limit, 0
+        self._users: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def take(self, data: bytes) -> bool:
+        """Hold an answer for one more connection; False where there is no room for it."""
+        with self._lock:
+            users = self._users.get(id(data), 0)
+            if not users:
+                if self.held + len(data) > self.limit:
+                    return False
+                self.held += len(data)
+            self._users[id(data)] = users + 1
+            return True
+
+    def release(self, data: bytes) -> None:
+        """Let one connection go."""
+        with self._lock:
+            self._users[id(data)] -= 1
+            if not self._users[id(data)]:
+                del self._users[id(data)]
+                self.held -= len(data)
+
+
+shared = Shared(32 * 1024 * 1024)
+"""The large answers of this process."""
+
+
+class _Held:
+    """The rest of a large answer in memory."""
+
+    def __init__(self, data: bytes, offset: int) -> None:
+        self.data, self.view = data, memoryview(data)[offset:]
+
+    @property
+    def left(self) -> int:
+        return len(self.view)
+
+    def close(self) -> None:
+        shared.release(self.data)
 
 
 class _Stretch:
@@ -34,7 +82,7 @@ class Outlet:
 
     def __init__(self, client: socket.socket) -> None:
         self._socket = client
-        self._waiting: deque[bytes | _Stretch] = deque()
+        self._waiting: deque[bytes | _Stretch | _Held] = deque()
         self._in_memory = 0
         self._spool: IO[bytes] | None = None
         self.broken = False
@@ -42,17 +90,16 @@ class Outlet:
     @property
     def left(self) -> int:
         """Return how many bytes the client has not taken yet."""
-        return sum(part.left if isinstance(part, _Stretch) else len(part) for part in self._waiting)
+        return sum(len(part) if isinstance(part, bytes) else part.left for part in self._waiting)
 
     def sendall(self, data: bytes) -> None:
         """Send what the client takes at once and keep the rest; raises OSError for a broken connection or full disk."""
         if self.broken:
             raise BrokenPipeError
         self.flush()
-        if not self._waiting:
-            data = data[self._send(data) :]
-        if data:
-            self._keep(data)
+        sent = 0 if self._waiting else self._send(data)
+        if sent < len(data):
+            self._keep(data, sent)
 
     send = sendall
 
@@ -71,6 +118,11 @@ class Outlet:
                 if sent < len(part):
                     self._waiting[0] = part[sent:]
                     return
+            elif isinstance(part, _Held):
+                part.view = part.view[self._send(part.view) :]
+                if part.left:
+                    return
+                part.close()
             elif not self._send_stretch(part):
                 return
             self._waiting.popleft()
@@ -79,7 +131,7 @@ class Outlet:
         """Drop what is left."""
         while self._waiting:
             part = self._waiting.popleft()
-            if isinstance(part, _Stretch):
+            if not isinstance(part, bytes):
                 part.close()
         if self._spool is not None:
             self._spool.close()
@@ -96,7 +148,7 @@ class Outlet:
         """Return nothing: the poller reads."""
         return b""
 
-    def _send(self, data: bytes) -> int:
+    def _send(self, data: bytes | memoryview) -> int:
         try:
             return self._socket.send(data)
         except (BlockingIOError, InterruptedError):
@@ -116,7 +168,11 @@ class Outlet:
         part.close()
         return True
 
-    def _keep(self, data: bytes) -> None:
+    def _keep(self, whole: bytes, sent: int) -> None:
+        if len(whole) > KEPT_IN_MEMORY and self._spool is None and isinstance(whole, bytes) and shared.take(whole):
+            self._waiting.append(_Held(whole, sent))
+            return
+        data = whole[sent:]
         if self._spool is None and self._in_memory + len(data) <= KEPT_IN_MEMORY:
             self._waiting.append(bytes(data))
             self._in_memory += len(data)

@@ -48,6 +48,7 @@ class Worker(ThreadWorker):
         self.connections: set[Connection] = set()
         # Each connection may hold a socket and two files.
         self.most_connections = min(self.cfg.worker_connections, max(16, (soft - 128) // 3))
+        self.started = time.monotonic()
         self.resume_at = self.sweep_at = 0.0
         self.gave_head_start = False
         super().init_process()
@@ -58,9 +59,8 @@ class Worker(ThreadWorker):
         """Serve until told to stop, then finish what was begun."""
         self.poller.register(self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks)
         self.set_accept_enabled(True)
-        board.ready()
         self.note_count()
-        while self.alive or board.successor_is_loading(RELOAD_PATIENCE):
+        while self.alive or board.successors_are_loading(self.age, self.started, self.cfg.workers, RELOAD_PATIENCE):
             self.turn()
             if not self.is_parent_alive():
                 break

@@ -1,10 +1,12 @@
 """How the server sends answers to clients that read slowly or not at all, and shares connections among its workers."""
 
 import socket
+import time
 from pathlib import Path
 
 import pytest
 
+from config.server import outgoing
 from config.server.board import FREE, Board
 from config.server.outgoing import KEPT_IN_MEMORY, Outlet
 
@@ -60,11 +62,36 @@ def test_the_board_names_the_fewest_connections_of_the_other_workers() -> None:
     assert board.fewest_of_others(1) == 5
 
 
-def test_old_workers_go_on_until_a_new_one_can_serve() -> None:
-    board = Board()
-    assert not board.successor_is_loading(30)
+def test_old_workers_go_on_until_all_new_ones_can_serve() -> None:
+    board, started = Board(), time.monotonic()
+    assert not board.successors_are_loading(1, started, 2, 30)
     board.reload()
-    assert board.successor_is_loading(30)
-    assert not board.successor_is_loading(0)
-    board.ready()
-    assert not board.successor_is_loading(30)
+    assert board.successors_are_loading(1, started, 2, 30)
+    assert not board.successors_are_loading(1, started, 2, 0)
+    # Those that were started after it have no successors.
+    assert not board.successors_are_loading(3, time.monotonic(), 2, 30)
+    board.set_count(3, 0)
+    assert board.successors_are_loading(1, started, 2, 30)
+    board.set_count(4, 0)
+    assert not board.successors_are_loading(1, started, 2, 30)
+
+
+def test_an_answer_that_many_do_not_read_is_held_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outgoing, "shared", outgoing.Shared(1_000_000))
+    document, pairs = b"d" * 900_000, [socket.socketpair() for _ in range(5)]
+    outlets = []
+    for _, theirs in pairs:
+        theirs.setblocking(False)
+        outlets.append(Outlet(theirs))
+        outlets[-1].sendall(document)
+    assert all(outlet._spool is None for outlet in outlets)
+    assert outgoing.shared.held == 900_000
+    outlets[0].sendall(b"e" * 900_000)
+    assert outlets[0]._spool is not None
+    assert drain(pairs[0][0], outlets[0], 1_800_000) == document + b"e" * 900_000
+    for outlet in outlets:
+        outlet.close()
+    assert outgoing.shared.held == 0
+    for pair in pairs:
+        for end in pair:
+            end.close()
