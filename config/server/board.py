@@ -40,9 +40,9 @@ class Board:
         _MOMENT.pack_into(self._memory, _RELOADED, time.monotonic())
 
     def successors_are_loading(self, slot: int, started: float, workers: int, patience: float) -> bool:
-        """Return whether new workers were started in the last `patience` seconds, after this one, and not all can serve.
+        """Return whether workers that were started after this one are still loading the code.
 
-        A worker can serve when its slot has a number.
+        They have `patience` seconds. A worker can serve when its slot has a number.
         """
         reloaded = _MOMENT.unpack_from(self._memory, _RELOADED)[0]
         if not started < reloaded <= time.monotonic() < reloaded + patience:
