@@ -17,6 +17,7 @@ from django.urls import path
 from documents.models import Document
 from materials.models import Material
 from records.accounts import access
+from records.actions.models import Action
 from records.audits.models import AuditProgram, AuditRecord
 from records.backoffice.current import current_site, sites_of, user_of
 from records.backoffice.lists import search
@@ -52,6 +53,7 @@ KINDS = (
         ("record_status", "product", "customer"),
         ("product", "customer"),
     ),
+    Kind(Action, (), ("name", "description"), ("record_status", "owner"), ("owner",)),
     Kind(Customer, ("name_key", "code_key"), ("name_key", "code_key"), ("code", "physical_address_city")),
     Kind(Item, ("name_key", "code_key", "serial_number_key"), ("name_key", "code_key", "serial_number_key"), ("code",)),
     Kind(Document, (), ("name", "file_name"), ("record_status", "file_name")),
