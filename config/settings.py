@@ -313,6 +313,7 @@ TASKS = {"default": {"BACKEND": "records.operations.mails.TaskBackend"}}
 # Tasks that the worker enqueues by itself, by their path, and how often.
 REGULAR_JOBS = {
     "records.operations.housekeeping.clean_up": timedelta(hours=1),
+    "records.history.tasks.prove_history": timedelta(days=1),
 }
 
 # --- The JSON interface ---------------------------------------------------------------------------------------------

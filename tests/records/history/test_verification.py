@@ -273,6 +273,10 @@ def test_the_daily_task_seals_what_it_proved_and_keeps_the_last_seal_when_it_fin
     assert [proof.faults for proof in Proof.objects.all()] == [1, 0]
 
 
+def test_the_worker_proves_the_history_once_a_day(settings: Any) -> None:
+    assert settings.REGULAR_JOBS[prove_history.module_path].total_seconds() == 24 * 60 * 60
+
+
 def test_the_history_page_says_when_the_history_was_last_proven(site: Site, client: Any) -> None:
     client.force_login(make.make_user("root", is_superuser=True))
     assert "has not been proven yet" in client.get("/admin/history/change/").text
