@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
 
 from records.accounts.models import Role, User
 from records.sites.models import Site
@@ -123,22 +124,21 @@ def sites_where(user: User, permission: str | None = None) -> list[uuid.UUID]:
     return [site for site, held in permissions_by_site(user).items() if permission is None or granted(held, permission)]
 
 
+_GIVING = """
+WITH RECURSIVE giving(id) AS (
+    SELECT id FROM accounts_role WHERE site_id = %s AND NOT is_archived
+    UNION
+    SELECT m.member_role_id FROM accounts_rolemembership m JOIN giving ON m.role_id = giving.id
+      JOIN accounts_role r ON r.id = m.member_role_id
+     WHERE m.member_role_id IS NOT NULL AND NOT r.is_archived
+) SELECT id FROM giving
+"""
+"""Every role whose members hold a role of the site."""
+
+
 def accounts_at(site_id: uuid.UUID) -> QuerySet[User]:
     """Return the active accounts that hold a role at the site, directly or through other roles, ordered by name."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            WITH RECURSIVE giving(id) AS (
-                SELECT id FROM accounts_role WHERE site_id = %s AND NOT is_archived
-                UNION
-                SELECT m.member_role_id FROM accounts_rolemembership m JOIN giving ON m.role_id = giving.id
-                  JOIN accounts_role r ON r.id = m.member_role_id
-                 WHERE m.member_role_id IS NOT NULL AND NOT r.is_archived
-            ) SELECT id FROM giving
-            """,
-            (parameter(site_id),),
-        )
-        roles = [identifier(row[0]) for row in cursor.fetchall()]
+    roles = RawSQL(_GIVING, (parameter(site_id),))  # noqa: S611 (no outside text)
     return User.objects.filter(is_active=True, memberships__role__in=roles).distinct()
 
 

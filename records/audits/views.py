@@ -29,6 +29,8 @@ class AuditViewSet(OperationViewSet):
 
     def get_audit_program_record_list(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """List the audit records of one audit program, which the Id in the path names."""
-        if not AuditProgram.objects.filter(site_id=self.site_id, pk=id).exists():
+        response = self.listing(AuditRecordSerializer, RECORDS, within=Q(audit_program_id=id))
+        is_empty = response["X-Total-Count"] == "0"
+        if is_empty and not AuditProgram.objects.filter(site_id=self.site_id, pk=id).exists():
             raise not_found()
-        return self.listing(AuditRecordSerializer, RECORDS, within=Q(audit_program_id=id))
+        return response

@@ -45,12 +45,7 @@ class CategoryViewSet(OperationViewSet):
     ) -> HttpResponse:
         """Return one page of the rows as a bare array, with the paging headers."""
         plan = serializer.plan()
-        parameters = self.operation.parameters if self.operation else ()
-        page = lists.page(plan.computing(rows), plan, rules, self.query, parameters, site_id=self.site_id)
-        response = self.json(page.shapes)
-        for name, value in page.headers(self.http_request).items():
-            response[name] = value
-        return response
+        return self.page_of(plan.computing(rows), plan, rules)
 
     def get_rating(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one rating with the responses that findings can have and its score bands."""

@@ -17,13 +17,13 @@ from django.db.models import Q
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 
-from records.history.moments import visible_until
+from records.accounts.opening import Proof
 from records.operations import cursors, values
 from records.operations.errors import ApiError
+from records.operations.list_facts import facts
 from records.operations.names import nearest
 from records.operations.operation import Parameter
 from records.operations.plans import ReadPlan, Shape
-from records.sites.sequences import totals
 from records.sites.text import normalise
 from records.sites.trigrams import holding
 
@@ -126,13 +126,15 @@ def page(
     site_id: uuid.UUID,
     narrowed: bool = False,
     hidden: frozenset[str] = frozenset(),
+    proof: Proof | None = None,
 ) -> Page:
-    """Return the asked page of records, which are the site's own already; five queries at most.
+    """Return the asked page of records, which are the site's own already; three statements at most.
 
     `narrowed` says that they are not all of the site's, so that the kept total does not count them. `hidden` are
-    wire names that the caller may not see, and so neither sort nor filter by. Raises the 400 InvalidParameter.
+    wire names that the caller may not see, and so neither sort nor filter by. The first statement asks the caller's
+    proof. A list without kept total is counted only where its first page is full, or with that statement for a later
+    page. Raises the 400 InvalidParameter, and StaleAccessError.
     """
-    until = visible_until(site_id)
     asked, filtered = _filtered(records, plan, rules, query, parameters)
     start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
     limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
@@ -141,15 +143,21 @@ def page(
     if position is not None:
         start = position.start
     entity = getattr(plan.model, "ENTITY", None)
-    kept = None if filtered or narrowed or entity is None else Kept(site_id, *totals(site_id, entity))
-    total = asked.count() if kept is None else kept.archived if _archived(query) else kept.known - kept.archived
+    entity = None if filtered or narrowed else entity
+    later = entity is None and (start > 0 or "search" in query)
+    known = facts(site_id, entity, counted=asked if later else None, proof=proof)
+    kept = None if entity is None else Kept(site_id, known.known, known.archived)
     rows = _rows(asked, plan, order, start, limit, position, None if _archived(query) else kept)
+    if kept is not None:
+        total = kept.archived if _archived(query) else kept.known - kept.archived
+    else:
+        total = known.counted if later else len(rows) if len(rows) <= limit else asked.count()
     shapes = plan.show_all(rows[:limit], with_private=not hidden)
     following = None
     if len(rows) > limit:
         last = rows[limit - 1]
         following = {"startIndex": start + limit, "cursor": cursors.write(order, last[-2], last[-1], start + limit)}
-    return Page(shapes, total, following, until)
+    return Page(shapes, total, following, known.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +192,10 @@ def _rows(
         return rows
     if start and kept is not None and order.attribute == "site_sequence_id":
         ordered, start = _from_number(ordered, plan.model, kept, start, descending=order.descending)
+        if start:
+            # A third statement has counted the archived records that are passed over, so this one does all the rest.
+            page_of = plan.model._default_manager.filter(pk__in=ordered.values("pk")[start : start + limit + 1])
+            return list(plan.fetching(page_of.order_by(*order.terms()), extra=end))
     if start == 0:
         return list(plan.fetching(ordered, extra=end)[: limit + 1])
     keys = list(ordered.values_list("pk", flat=True)[start : start + limit + 1])

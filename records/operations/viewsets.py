@@ -388,16 +388,21 @@ class OperationViewSet(ViewSet):
         `within` narrows the list to the records that belong to the one in the path.
         """
         asked = self.records(serializer.Meta.model).filter(site_id=self.site_id)
-        page = lists.page(
+        return self.page_of(
             asked if within is None else asked.filter(within),
             serializer.plan(),
             rules,
-            self.query,
-            self.operation.parameters if self.operation else (),
-            site_id=self.site_id,
             narrowed=within is not None,
             hidden=frozenset() if self.sees_private(serializer) else serializer.option("private"),
         )
+
+    def page_of(
+        self, rows: models.QuerySet[Any, Any], plan: ReadPlan, rules: lists.ListRules, **options: Any
+    ) -> HttpResponse:
+        """Return the page that the query asks for, of rows of the caller's site; its statements prove the caller."""
+        parameters = self.operation.parameters if self.operation else ()
+        page = lists.page(rows, plan, rules, self.query, parameters, site_id=self.site_id, proof=self.proof, **options)
+        self.proven = True
         response = self.json(page.shapes)
         for name, value in page.headers(self.http_request).items():
             response[name] = value

@@ -61,6 +61,16 @@ def totals(site_id: uuid.UUID, entity: Entity) -> tuple[int, int]:
     return row or (0, 0)
 
 
+def total_columns(site_id: uuid.UUID, entity: Entity) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return the two numbers of `totals` as columns of a statement, each with its parameters; null where none is."""
+    key = site_id if connection.vendor == "postgresql" else site_id.hex
+    table = connection.ops.quote_name(SiteSequence._meta.db_table)
+    return [
+        (f"(SELECT {column} FROM {table} WHERE site_id = %s AND entity = %s)", (key, str(entity.value)))  # noqa: S608
+        for column in ("last", "archived")
+    ]
+
+
 def _demand_transaction() -> None:
     if not connection.in_atomic_block:
         raise RuntimeError("Numbers are taken in the writing transaction.")

@@ -67,11 +67,11 @@ def test_a_rating_without_responses_and_bands_has_empty_arrays(api, site):
     assert (shape["Response"], shape["ScoreBand"]) == ([], [])
 
 
-def test_a_rating_costs_one_query_beside_the_key(api, rating):
+def test_a_rating_is_one_statement(api, rating):
     api.get(path(rating))
     with CaptureQueriesContext(connection) as queries:
         assert api.get(path(rating)).status_code == 200
-    assert len(queries) == 2
+    assert len(queries) == 1
 
 
 def test_the_tag_changes_with_the_content_alone(api, rating):

@@ -1,0 +1,58 @@
+"""What a list has to know beside its rows, asked in one statement before them."""
+
+import datetime
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import EmptyResultSet
+from django.db import connection, models
+
+from records.accounts.opening import PROOF_SQL, Proof, check
+from records.history.moments import until_column, until_of
+from records.sites.models import Entity
+from records.sites.sequences import total_columns
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Up to when changes are visible, how many records are numbered and archived, and how many were counted."""
+
+    until: datetime.datetime
+    known: int
+    archived: int
+    counted: int
+
+
+def facts(
+    site_id: uuid.UUID,
+    entity: Entity | None = None,
+    *,
+    counted: models.QuerySet[Any, Any] | None = None,
+    proof: Proof | None = None,
+) -> Facts:
+    """Return what a list of the site has to know, and ask the caller's proof; one statement.
+
+    `entity` asks for the kept totals of the site's records, `counted` for the number of a query's rows; what is not
+    asked for is 0. Raises StaleAccessError.
+    """
+    columns: list[tuple[str, tuple[Any, ...]]] = [until_column(site_id)]
+    columns += total_columns(site_id, entity) if entity is not None else [("0", ()), ("0", ())]
+    columns.append(("0", ()) if counted is None else _count_column(counted))
+    if proof is not None:
+        columns.append((PROOF_SQL, proof.owners))
+    with connection.cursor() as cursor:
+        sql = f"SELECT {', '.join(column for column, _ in columns)}"
+        cursor.execute(sql, [parameter for _, given in columns for parameter in given])
+        row = cursor.fetchone()
+    if proof is not None:
+        check(proof, row[4])
+    return Facts(until_of(row[0]), row[1] or 0, row[2] or 0, row[3])
+
+
+def _count_column(rows: models.QuerySet[Any, Any]) -> tuple[str, tuple[Any, ...]]:
+    try:
+        sql, parameters = rows.order_by().values("pk").query.get_compiler(connection=connection).as_sql()
+    except EmptyResultSet:
+        return "0", ()
+    return f"(SELECT COUNT(*) FROM ({sql}) counted)", tuple(parameters)  # noqa: S608 (the ORM's own statement)
