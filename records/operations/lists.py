@@ -193,16 +193,16 @@ def _rows(
     if start and kept is not None and order.attribute == "site_sequence_id":
         ordered, start = _from_number(ordered, plan.model, kept, start, descending=order.descending)
         if start:
-            # A third statement has counted the archived records that are passed over, so this one does all the rest.
-            page_of = plan.model._default_manager.filter(pk__in=ordered.values("pk")[start : start + limit + 1])
-            return list(plan.fetching(page_of.order_by(*order.terms()), extra=end))
+            # The archived records to be passed over took a statement to count, so this one does all the rest.
+            keys = ordered.values("pk")[start : start + limit + 1]
+            chosen = plan.model._default_manager.filter(pk__in=keys).order_by()
+            return sorted(plan.fetching(chosen, extra=end), key=lambda row: row[-2], reverse=order.descending)
     if start == 0:
         return list(plan.fetching(ordered, extra=end)[: limit + 1])
-    keys = list(ordered.values_list("pk", flat=True)[start : start + limit + 1])
-    chosen = plan.model._default_manager.filter(pk__in=keys).order_by()
-    found = plan.fetching(chosen, extra=(order.attribute, "pk"))
-    by_key = {row[-1]: row for row in found}
-    return [by_key[key] for key in keys if key in by_key]
+    ids = list(ordered.values_list("pk", flat=True)[start : start + limit + 1])
+    found = plan.fetching(plan.model._default_manager.filter(pk__in=ids).order_by(), extra=(order.attribute, "pk"))
+    by_id = {row[-1]: row for row in found}
+    return [by_id[key] for key in ids if key in by_id]
 
 
 def _from_number(
