@@ -156,6 +156,7 @@ MIDDLEWARE = [
     "records.backoffice.middleware.SiteZoneMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "records.backoffice.sign_in.middleware.SignInMiddleware",
+    "records.backoffice.typed.TypedInputMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

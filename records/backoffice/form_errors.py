@@ -1,12 +1,43 @@
-"""Where the faults that an action raises are shown: at the fields and rows that they name."""
+"""Where the faults of a form are shown: at the fields and rows that they name, and in the summary above the form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 
 from records.backoffice.forms import RecordFormSet
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One line of the summary: the field's id and label, empty for a fault of the whole form, and what is wrong."""
+
+    target: str
+    label: str
+    message: str
+
+
+def faults_of(form: forms.BaseForm, formsets: Iterable[Any] = ()) -> list[Fault]:
+    """Return every fault of the form and of its child rows, in the order of the page."""
+    found = list(_faults(form, ""))
+    for formset in formsets:
+        found += [Fault("", "", message) for message in formset.non_form_errors()]
+        for place, row in enumerate(formset.forms, start=1):
+            name = f"{str(formset.model._meta.verbose_name).capitalize()} {place}"
+            found += _faults(row, name)
+    return found
+
+
+def _faults(form: forms.BaseForm, row: str) -> Iterator[Fault]:
+    for name, messages in form.errors.items():
+        bound = form[name] if name in form.fields else None
+        shown = bound is not None and not bound.is_hidden
+        label = str(bound.label) if bound is not None and shown else ""
+        where = ", ".join(part for part in (row, label) if part)
+        for message in messages:
+            yield Fault(bound.auto_id if bound is not None and shown else "", where, str(message))
 
 
 def show_faults(form: forms.BaseForm, formsets: Iterable[RecordFormSet], fault: ValidationError) -> None:

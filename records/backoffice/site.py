@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
-from django.views.decorators.http import require_POST
 
 from records.accounts.models import User
 from records.backoffice import extension_points
@@ -18,6 +17,7 @@ from records.backoffice.autocomplete import choose
 from records.backoffice.current import choose_site, current_site, sites_of
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.permissions import SitePermissions
+from records.backoffice.typed import keeping
 
 GROUPS = {
     "Records": (
@@ -66,7 +66,7 @@ class BackofficeSite(AdminSite):
         """Return Django's addresses with ours before them."""
         return [
             path("choose/", self.admin_view(lambda request: choose(request, self)), name="choose"),
-            path("site/", self.admin_view(require_POST(self.switch_site)), name="switch-site"),
+            path("site/", self.admin_view(self.switch_site), name="switch-site"),
             *extension_points.pages_of(self),
             *(page for page in super().get_urls() if getattr(page, "name", "") not in UNUSED),
         ]
@@ -86,6 +86,7 @@ class BackofficeSite(AdminSite):
         if context.get("has_permission"):
             context["current_site"] = current_site(request)
             context["user_sites"] = sites_of(request)
+            context.update(keeping(request))
             context["start_url"] = reverse("admin:index")
             context["navigation"] = self._navigation(request, context["available_apps"])
         return context
@@ -136,7 +137,8 @@ class BackofficeSite(AdminSite):
 
     def switch_site(self, request: HttpRequest) -> HttpResponse:
         """Show another site's records from now on, on the page of the same kind where the user may open it there."""
-        choose_site(request, request.POST.get("site", ""))
+        if request.method == "POST":
+            choose_site(request, request.POST.get("site", ""))
         return redirect(self._same_kind_of_page(request, request.POST.get("from", "")))
 
     def _same_kind_of_page(self, request: HttpRequest, came_from: str) -> str:

@@ -25,6 +25,7 @@
     const list = element("ul", { id: listId, role: "listbox", "aria-label": name });
     const status = element("span", { class: "visually-hidden", role: "status" });
     const chips = element("ul", { class: "chips" });
+    const fault = element("p", { class: "unmatched", role: "alert", id: `${id}-unmatched`, hidden: "" });
     list.hidden = true;
     select.id = `${id}-values`;
     input.id = id;
@@ -36,7 +37,8 @@
     select.hidden = true;
     select.after(box);
     if (select.multiple) box.append(chips);
-    box.append(input, list, status);
+    box.append(input, list, status, fault);
+    input.setAttribute("aria-describedby", [input.getAttribute("aria-describedby"), fault.id].filter(Boolean).join(" "));
 
     const chosen = () => [...select.selectedOptions].filter((option) => option.value);
     const describe = () => {
@@ -54,7 +56,12 @@
         input.value = chosen()[0] ? chosen()[0].text : "";
       }
     };
-    const changed = () => { describe(); select.dispatchEvent(new Event("change", { bubbles: true })); };
+    const changed = () => { unmatched(""); describe(); select.dispatchEvent(new Event("change", { bubbles: true })); };
+    const unmatched = (text) => {
+      fault.textContent = text;
+      fault.hidden = !text;
+      input.toggleAttribute("data-unmatched", Boolean(text));
+    };
     const close = () => {
       list.hidden = true;
       input.setAttribute("aria-expanded", "false");
@@ -80,6 +87,7 @@
     let asked = 0;
     const look = async () => {
       const turn = ++asked;
+      unmatched("");
       const text = select.multiple || input.value !== (chosen()[0] || {}).text ? input.value.trim() : "";
       let answer;
       try {
@@ -104,6 +112,7 @@
       status.textContent = answer.results.length
         ? `${answer.results.length}${answer.more ? " or more" : ""} found${answer.more ? "; type more to narrow" : ""}`
         : "Nothing found";
+      unmatched(!answer.results.length && text ? `Nothing matches “${text}”.` : "");
     };
     let waiting;
     input.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 180); });
@@ -121,6 +130,7 @@
         if (shown[at] || shown.length === 1) pick(shown[at] || shown[0]);
       } else if (event.key === "Escape" && !list.hidden) {
         event.preventDefault();
+        unmatched("");
         describe();
         close();
       } else if (event.key === "Backspace" && select.multiple && !input.value && chosen().length) {
@@ -130,12 +140,22 @@
     });
     input.addEventListener("blur", () => {
       ++asked;
-      if (!select.multiple && !input.value.trim() && chosen().length) {
+      clearTimeout(waiting);
+      close();
+      const text = input.value.trim();
+      if (!text && !select.multiple && chosen().length) {
         select.replaceChildren(element("option", { value: "" }));
         changed();
       }
-      describe();
-      close();
+      const open = text && (select.multiple || text !== (chosen()[0] || {}).text);
+      if (open) unmatched(`“${text}” is not chosen: choose one of the entries that are offered, or empty the field.`);
+      else unmatched("");
+    });
+    select.addEventListener("larder:filled", describe);
+    if (select.form) select.form.addEventListener("submit", (event) => {
+      if (!input.hasAttribute("data-unmatched") || event.defaultPrevented) return;
+      event.preventDefault();
+      input.focus();
     });
     describe();
   };

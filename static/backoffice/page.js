@@ -21,6 +21,18 @@
       setTimeout(() => (button.textContent = said), 3000);
     });
   }
+  const summary = document.querySelector("[data-focus]");
+  if (summary) {
+    summary.focus();
+    summary.addEventListener("click", (event) => {
+      const target = event.target.closest("a") && document.getElementById(decodeURIComponent(event.target.hash.slice(1)));
+      if (!target) return;
+      event.preventDefault();
+      const field = target.matches("input, select, textarea, button") ? target : target.querySelector("input, select, textarea, button") || target;
+      field.scrollIntoView({ block: "center" });
+      field.focus();
+    });
+  }
   const menu = document.querySelector("details[data-menu]");
   if (menu && window.matchMedia("(max-width: 60rem)").matches) menu.open = false;
 })();

@@ -53,7 +53,7 @@ def test_a_manager_changes_an_employee_by_keyboard_and_the_history_shows_it(site
     page.get_by_role("button", name="Add education or training").click()
     page.locator("[name=education_training-0-title]").fill("Hygiene")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("Say why the record is changed.")).to_be_visible()
+    expect(page.get_by_role("alert").get_by_text("Say why the record is changed.")).to_be_visible()
     page.get_by_label("Reason for change").fill("New line")
     page.get_by_role("button", name="Save and stay").click()
     expect(page.locator(".messages")).to_contain_text("was changed successfully")

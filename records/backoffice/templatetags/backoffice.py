@@ -5,6 +5,8 @@ from typing import Any
 from django import template
 from django.contrib.admin.views.main import PAGE_VAR
 
+from records.backoffice.form_errors import faults_of
+
 register = template.Library()
 
 
@@ -12,3 +14,9 @@ register = template.Library()
 def page_address(changelist: Any, step: int) -> str:
     """Return the address of the list's page so many steps on."""
     return str(changelist.get_query_string({PAGE_VAR: changelist.page_num + step}))
+
+
+@register.inclusion_tag("backoffice/fault_summary.html")
+def fault_summary(form: Any, inline_formsets: Any = ()) -> dict[str, Any]:
+    """Show what has to be corrected, with links to the fields; it takes the focus."""
+    return {"faults": faults_of(form, [inline.formset for inline in inline_formsets]) if form.is_bound else []}

@@ -1,0 +1,59 @@
+"""What people type is kept in their browser until it is saved (static/backoffice/typed.js): what the server says to it.
+
+Every page names the account and the end of the session; an answer to a form names what was saved, in a cookie that
+the page's script reads and removes.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from records.accounts.models import User
+from records.backoffice.sign_in.events import SIGNED_IN
+
+COOKIE = "larder-saved"
+SIGNED_OUT = "signed-out"
+MOST = 10
+_TOKEN = re.compile(r"[0-9-]{1,64}", re.ASCII)
+
+
+def keeping(request: HttpRequest) -> dict[str, Any]:
+    """Return for whom the page's script keeps what is typed, and until when: the session's absolute end, in ms."""
+    began = request.session.get(SIGNED_IN)
+    if began is None or not isinstance(request.user, User):
+        return {}
+    return {"typed_by": str(request.user.pk), "typed_until": (int(began) + settings.SESSION_HOURS * 3600) * 1000}
+
+
+class TypedInputMiddleware:
+    """Tells the browser which of its forms was saved, and when somebody signed out.
+
+    A form that is accepted is answered by a redirect, one that is refused by its page; without a session nothing is
+    accepted.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request."""
+        response = self.get_response(request)
+        if request.method != "POST" or response.status_code not in (302, 303):
+            return response
+        if request.path == reverse("admin:logout"):
+            _set(response, SIGNED_OUT)
+        elif request.path.startswith("/admin/") and isinstance(request.user, User):
+            token = request.POST.get("larder_typed", "")
+            if _TOKEN.fullmatch(token):
+                others = [one for one in request.COOKIES.get(COOKIE, "").split(".") if _TOKEN.fullmatch(one)]
+                _set(response, ".".join([*others[-MOST:], token]))
+        return response
+
+
+def _set(response: HttpResponse, value: str) -> None:
+    """Set the cookie for the next page of the browser; its script has to read it."""
+    response.set_cookie(COOKIE, value, max_age=600, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")

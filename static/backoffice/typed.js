@@ -1,0 +1,203 @@
+// What people type is kept in their browser until it is saved: leaving warns, and a lost session loses nothing.
+// Kept for each account, not beyond the end of the session in which it was typed, and cleared on sign-out.
+// Files and passwords are never kept. The server confirms a save by naming its token in the cookie `larder-saved`.
+"use strict";
+(() => {
+  const PREFIX = "larder-typed:";
+  const body = document.body;
+  const { account } = body.dataset;
+  const end = Number(body.dataset.sessionEnd);
+
+  const stored = () => Object.keys(localStorage).filter((key) => key.startsWith(PREFIX));
+  const read = (key) => {
+    try {
+      return JSON.parse(localStorage.getItem(key));
+    } catch {
+      return null;
+    }
+  };
+  const savedTokens = () => {
+    const cookie = document.cookie.split("; ").find((part) => part.startsWith("larder-saved="));
+    if (!cookie) return [];
+    document.cookie = "larder-saved=; path=/; max-age=0; samesite=lax";
+    return cookie.slice("larder-saved=".length).split(".");
+  };
+  const tidy = () => {
+    const saved = savedTokens();
+    for (const key of stored()) {
+      const draft = read(key);
+      const done = saved.includes("signed-out") || saved.includes(key.split(":").at(-1));
+      if (done || !draft || !(draft.end > Date.now())) localStorage.removeItem(key);
+    }
+    for (const key of Object.keys(sessionStorage)) {
+      if (key.startsWith(PREFIX) && saved.includes(sessionStorage.getItem(key))) sessionStorage.removeItem(key);
+    }
+  };
+  try {
+    tidy();
+  } catch {
+    return; // The browser keeps nothing for this page.
+  }
+  if (!account) return;
+
+  const isKept = (control) =>
+    control.name && !["hidden", "password", "file", "submit", "button", "reset", "image", "fieldset", "output"].includes(control.type);
+  const chosen = (control, atFirst) => {
+    if (control.type === "checkbox" || control.type === "radio") {
+      return (atFirst ? control.defaultChecked : control.checked) ? [[control.value, ""]] : [];
+    }
+    if (!control.options) return [[atFirst ? control.defaultValue : control.value, ""]];
+    const options = [...control.options];
+    let picked = options.filter((option) => (atFirst ? option.defaultSelected : option.selected));
+    if (!picked.length && !control.multiple) picked = options.slice(0, 1);
+    return picked.filter((option) => option.value).map((option) => [option.value, option.text]);
+  };
+  const valuesOf = (form, atFirst) => {
+    const values = {};
+    for (const control of form.elements) {
+      if (isKept(control)) (values[control.name] ??= []).push(...chosen(control, atFirst));
+    }
+    return values;
+  };
+  const same = (one, two) => JSON.stringify((one || []).map((pair) => pair[0])) === JSON.stringify((two || []).map((pair) => pair[0]));
+  const groupsOf = (form) => [...form.querySelectorAll("[data-prefix]")].filter((group) => counter(form, group.dataset.prefix, "TOTAL"));
+  const counter = (form, prefix, which) => form.elements[`${prefix}-${which}_FORMS`];
+  const labelOf = (form, name) => {
+    const control = [...form.elements].find((one) => one.name === name);
+    const label = control && (control.labels?.[0] || form.querySelector(`label[for="${CSS.escape(control.id.replace(/-values$/, ""))}"]`));
+    return label ? label.textContent.trim() : "";
+  };
+
+  const watch = (form) => {
+    const address = new URL(form.action, location.href);
+    address.searchParams.delete("_changelist_filters");
+    const site = form.elements.larder_site?.value || "";
+    const path = `${address.pathname}${address.search}@${site}#${form.id}`;
+    const tokenKey = `${PREFIX}${path}`;
+    const token = sessionStorage.getItem(tokenKey) || crypto.getRandomValues(new Uint32Array(3)).join("-");
+    const key = `${PREFIX}${account}:${token}`;
+    const first = valuesOf(form, true);
+    const rowsAtFirst = Object.fromEntries(groupsOf(form).map((group) => [group.dataset.prefix, counter(form, group.dataset.prefix, "TOTAL").value]));
+    const refused = "unsaved" in body.dataset;
+    // A page that was sent and refused shows what was typed: it is all still unsaved.
+    const before = (refused && read(key)?.fields) || {};
+    let leaving = false;
+
+    const typed = () => {
+      const now = valuesOf(form, false);
+      const names = Object.keys(now).filter((name) => name in before || !same(now[name], first[name]));
+      return Object.fromEntries(names.map((name) => [name, now[name]]));
+    };
+    const rows = () =>
+      Object.fromEntries(groupsOf(form).map(({ dataset: { prefix } }) => {
+        const known = Number(counter(form, prefix, "INITIAL").value);
+        const ids = [...Array(known).keys()].map((place) => form.elements[`${prefix}-${place}-id`]?.value || "");
+        return [prefix, ids];
+      }));
+    const hasFiles = () => [...form.elements].some((control) => control.type === "file" && control.files.length);
+    const isTouched = () =>
+      refused || hasFiles() || Object.keys(typed()).length > 0 ||
+      groupsOf(form).some(({ dataset: { prefix } }) => counter(form, prefix, "TOTAL").value !== rowsAtFirst[prefix]);
+
+    const keep = () => {
+      const fields = typed();
+      try {
+        if (!Object.keys(fields).length) return localStorage.removeItem(key);
+        const labels = [...new Set(Object.keys(fields).map((name) => labelOf(form, name)).filter(Boolean))];
+        const seen = form.elements.larder_seen?.value ?? null;
+        sessionStorage.setItem(tokenKey, token);
+        localStorage.setItem(key, JSON.stringify({ path, end, at: Date.now(), seen, fields, labels, rows: rows() }));
+      } catch {
+        // Without storage, leaving the page still warns.
+      }
+    };
+    let waiting;
+    const keepSoon = () => { clearTimeout(waiting); waiting = setTimeout(keep, 250); };
+    for (const event of ["input", "change", "larder:row", "click"]) form.addEventListener(event, keepSoon);
+
+    window.addEventListener("submit", (event) => {
+      if (event.target !== form || event.defaultPrevented) return;
+      clearTimeout(waiting);
+      keep();
+      leaving = true;
+      const field = form.elements.larder_typed || form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "larder_typed" }));
+      field.value = token;
+    });
+    window.addEventListener("beforeunload", (event) => { if (!leaving && isTouched()) event.preventDefault(); });
+    window.addEventListener("pagehide", () => { if (!leaving && waiting) { clearTimeout(waiting); keep(); } });
+    window.addEventListener("pageshow", (event) => { if (event.persisted && leaving) location.reload(); });
+
+    const fill = (draft) => {
+      const names = new Map();
+      for (const prefix of Object.keys(draft.rows || {})) {
+        const total = counter(form, prefix, "TOTAL");
+        const add = form.querySelector(`[data-prefix="${CSS.escape(prefix)}"] [data-add-row]`);
+        if (!total) continue;
+        const known = rows()[prefix];
+        const places = [...new Set(Object.keys(draft.fields).filter((name) => name.startsWith(`${prefix}-`)).map((name) => Number(name.slice(prefix.length + 1).split("-")[0])))].sort((a, b) => a - b);
+        for (const place of places) {
+          const id = draft.rows[prefix][place];
+          let target = id ? known.indexOf(id) : -1;
+          if (!id && add) {
+            target = Number(total.value);
+            add.click();
+          }
+          names.set(`${prefix}-${place}-`, target < 0 ? "" : `${prefix}-${target}-`);
+        }
+      }
+      for (const [name, values] of Object.entries(draft.fields)) {
+        const moved = [...names].find(([start]) => name.startsWith(start));
+        if (moved && !moved[1]) continue; // The row is not there any more.
+        const here = moved ? moved[1] + name.slice(moved[0].length) : name;
+        [...form.elements].filter((control) => control.name === here && isKept(control)).forEach((control, place) => {
+          if (control.type === "checkbox" || control.type === "radio") control.checked = values.some((pair) => pair[0] === control.value);
+          else if (control.options) {
+            for (const [value, text] of values) {
+              if (![...control.options].some((option) => option.value === value)) control.append(new Option(text, value));
+            }
+            for (const option of control.options) option.selected = values.length ? values.some((pair) => pair[0] === option.value) : !option.value;
+          } else control.value = values[place]?.[0] ?? "";
+          control.dispatchEvent(new Event("larder:filled"));
+        });
+      }
+      if (draft.seen !== null && form.elements.larder_seen) form.elements.larder_seen.value = draft.seen;
+    };
+
+    const offer = (found, draft) => {
+      const notice = Object.assign(document.createElement("section"), { className: "kept" });
+      const title = Object.assign(document.createElement("h2"), { textContent: "You typed something here that was not saved", id: `kept-${found.split(":").at(-1)}` });
+      notice.setAttribute("aria-labelledby", title.id);
+      const when = new Date(draft.at).toLocaleString(document.documentElement.lang || undefined, { dateStyle: "medium", timeStyle: "short" });
+      const about = document.createElement("p");
+      about.textContent = `${when}${draft.labels?.length ? `: ${draft.labels.join(", ")}` : ""}. It is kept in this browser only.`;
+      const changed = draft.seen !== null && form.elements.larder_seen && draft.seen !== form.elements.larder_seen.value;
+      if (changed) about.append(" The record was changed since then: when you save, you see what others changed.");
+      const button = (text, className, act) => {
+        const made = Object.assign(document.createElement("button"), { type: "button", textContent: text, className });
+        made.addEventListener("click", () => {
+          act();
+          localStorage.removeItem(found);
+          notice.remove();
+          const control = form.querySelector("input:not([type=hidden]), select:not([hidden]), textarea");
+          if (control) control.focus();
+        });
+        return made;
+      };
+      const buttons = Object.assign(document.createElement("p"), { className: "buttons" });
+      buttons.append(button("Put it back", "default", () => { fill(draft); keep(); }), button("Discard it", "", () => {}));
+      notice.append(title, about, buttons);
+      form.before(notice);
+    };
+    const now = valuesOf(form, false);
+    for (const found of stored()) {
+      const draft = read(found);
+      if (!found.startsWith(`${PREFIX}${account}:`) || draft?.path !== path || (found === key && refused)) continue;
+      if (Object.entries(draft.fields).every(([name, values]) => name in now && same(values, now[name]))) localStorage.removeItem(found);
+      else offer(found, draft);
+    }
+    if (refused) keep();
+  };
+  for (const form of document.querySelectorAll("#content-main form[method=post]:not([data-upload], [data-not-kept])")) {
+    if ([...form.elements].some((control) => isKept(control))) watch(form);
+  }
+})();

@@ -1,0 +1,172 @@
+"""What people type survives a lost session, a lost cookie and a wrong click, and is gone after signing out."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from records.accounts.models import DefaultRole
+from records.complaints.models import Complaint
+from records.employees.models import Employee
+from tests import make
+from tests.make.backoffice import address
+from tests.make.complaints import make_complaint
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PageOf = Callable[..., Page]
+KEPT = "Object.keys(localStorage).filter((key) => key.startsWith('larder-typed:')).length"
+OFFER = "You typed something here that was not saved"
+
+
+@pytest.fixture
+def manager(site: Any) -> Any:
+    return make.make_user(site=site, role=DefaultRole.MANAGER)
+
+
+def sign_in_on(page: Page, user: Any) -> None:
+    page.get_by_label("User name").fill(user.user_name)
+    page.get_by_label("Password").fill(make.PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_text_is_offered_again_after_the_session_was_lost_and_saving_clears_it(
+    site: Any, manager: Any, page_of: PageOf
+) -> None:
+    employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
+    chief = make.make_employee(site, first_name="Zora", last_name="Chief")
+    page = page_of(manager, site)
+    page.goto(address(employee))
+    page.locator("#id_position").fill("Baker")
+    page.get_by_role("combobox", name="Reporting to").click()
+    page.keyboard.type("zora")
+    page.get_by_role("option", name="Zora Chief").click()
+    page.get_by_role("button", name="Add education or training").click()
+    page.locator("[name=education_training-0-title]").fill("Hygiene")
+    page.get_by_label("Reason for change").fill("Promoted")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Save", exact=True).click()
+    sign_in_on(page, manager)
+    expect(page.get_by_role("heading", name=OFFER)).to_be_visible()
+    expect(page.locator("#id_position")).not_to_have_value("Baker")
+    page.get_by_role("button", name="Put it back").click()
+    expect(page.locator("#id_position")).to_have_value("Baker")
+    expect(page.get_by_role("combobox", name="Reporting to")).to_have_value(re.compile("Zora Chief"))
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".messages")).to_contain_text("was changed successfully")
+    stored = Employee.objects.get(pk=employee.pk)
+    assert (stored.position, stored.reporting_to_id) == ("Baker", chief.pk)
+    assert [row.title for row in stored.education_training.all()] == ["Hygiene"]
+    assert [row.company for row in stored.employment_history.all()] == ["Mill"]
+    assert page.evaluate(KEPT) == 0
+    page.goto(address(employee))
+    expect(page.get_by_role("heading", name=OFFER)).to_have_count(0)
+
+
+def test_text_is_offered_again_after_the_form_s_cookie_was_lost(site: Any, manager: Any, page_of: PageOf) -> None:
+    page = page_of(manager, site)
+    page.goto(reverse("admin:complaints_complaint_add"))
+    page.locator("#id_complaint_description").fill("A splinter in the loaf")
+    page.context.clear_cookies(name="csrftoken")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Page out of date")).to_be_visible()
+    page.get_by_role("link", name="Open the page again").click()
+    page.get_by_role("button", name="Put it back").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".messages")).to_contain_text("was added successfully")
+    assert Complaint.objects.get().complaint_description == "A splinter in the loaf"
+    assert page.evaluate(KEPT) == 0
+
+
+def test_leaving_a_form_with_typed_text_warns_and_discarding_forgets_it(
+    site: Any, manager: Any, page_of: PageOf
+) -> None:
+    page = page_of(manager, site)
+    page.goto(reverse("admin:customers_customer_add"))
+    asked: list[str] = []
+
+    def leave(dialog: Any) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", leave)
+    page.get_by_role("link", name="Items", exact=True).click()
+    expect(page.get_by_role("heading", name=re.compile("Items"))).to_be_visible()
+    assert asked == []
+    page.goto(reverse("admin:customers_customer_add"))
+    page.get_by_label("Name", exact=True).press_sequentially("Corner shop")
+    page.get_by_role("link", name="Items", exact=True).click()
+    expect(page.get_by_role("heading", name=re.compile("Items"))).to_be_visible()
+    assert asked == ["beforeunload"]
+    page.goto(reverse("admin:customers_customer_add"))
+    page.get_by_role("button", name="Discard it").click()
+    assert page.evaluate(KEPT) == 0
+    expect(page.get_by_label("Name", exact=True)).to_have_value("")
+
+
+def test_nothing_is_kept_after_signing_out_or_beyond_the_session_or_shown_to_others(
+    site: Any, manager: Any, page_of: PageOf
+) -> None:
+    page = page_of()
+    page.goto("/admin/")
+    sign_in_on(page, manager)
+    add = reverse("admin:customers_customer_add")
+    page.goto(add)
+    page.get_by_label("Name", exact=True).fill("Corner shop")
+    page.wait_for_timeout(600)
+    assert page.evaluate(KEPT) == 1
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
+    assert page.evaluate(KEPT) == 0
+    sign_in_on(page, manager)
+    page.goto(add)
+    page.get_by_label("Name", exact=True).fill("Corner shop")
+    page.wait_for_timeout(600)
+    assert page.evaluate(KEPT) == 1
+    page.context.clear_cookies()
+    page.goto(add)
+    other = make.make_user("other", site=site, role=DefaultRole.MANAGER)
+    sign_in_on(page, other)
+    page.goto(add)
+    expect(page.get_by_role("heading", name=OFFER)).to_have_count(0)
+    page.evaluate(
+        "for (const [key, text] of Object.entries(localStorage)) if (key.startsWith('larder-typed:'))"
+        " localStorage.setItem(key, JSON.stringify({...JSON.parse(text), end: Date.now() - 1}))"
+    )
+    page.goto("/admin/")
+    assert page.evaluate(KEPT) == 0
+
+
+def test_a_refused_save_puts_the_focus_on_a_summary_that_leads_to_the_field(
+    site: Any, manager: Any, page_of: PageOf
+) -> None:
+    complaint = make_complaint(site)
+    page = page_of(manager, site)
+    page.goto(address(complaint))
+    page.locator("#id_complaint_description").fill("Too salty")
+    page.get_by_role("button", name="Save", exact=True).click()
+    summary = page.get_by_role("alert", name="Nothing was saved: please correct one thing")
+    expect(summary).to_be_focused()
+    summary.get_by_role("link", name="Reason for change").click()
+    expect(page.get_by_label("Reason for change")).to_be_focused()
+    page.goto(reverse("admin:complaints_complaint_step", args=(complaint.pk, "archive")))
+    page.get_by_role("button", name="Archive").click()
+    expect(page.get_by_role("alert", name=re.compile("Nothing was saved"))).to_be_focused()
+
+
+def test_a_look_up_without_a_match_says_so_and_keeps_the_text(site: Any, manager: Any, page_of: PageOf) -> None:
+    page = page_of(manager, site)
+    page.goto(reverse("admin:complaints_complaint_add"))
+    field = page.get_by_role("combobox", name="Customer")
+    field.click()
+    page.keyboard.type("Nowhere Ltd")
+    expect(page.get_by_text("Nothing matches “Nowhere Ltd”.")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(field).to_have_value("Nowhere Ltd")
+    expect(page.get_by_text("“Nowhere Ltd” is not chosen")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(field).to_be_focused()
+    assert not Complaint.objects.exists()
