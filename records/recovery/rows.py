@@ -17,13 +17,19 @@ ROWS_AT_ONCE = 2000
 SECRET = ("sessions", "usersessions")
 """Apps whose rows would let whoever finds a backup act as somebody who is signed in: they stay out of it."""
 
+MADE_BY_TRIGGERS = ("accounts.AccessChange",)
+"""Tables that the database itself fills while rows of others are stored, on restoring too."""
+
 
 def saved_models() -> list[type[models.Model]]:
     """Return every model that has a table whose rows a backup holds, tables between models included."""
     return [
         model
         for model in apps.get_models(include_auto_created=True)
-        if model._meta.managed and not model._meta.proxy and model._meta.app_label not in SECRET
+        if model._meta.managed
+        and not model._meta.proxy
+        and model._meta.app_label not in SECRET
+        and model._meta.label not in MADE_BY_TRIGGERS
     ]
 
 
