@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Upper
 
 from records.history.trail import now
 from records.history.visibility import MANAGER
@@ -61,6 +62,9 @@ class Employee(SiteRecord):
             models.Index(fields=("site", "last_name", "first_name"), name="employee_by_name"),
             models.Index(fields=("site", "code"), name="employee_by_code"),
             models.Index(fields=("site", "last_modified"), name="employee_by_last_modified"),
+            # Text filters of lists compare in any case, on PostgreSQL under UPPER.
+            models.Index(F("site"), Upper("code"), name="employee_by_code_any_case"),
+            models.Index(F("site"), Upper("email_address"), name="employee_by_email_any_case"),
         )
         permissions = (
             ("view_private_employee", "Can see private employee fields"),

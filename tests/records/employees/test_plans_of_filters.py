@@ -1,0 +1,51 @@
+"""By which index employees are found, on PostgreSQL."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from records.employees.models import Employee
+from tests import make
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ({"code": "e-0007"}, "employee_by_code_any_case"),
+        ({"code": "e-0007,E-0008"}, "employee_by_code_any_case"),
+        ({"emailAddress": "ANN@example.org"}, "employee_by_email_any_case"),
+    ],
+)
+def test_an_employee_is_found_by_code_and_e_mail_without_reading_the_site(
+    api: Any, query: dict[str, str], index: str
+) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("PostgreSQL's plans only.")
+    employee = make.make_employee(api.key.site, code="E-0007", email_address="ann@example.org")
+    kind = employee.nature_of_employment
+    Employee.objects.bulk_create(
+        Employee(
+            site=api.key.site,
+            site_sequence_id=number,
+            first_name="Ann",
+            last_name="Baker",
+            nature_of_employment=kind,
+            code=f"N-{number}",
+            email_address=f"n{number}@example.org",
+        )
+        for number in range(1000, 4000)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE employees_employee")
+    api.get("/employee/GetEmployeeList", query)
+    with CaptureQueriesContext(connection) as queries:
+        found = api.get("/employee/GetEmployeeList", query)
+    assert [row["Id"] for row in found.json()] == [str(employee.pk)]
+    (sql,) = (one["sql"] for one in queries if re.search('FROM "employees_employee" ', one["sql"]))
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {sql}")
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert index in plan, plan
