@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from config import env
+from config import env, metrics
 from config.server.board import FREE, board
 
 _environment = env.load(Path(__file__).resolve().parent.parent)
@@ -14,7 +14,12 @@ workers = _environment.integer("WEB_WORKERS", 2, maximum=128)
 # A poller reads whole requests and sends the answers; threads compute them (docs/decisions/0002-serving.md).
 worker_class = "config.server.worker.Worker"
 threads = _environment.integer("WEB_THREADS", 4, maximum=64)
+metrics_port = _environment.integer("METRICS_PORT", 0, minimum=0, maximum=65535)
 _environment.refuse_if_faulty()
+
+_exporter = metrics.Exporter(metrics_port)
+if metrics_port:
+    metrics.prepare()
 
 # Each worker loads the code itself, so that SIGHUP brings new code without a pause.
 preload_app = False
@@ -61,6 +66,19 @@ def on_reload(server: Any) -> None:
     board.reload()
 
 
+def when_ready(server: Any) -> None:
+    """Start the process that answers Prometheus."""
+    if metrics_port:
+        _exporter.start()
+
+
 def child_exit(server: Any, worker: Any) -> None:
-    """Forget the connections of a worker that ended, however it ended."""
+    """Forget the connections and gauges of a worker that ended, however it ended."""
     board.set_count(worker.age, FREE)
+    metrics.forget_worker(worker.pid)
+
+
+def on_exit(server: Any) -> None:
+    """End the process that answers Prometheus."""
+    if metrics_port:
+        _exporter.end()

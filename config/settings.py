@@ -354,7 +354,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"json": {"()": "records.operations.logs.JsonFormatter"}},
     "filters": {"without_outages": {"()": "records.operations.logs.WithoutOutages"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "json"},
+        "metrics": {"class": "config.metrics.MetricsHandler"},
+    },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         # Django attaches a handler of its own to "django"; everything goes through the one above instead.
@@ -365,6 +368,9 @@ LOGGING = {
         # SQL holds the values it is run with.
         "django.db.backends": {"level": "INFO"},
         "django_scim": {"level": "ERROR"},
+        # Metrics count the lines of these two.
+        "larder.access": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
+        "larder.security": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
     },
 }
 

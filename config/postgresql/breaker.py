@@ -30,6 +30,11 @@ class Breaker:
                 raise OperationalError("The database was away a moment ago.")
             self._next_attempt = moment + RETRY_SECONDS
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether the last attempt to connect failed."""
+        return self._failing
+
     def failed(self) -> None:
         """Note that an attempt to connect failed."""
         with self._lock:

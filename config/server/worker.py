@@ -16,6 +16,7 @@ from contextlib import suppress
 
 from gunicorn.workers.gthread import ThreadWorker
 
+from config.metrics import note_server
 from config.server import refusals
 from config.server.board import FREE, board
 from config.server.connection import Connection, State
@@ -108,8 +109,12 @@ class Worker(ThreadWorker):
         self.method_queue.close()
 
     def sweep(self) -> None:
-        """End what has waited too long."""
+        """End what has waited too long, and note how busy the process is."""
         now = time.monotonic()
+        futures = [one.future for one in self.connections if one.state is State.ANSWERING and one.future is not None]
+        busy = sum(future.running() for future in futures)
+        waiting = sum(not future.running() and not future.done() for future in futures)
+        note_server(threads=self.cfg.threads, busy=busy, waiting=waiting, connections=len(self.connections))
         for connection in [one for one in self.connections if one.deadline <= now]:
             if connection.state is State.ANSWERING:
                 if connection.future is not None and connection.future.cancel():

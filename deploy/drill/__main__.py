@@ -151,7 +151,7 @@ class Drill:
         """Start the worker of the current release."""
         release = (self.prefix / "current").resolve()
         self.services.start(
-            "worker", [release / ".venv" / "bin" / "python", "manage.py", "worker"], cwd=release, **self.settings()
+            "worker", [release / ".venv" / "bin" / "python", "manage.py", "db_worker"], cwd=release, **self.settings()
         )
 
     def install(self) -> None:

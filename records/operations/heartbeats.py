@@ -8,6 +8,7 @@ from records.operations.models import Heartbeat
 WORKER = "worker:"
 JOB = "job:"
 WRITE_CHECK = "write check"
+BACKUP = "backup"
 LATE = datetime.timedelta(seconds=30)
 """After so long without a sign of life a worker is taken for dead, and its task is taken up by another one."""
 

@@ -2,17 +2,20 @@
 
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
 from records.files import storage
 from records.files.models import file_models
 from records.history import seals
 from records.history.trail import now
 from records.history.verification import one_moment
+from records.operations import heartbeats
 from records.recovery import archive, rows
 
 
@@ -50,6 +53,9 @@ class Command(BaseCommand):
                 writer.end({"rows": counts, "files": files, "damaged": damaged})
         except (OSError, seals.SealError, storage.StorageUnavailableError) as error:
             raise CommandError(f"The backup could not be made: {error or type(error).__name__}") from error
+        with suppress(DatabaseError):
+            # Metrics tell how old the newest backup is; a database that cannot be written has been saved all the same.
+            heartbeats.beat(heartbeats.BACKUP)
         for text in damaged:
             self.stdout.write(text)
         self.stdout.write(f"{sum(counts.values())} row(s) and {files} file(s) saved in {file}.")
