@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
@@ -20,7 +19,7 @@ from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import DueFilter, due_shown
 from records.backoffice.fields import as_uuid
 from records.backoffice.forms import RecordForm
-from records.backoffice.lists import ArchivedFilter
+from records.backoffice.lists import ArchivedFilter, OwnerFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.sites.about import record_of
@@ -38,21 +37,6 @@ class ActionDueFilter(DueFilter):
     """Shows actions that somebody still has to do, by their due dates."""
 
     open_statuses = UNFINISHED
-
-
-class MineFilter(admin.SimpleListFilter):
-    """Shows the actions that the person who is signed in owns."""
-
-    title = "owner"
-    parameter_name = "mine"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return what can be chosen."""
-        return [("yes", "My actions")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Narrow the list."""
-        return queryset.filter(owner=user_of(request)) if self.value() == "yes" else queryset
 
 
 @admin.register(Action)
@@ -75,7 +59,7 @@ class ActionAdmin(RecordAdmin):
     list_filter = (
         ArchivedFilter,
         ActionDueFilter,
-        MineFilter,
+        OwnerFilter,
         "record_status",
         "effective",
         "kind",

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
-from records.backoffice.current import current_site
+from records.backoffice.current import current_site, user_of
 from records.backoffice.fields import as_uuid
 from records.sites.sequences import totals
 from records.sites.trigrams import holding
@@ -161,6 +161,24 @@ class ArchivedFilter(admin.SimpleListFilter):
         if self.value() == "all":
             return queryset
         return queryset.filter(is_archived=self.value() == "yes")
+
+
+class OwnerFilter(admin.SimpleListFilter):
+    """Shows the records that the person who is signed in owns, or those that nobody owns."""
+
+    title = "owner"
+    parameter_name = "mine"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return what can be chosen."""
+        mine = ("yes", f"My {model_admin.opts.verbose_name_plural}")
+        return [mine, ("nobody", "Without owner")] if model_admin.opts.get_field("owner").null else [mine]
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        if self.value() == "nobody":
+            return queryset.filter(owner=None)
+        return queryset.filter(owner=user_of(request)) if self.value() == "yes" else queryset
 
 
 def search(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> models.QuerySet[Any]:

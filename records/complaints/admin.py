@@ -11,11 +11,13 @@ from django.http import HttpRequest
 from records.accounts import access
 from records.backoffice.current import author_of, form_state, user_of
 from records.backoffice.date_filters import DaysFilter
-from records.backoffice.lists import ArchivedFilter
+from records.backoffice.due import due_shown
+from records.backoffice.lists import ArchivedFilter, OwnerFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.complaints import actions, workflow
-from records.complaints.models import Complaint, RecordStatus
+from records.complaints.filters import ResponseFilter, TargetFilter, TriageFilter
+from records.complaints.models import HANDLING, Complaint, RecordStatus
 from records.complaints.transitions import COMPLETE, REOPEN, SUBMIT
 from records.history.trail import recording
 from records.sites.writing import Values
@@ -36,15 +38,29 @@ class ComplaintAdmin(RecordAdmin):
         "number",
         "date",
         "record_status",
+        "severity",
         "customer",
         "product",
         "nonconformance",
         "trace_number",
+        "owner",
+        "target",
     )
     list_display_links = ("number", "date")
     # By the name of a customer or product, 100,000 complaints would have to be joined and sorted for each page.
-    sortable_by = ("number", "date", "record_status", "nonconformance", "trace_number")
-    list_filter = (ArchivedFilter, "record_status", ("date", DaysFilter))
+    sortable_by = ("number", "date", "record_status", "nonconformance", "trace_number", "target")
+    list_filter = (
+        ArchivedFilter,
+        TriageFilter,
+        TargetFilter,
+        OwnerFilter,
+        "record_status",
+        "severity",
+        ResponseFilter,
+        ("date", DaysFilter),
+        ("target_date", DaysFilter),
+        ("answered_on", DaysFilter),
+    )
     search_fields = ("trace_number_key", "consumer_last_name", "complaint_description")
     fieldsets = (
         (
@@ -62,6 +78,7 @@ class ComplaintAdmin(RecordAdmin):
                 )
             },
         ),
+        ("Handling", {"fields": HANDLING}),
         ("Review", {"fields": ("review_report",)}),
         (
             "Lot",
@@ -90,6 +107,11 @@ class ComplaintAdmin(RecordAdmin):
         """Return the complaint's number, which a draft does not have yet."""
         return str(complaint.site_sequence_id or RecordStatus.DRAFT.label)
 
+    @admin.display(description="Target date", ordering="target_date")
+    def target(self, complaint: Complaint) -> Any:
+        """Return the day by which the complaint has to be answered, marked where it has passed."""
+        return due_shown(complaint.target_date, waiting=complaint.waits_for_answer)
+
     def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
         """Return the number of the site's drafts, and of archived ones; read from the index of numbers."""
         drafts = Complaint.objects.filter(site_id=site_id, site_sequence_id=None)
@@ -111,13 +133,13 @@ class ComplaintAdmin(RecordAdmin):
         return not record.is_draft
 
     def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
-        """Return what a form does not have yet: a new complaint's status, and the review of a draft."""
+        """Return what a form does not have yet: a new complaint's status, a draft's handling and review."""
         hidden = super().hidden_fields(request, record)
         if form_state(request) is None:
             return hidden  # A list, not a form.
         if record is None:
-            return (*hidden, "record_status", "review_report")
-        return (*hidden, "review_report") if record.is_draft else hidden
+            return (*hidden, *HANDLING, "record_status", "review_report")
+        return (*hidden, *HANDLING, "review_report") if record.is_draft else hidden
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what the workflow sets; the report is written by those who may complete."""

@@ -13,6 +13,7 @@ from records.accounts.models import User
 from records.actions.models import UNFINISHED, Action, Status
 from records.audits.models import OPEN, AuditRecord
 from records.backoffice.date_filters import address_part
+from records.complaints.filters import RESPONSES
 from records.complaints.models import Complaint, RecordStatus
 from records.dashboard.addresses import list_of, page_of
 from records.dashboard.figures import actions, audits, complaints
@@ -41,7 +42,7 @@ PARETO = (
 
 
 def charts_for(admin_site: AdminSite, user: User, site: Site, period: Period) -> list[Chart]:
-    """Return the charts that the user may see at the site; twelve queries at most, whatever is stored."""
+    """Return the charts that the user may see at the site; seventeen queries at most, whatever is stored."""
     found: list[Chart] = []
     if access.may(user, site, "complaints.view_complaint"):
         found += complaint_charts(admin_site, site.pk, period)
@@ -53,14 +54,53 @@ def charts_for(admin_site: AdminSite, user: User, site: Site, period: Period) ->
 
 
 def complaint_charts(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> list[Chart]:
-    """Return complaints by month and the three Pareto charts."""
+    """Return complaints by month, the Pareto charts, and how complaints are answered."""
     months, limits = complaints.by_month(site_id, period)
     total = sum(month.count for month in months)
     found = [month_chart(admin_site, months, limits, period)]
     for relation, title in PARETO:
         shares = complaints.pareto(site_id, period, relation, total)
         found.append(pareto_chart(admin_site, relation, title, shares, period))
-    return found
+    causes = complaints.pareto(site_id, period, "cause", complaints.with_cause(site_id, period))
+    cause_chart = pareto_chart(admin_site, "cause", "Complaints by cause", causes, period)
+    cause_chart.empty = cause_chart.empty and f"No complaint in {period.name} names its cause yet."
+    return [
+        *found,
+        cause_chart,
+        waiting_chart(admin_site, site_id, period),
+        response_chart(admin_site, site_id, period),
+    ]
+
+
+def waiting_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
+    """Return how long complaints wait for their answer beyond their target dates, as of today."""
+    chart = Chart("waiting", "Ageing of complaints")
+    chart.empty = "No complaint without an answer is overdue or due within 30 days."
+    rows, statuses = complaints.waiting_for_answer(site_id), (RecordStatus.AWAITING_REVIEW,)
+    draw_delays(admin_site, chart, Complaint, statuses, rows, period, field="target_date", answered_on__isnull="True")
+    return chart
+
+
+def response_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
+    """Return how many complaints were answered in the period within how many days, and how many in time."""
+    chart = Chart("responses", "Response times")
+    found = complaints.responses(site_id, period)
+    total = sum(found.spans)
+    if not total:
+        chart.empty = f"No complaint was answered in {period.name}."
+        return chart
+    span, bars = address_part("answered_on", period.first, period.last), []
+    for (value, name, days), count in zip(RESPONSES, found.spans, strict=True):
+        url = list_of(admin_site, Complaint, record_status__in=SUBMITTED, response=value, **span) if count else ""
+        bars.append(Row(name, count, f"{name}: {count}", url, "" if days else "late"))
+    draw_rows(chart, bars)
+    chart.description = f"{total} complaints were answered in {period.name}."
+    if found.with_target:
+        rate = percent(found.by_target / found.with_target)
+        chart.description += f" {found.by_target} of {found.with_target} with a target date were in time: {rate}."
+    chart.notes.append(chart.description)
+    chart.table = Table(("Answered", "Complaints"), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars])
+    return chart
 
 
 def _complaints_on(admin_site: AdminSite, first: datetime.date, last: datetime.date, **more: str) -> str:
@@ -187,17 +227,24 @@ def overdue_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> 
 
 
 def draw_delays(
-    admin_site: AdminSite, chart: Chart, model: Any, statuses: Sequence[str], rows: QuerySet[Any], period: Period
+    admin_site: AdminSite,
+    chart: Chart,
+    model: Any,
+    statuses: Sequence[str],
+    rows: QuerySet[Any],
+    period: Period,
+    field: str = "due_date",
+    **more: str,
 ) -> list[Row]:
     """Draw how long the rows are overdue as of today, with their table; return the bars, none where nothing is due."""
-    found = delays(rows, period.today)
+    found = delays(rows, period.today, field)
     if not any(delay.count for delay in found):
         return []
     chart.empty = ""
     bars = []
     for delay in found:
-        more = address_part("due_date", delay.first, delay.last)
-        url = list_of(admin_site, model, record_status__in=",".join(statuses), **more) if delay.count else ""
+        span = {**more, **address_part(field, delay.first, delay.last)}
+        url = list_of(admin_site, model, record_status__in=",".join(statuses), **span) if delay.count else ""
         kind = "late" if delay.is_overdue else ""
         bars.append(Row(delay.name, delay.count, f"{delay.name}: {delay.count}", url, kind))
     draw_rows(chart, bars)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.admin import AdminSite
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -18,6 +18,7 @@ from records.audits.models import OPEN, AuditProgram, AuditRecord
 from records.backoffice.current import current_site, sites_of, user_of, zone_of
 from records.backoffice.date_filters import CALENDAR, address_part, before, day_of, today_at
 from records.backoffice.datetimes import shown
+from records.complaints.filters import TO_TRIAGE, WAITS_FOR_ANSWER
 from records.complaints.models import Complaint, RecordStatus
 from records.dashboard.addresses import form_for_new, list_of, page_of
 from records.sites.models import Site
@@ -81,6 +82,9 @@ class Desk:
         found = [self.documents_to_sign(), self.own_actions()]
         if self.may("actions.close_action"):
             found.append(self.actions_to_judge())
+        found.append(self.own_complaints())
+        if self.may("complaints.complete_complaint"):
+            found.append(self.complaints_to_triage())
         if self.may("complaints.complete_complaint"):
             found.append(self.complaints_to_complete())
         if self.may("complaints.submit_complaint"):
@@ -158,6 +162,44 @@ class Desk:
                 self.is_late(row.due_date),
             )
             for row in rows.order_by("due_date", "id")[:SHOWN]
+        ]
+        return section
+
+    def own_complaints(self) -> Section:
+        """Return the complaints that this person has to answer, at all sites where they may see complaints."""
+        section = Section(
+            "answer",
+            "My complaints",
+            "You have no complaint to answer.",
+            list_url=list_of(self.admin_site, Complaint, mine="yes", answered_on__isnull="True"),
+        )
+        sites = access.sites_where(self.user, "complaints.view_complaint")
+        rows = Complaint.objects.filter(WAITS_FOR_ANSWER, owner=self.user, is_archived=False, site__in=sites)
+        return self._complaints(section, rows.order_by(F("target_date").asc(nulls_last=True), "id"), "Answer")
+
+    def complaints_to_triage(self) -> Section:
+        """Return the current site's complaints without owner, severity or target date, lowest number first."""
+        section = Section(
+            "triage",
+            "Complaints to triage",
+            "Every open complaint has its owner, severity and target date.",
+            list_url=list_of(self.admin_site, Complaint, triage="needed"),
+        )
+        rows = Complaint.objects.filter(TO_TRIAGE, site=self.site, is_archived=False)
+        return self._complaints(section, rows.order_by("site_sequence_id"), "Name owner, severity and target date")
+
+    def _complaints(self, section: Section, rows: QuerySet[Complaint], task: str) -> Section:
+        section.total = counted(rows)
+        section.rows = [
+            Waiting(
+                f"Complaint {row.site_sequence_id}",
+                page_of(self.admin_site, Complaint, row.pk),
+                f"{task}, {row.severity.lower()}" if row.severity else task,
+                self.due(row.target_date),
+                self.elsewhere(row.site_id),
+                self.is_late(row.target_date),
+            )
+            for row in rows[:SHOWN]
         ]
         return section
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from records.complaints import actions, workflow
-from records.complaints.models import Complaint, RecordStatus
+from records.complaints.models import Complaint, RecordStatus, Severity
 from records.dashboard.demo.place import Place
 from records.history.trail import Channel, recording
 from records.reference.models import Title
@@ -74,6 +74,13 @@ STORIES: tuple[tuple[str, tuple[str, ...], str, float], ...] = (
     ),
 )
 WEIGHTS = (20, 12, 14, 10, 9, 10, 3, 14, 2)
+SEVERITIES = {
+    "Foreign body": Severity.CRITICAL,
+    "Allergen labelling": Severity.CRITICAL,
+    "Mould": Severity.MAJOR,
+    "Wrong date code": Severity.MAJOR,
+}
+DAYS_TO_ANSWER = {Severity.CRITICAL: 5, Severity.MAJOR: 10, Severity.MINOR: 21}
 CONSUMERS = (
     ("Alex", "Arden"),
     ("Bo", "Berg"),
@@ -93,6 +100,8 @@ def fill(place: Place) -> None:
     if place.main:
         told += [_of_the_cluster(place, number) for number in range(CLUSTER)]
     told.sort(key=lambda values: values["date"])
+    for number, values in enumerate(told):
+        values.update(_handling(place, number, values))
     turn = place.today - datetime.timedelta(days=IMPORTED_DAYS)
     officer, manager, site_id = place.author(place.users.get("standard")), place.author(), place.site.pk
     old = [values for values in told if values["date"] < turn]
@@ -182,6 +191,30 @@ def _values(place: Place, ago: int, name: str, text: str, review: str, *, produc
         "complaint_description": text,
         "entity_folder": place.folder(Entity.COMPLAINT, "Consumers" if consumer else "Retail"),
         "review": review,
+    }
+
+
+def _handling(place: Place, number: int, values: dict[str, Any]) -> dict[str, Any]:
+    """Return who handles a complaint, how serious it is, and when it was answered; the newest are still to triage."""
+    age = (place.today - values["date"]).days
+    if age < 3 or not (owners := [user for name, user in place.users.items() if name in ("manager", "standard")]):
+        return {}
+    day = values["date"].replace(hour=0, minute=0, second=0, microsecond=0)
+    severity = SEVERITIES.get(values["nonconformance"].name, Severity.MINOR)
+    found = {
+        "owner": owners[number % len(owners)],
+        "severity": severity,
+        "target_date": day + datetime.timedelta(days=DAYS_TO_ANSWER[severity]),
+    }
+    took = (1, 2, 4, 5, 6, 9, 12, 20, 38)[number % 9]
+    if took >= age:
+        return found
+    causes = place.lists["Cause"]
+    return {
+        **found,
+        "cause": causes[min(number % 7, number % 11, len(causes) - 1)],
+        "correction": "Stock of the lot was held and looked through." if severity != Severity.MINOR else "",
+        "answered_on": day + datetime.timedelta(days=took),
     }
 
 

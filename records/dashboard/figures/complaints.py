@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, Count, IntegerField, QuerySet, Value, When
+from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
 
-from records.backoffice.date_filters import before, day_of
+from records.backoffice.date_filters import CALENDAR, before, day_of, on_days
+from records.complaints.filters import RESPONSES, WAITS_FOR_ANSWER, responses_in
 from records.complaints.models import Complaint
 from records.dashboard.figures.periods import Period, months_on
 
@@ -48,6 +49,15 @@ class Share:
     name: str
     count: int
     cumulative: float
+
+
+@dataclass(frozen=True, slots=True)
+class Responses:
+    """How many complaints were answered within each span of RESPONSES, and how many by their target dates."""
+
+    spans: Sequence[int]
+    with_target: int
+    by_target: int
 
 
 def counted(site_id: uuid.UUID) -> QuerySet[Complaint]:
@@ -108,10 +118,10 @@ def by_month(site_id: uuid.UUID, period: Period) -> tuple[list[Month], Limits | 
 def pareto(site_id: uuid.UUID, period: Period, relation: str, total: int) -> list[Share]:
     """Return what the period's complaints name most often, most often first, the rest summed up; two queries.
 
-    `relation` is one of those that every submitted complaint has; `total` is the number of complaints in the period.
+    `total` is the number of complaints in the period that name something.
     """
-    rows = counted(site_id).filter(period.covers("date"))
     key = f"{relation}_id"
+    rows = counted(site_id).filter(period.covers("date"), **{f"{key}__isnull": False})
     found = list(rows.values_list(key).annotate(count=Count("*")).order_by("-count", key)[:TOP])
     target: Any = Complaint._meta.get_field(relation).related_model
     names = dict(target.objects.filter(pk__in=[pk for pk, _ in found]).values_list("pk", "name"))
@@ -123,3 +133,24 @@ def pareto(site_id: uuid.UUID, period: Period, relation: str, total: int) -> lis
     if so_far < total:
         shares.append(Share(None, "All others", total - so_far, 1.0))
     return shares
+
+
+def with_cause(site_id: uuid.UUID, period: Period) -> int:
+    """Return how many of the period's complaints name their cause; one query."""
+    return counted(site_id).filter(period.covers("date"), cause__isnull=False).count()
+
+
+def waiting_for_answer(site_id: uuid.UUID) -> QuerySet[Complaint]:
+    """Return the site's complaints that await their review and that nobody has answered."""
+    return counted(site_id).filter(WAITS_FOR_ANSWER)
+
+
+def responses(site_id: uuid.UUID, period: Period) -> Responses:
+    """Return how fast the complaints were answered whose answers lie in the period; one query."""
+    answered = counted(site_id).filter(on_days("answered_on", period.first, period.last, CALENDAR))
+    counts = answered.aggregate(
+        **{f"span{value}": Count("pk", filter=responses_in(value)) for value, *_ in RESPONSES},
+        with_target=Count("pk", filter=Q(target_date__isnull=False)),
+        by_target=Count("pk", filter=Q(answered_on__lte=F("target_date"))),
+    )
+    return Responses([counts[f"span{value}"] for value, *_ in RESPONSES], counts["with_target"], counts["by_target"])

@@ -20,8 +20,8 @@ class Delay:
     is_overdue: bool
 
 
-def delays(rows: QuerySet[Any], today: datetime.date) -> list[Delay]:
-    """Return how many rows are overdue for how long by `due_date`, and due within the next 30 days; one query."""
+def delays(rows: QuerySet[Any], today: datetime.date, field: str = "due_date") -> list[Delay]:
+    """Return how many rows are overdue for how long by the field, and due within the next 30 days; one query."""
     day = datetime.timedelta(days=1)
     spans: tuple[tuple[str, datetime.date | None, datetime.date], ...] = (
         ("Overdue for more than 90 days", None, today - 91 * day),
@@ -30,9 +30,7 @@ def delays(rows: QuerySet[Any], today: datetime.date) -> list[Delay]:
         ("Due within 30 days", today, today + 30 * day),
     )
     conditions: dict[str, Q] = {
-        f"span{index}": on_days("due_date", first, last, CALENDAR)
-        if first
-        else before("due_date", last + day, CALENDAR)
+        f"span{index}": on_days(field, first, last, CALENDAR) if first else before(field, last + day, CALENDAR)
         for index, (_, first, last) in enumerate(spans)
     }
     counts = rows.aggregate(**{name: Count("pk", filter=condition) for name, condition in conditions.items()})

@@ -16,7 +16,7 @@ from records.attachments.visibility import sees
 from records.audits.models import AuditRecord
 from records.backoffice.current import zone_of
 from records.backoffice.datetimes import NOTHING, plain_number, shown
-from records.complaints.models import Complaint
+from records.complaints.models import HANDLING, Complaint
 from records.dashboard.printing.paper import Paper, Part, Value
 from records.history.trail import now
 from records.sites.models import Site, SiteRecord
@@ -43,6 +43,7 @@ COMPLAINT = (
             "consumer_email",
         ),
     ),
+    ("Handling", HANDLING),
     ("Review", ("review_report",)),
 )
 AUDIT = (
