@@ -315,6 +315,7 @@ TASKS = {"default": {"BACKEND": "records.operations.mails.TaskBackend"}}
 REGULAR_JOBS = {
     "records.operations.housekeeping.clean_up": timedelta(hours=1),
     "records.history.tasks.prove_history": timedelta(days=1),
+    "records.files.orphans.sweep": timedelta(days=1),
 }
 
 # --- The JSON interface ---------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from config.postgresql.limits import bound  # noqa: E402
 from config.proxies import name_sender  # noqa: E402
 from records.operations.calls import buffer  # noqa: E402
 from records.operations.middleware import InterfaceHandler  # noqa: E402
+from records.operations.openapi_views import document  # noqa: E402
 from records.operations.paths import is_interface  # noqa: E402
 
 # The server bounds every wait for PostgreSQL; commands may take their time (DECISIONS 10.3).
@@ -29,6 +30,8 @@ bound(
     }
 )
 interface_application = InterfaceHandler()
+# Made before the first caller asks: several callers at once would otherwise wait for it with every thread.
+document("json")
 # A server writes the recent calls of keys by itself; commands and tests do not.
 buffer.write_by_itself()
 

@@ -5,6 +5,7 @@ import logging
 from importlib import import_module
 
 from django.conf import settings
+from django.db.models.functions import Now
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
@@ -27,7 +28,7 @@ def clean_up() -> dict[str, int]:
     found = {
         "tasks": forget_finished_tasks(),
         "answers": forget_old_answers(),
-        "heartbeats": Heartbeat.objects.filter(name__startswith=WORKER, at__lt=now() - OLD_HEARTBEATS).delete()[0],
+        "heartbeats": Heartbeat.objects.filter(name__startswith=WORKER, at__lt=Now() - OLD_HEARTBEATS).delete()[0],
     }
     logger.info("Housekeeping is done.")
     return found

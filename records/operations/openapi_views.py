@@ -1,6 +1,7 @@
 """Where the OpenAPI document is served, without credential (DECISIONS 8.4, 10.2)."""
 
 import hashlib
+import threading
 from functools import cache
 
 from django.http import HttpResponse
@@ -14,14 +15,25 @@ from rest_framework.views import APIView
 from records.operations import conditional
 
 RENDERERS = {"yaml": OpenApiYamlRenderer, "json": OpenApiJsonRenderer}
+_making = threading.Lock()
+
+
+def document(kind: str) -> tuple[bytes, str]:
+    """Return the document in a format, `yaml` or `json`, and its ETag (DECISIONS 10.2)."""
+    with _making:
+        return _documents()[kind]
 
 
 @cache
-def document(kind: str) -> tuple[bytes, str]:
-    """Return the document and its ETag; made once a process, since it costs most of a second."""
-    rendered = RENDERERS[kind]().render(SchemaGenerator().get_schema(request=None, public=True), renderer_context={})
-    made = rendered.encode() if isinstance(rendered, str) else rendered
-    return made, f'"{hashlib.sha256(made).hexdigest()[:32]}"'
+def _documents() -> dict[str, tuple[bytes, str]]:
+    """Return the document in each format with its ETag; made once a process, since it costs most of a second."""
+    schema = SchemaGenerator().get_schema(request=None, public=True)
+    found = {}
+    for kind, renderer in RENDERERS.items():
+        rendered = renderer().render(schema, renderer_context={})
+        made = rendered.encode() if isinstance(rendered, str) else rendered
+        found[kind] = made, f'"{hashlib.sha256(made).hexdigest()[:32]}"'
+    return found
 
 
 class _DocumentView(APIView):

@@ -9,11 +9,12 @@ from typing import Any
 
 import boto3
 import pytest
+from django.conf import settings
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from moto.server import ThreadedMotoServer
 
-from records.files import storage
+from records.files import orphans, storage
 from records.sites.models import Site
 from tests.documents.conftest import stored
 from tests.make import documents as docs
@@ -48,6 +49,24 @@ def test_sweeping_removes_old_orphans_and_never_a_file_that_is_pointed_at(site: 
     for wrong in (0, 0.5, -3, float("nan")):
         with pytest.raises(CommandError):
             run("sweep_files", older_than=wrong)
+
+
+def test_the_daily_sweep_removes_orphans_of_a_week_and_leaves_many_for_a_person(
+    site: Site, files: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    docs.make_document(site, b"kept")
+    kept = stored(files)[0]
+    week, days = (files / storage.store(docs.incoming()).path for _ in range(2))
+    for path, hours in ((kept, 24 * 30), (week, 24 * 7 + 1), (days, 24 * 6)):
+        age(path, hours)
+    monkeypatch.setattr(orphans, "MOST_SWEPT", 0)
+    assert orphans.sweep.call() == 0
+    assert "check that the database belongs to these files" in caplog.text
+    assert week.exists()
+    monkeypatch.setattr(orphans, "MOST_SWEPT", 1)
+    assert orphans.sweep.call() == 1
+    assert stored(files) == sorted([kept, days])
+    assert "records.files.orphans.sweep" in settings.REGULAR_JOBS
 
 
 def test_sweeping_an_empty_storage_finds_nothing(db: None, files: Path) -> None:

@@ -6,11 +6,12 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -196,6 +197,11 @@ class Postgres:
         """Return a connection of a superuser's, beside those of the product."""
         return psycopg.connect(host=str(self.folder), user="larder", dbname=name, autocommit=True)
 
+    def give(self, folder: Path) -> None:
+        """Let the server use a folder."""
+        if self.user[:1] == ["setpriv"]:
+            os.chown(folder, postgres.NOBODY, postgres.NOBODY)
+
     def url(self, name: str) -> str:
         """Return the URL of a database."""
         return f"postgresql://larder@/{name}?host={self.folder}"
@@ -206,6 +212,7 @@ class Installation:
 
     def __init__(self, folder: Path, pg: Postgres | None, number: int = 0) -> None:
         self.folder, self.pg, self.name = folder, pg, f"faults{number}" if number else "larder"
+        self.logs = folder
         self.environment = {name: value for name, value in os.environ.items() if name not in UNSET} | {
             "DATA_DIR": str(folder),
             "ENV_FILE": "",
@@ -220,13 +227,22 @@ class Installation:
         self.manage("migrate", "--no-input", "-v", "0")
         (self.folder / "credentials.json").write_text(self.manage("demo", "--json"))
 
-    def copy(self, folder: Path, number: int) -> "Installation":
+    def copy(self, folder: Path, number: int, tablespace: str = "pg_default") -> "Installation":
         """Return another installation that starts with the same data."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
         if self.pg:
             with self.pg.connect() as connection:
-                connection.execute(f"CREATE DATABASE faults{number} TEMPLATE {self.name}")
+                connection.execute(f"CREATE DATABASE faults{number} TEMPLATE {self.name} TABLESPACE {tablespace}")
         return Installation(folder, self.pg, number)
+
+    def rows(self, statement: str) -> list[Any]:
+        """Run a statement beside the product, and return its rows."""
+        if self.pg:
+            with self.pg.connect(self.name) as connection:
+                found = connection.execute(statement)
+                return found.fetchall() if found.description else []
+        with closing(sqlite3.connect(self.folder / "larder.sqlite3", isolation_level=None)) as connection:
+            return connection.execute(statement).fetchall()
 
     @property
     def credentials(self) -> dict[str, Any]:
@@ -251,7 +267,7 @@ class Installation:
     def server(self, **variables: str) -> Iterator[Server]:
         """Run a server."""
         environment = self.environment | {"PORT": str(free_port())} | variables
-        server = Server(environment, self.folder / "server.log", self.credentials)
+        server = Server(environment, self.logs / "server.log", self.credentials)
         try:
             yield server
         finally:
@@ -261,7 +277,7 @@ class Installation:
     def worker(self, **variables: str) -> Iterator[Process]:
         """Run the worker of the background tasks."""
         command = [sys.executable, "manage.py", "db_worker", "--interval", "0.5", "--no-startup-delay"]
-        worker = Process(command, self.environment | variables, self.folder / "worker.log")
+        worker = Process(command, self.environment | variables, self.logs / "worker.log")
         try:
             yield worker
         finally:

@@ -3,13 +3,10 @@
 import shutil
 import signal
 import socketserver
-import sqlite3
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -155,13 +152,24 @@ def test_an_invitation_whose_worker_is_killed_is_sent_under_the_same_id(
         assert len(set(ids_of(mails))) == 1
 
 
-def rows(installation: Installation, statement: str) -> list[Any]:
-    """Return the rows of a statement, asked beside the product."""
-    if installation.pg:
-        with installation.pg.connect(installation.name) as connection:
-            return connection.execute(statement).fetchall()
-    with sqlite3.connect(Path(installation.folder) / "larder.sqlite3") as connection:
-        return connection.execute(statement).fetchall()
+def test_a_mail_server_that_stalls_costs_neither_the_mail_nor_the_worker(
+    installation: Installation, mails: Mails
+) -> None:
+    url = f"smtp://127.0.0.1:{mails.server_address[1]}"
+    with installation.server(EMAIL_URL=url) as server, installation.worker(EMAIL_URL=url) as worker:
+        mails.stalls = True
+        invite(server)
+        wait_for(lambda: invitations(mails), 60)
+        # The worker gives the mail up after 10 s, and tries again a minute later; that minute is cut short here.
+        wait_for(lambda: any("could not be mailed" in line["message"] for line in worker.lines()), 30)
+        assert worker.process.poll() is None
+        assert server.get("/readyz").json()["worker"] == "ok"
+        mails.stalls = False
+        installation.rows(
+            "UPDATE django_tasks_database_dbtaskresult SET run_after = enqueued_at WHERE status = 'READY'"
+        )
+        wait_for(lambda: len(invitations(mails)) > 1, 30)
+        assert len(set(ids_of(mails))) == 1
 
 
 def test_the_worker_outlives_its_database(installation: Installation, pg: Postgres, mails: Mails) -> None:

@@ -72,6 +72,18 @@ def test_a_task_whose_worker_lives_is_left_alone(task: DBTaskResult) -> None:
     assert worker.take_up_abandoned() == 0
 
 
+def test_a_worker_whose_clock_is_a_day_ahead_leaves_the_tasks_of_living_workers_alone(
+    task: DBTaskResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task.claim("one")
+    heartbeats.beat(heartbeats.WORKER + "one")
+    for module in (worker, heartbeats):
+        monkeypatch.setattr(module, "now", lambda: now() + 25 * HOUR, raising=False)
+    assert worker.take_up_abandoned() == 0
+    task.refresh_from_db()
+    assert task.status == TaskResultStatus.RUNNING
+
+
 def test_a_task_that_kills_its_workers_is_given_up(task: DBTaskResult) -> None:
     abandon(task, worker.MOST_ATTEMPTS)
     assert worker.take_up_abandoned() == 0

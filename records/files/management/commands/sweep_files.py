@@ -1,19 +1,15 @@
 """`manage.py sweep_files`: remove stored files that no record points at, left by uploads that were broken off."""
 
 import datetime
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 from django.core.files.storage import default_storage
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from records.files import storage
-from records.files.models import file_models
+from records.files.orphans import orphans
 from records.history.trail import now
 
 USUAL_AGE, LEAST_AGE = 24, 1
-BATCH = 500
 
 
 class Command(BaseCommand):
@@ -45,24 +41,3 @@ class Command(BaseCommand):
             if not dry_run:
                 default_storage.delete(path)
         self.stdout.write(f"{count} orphaned file(s) {'found' if dry_run else 'removed'}.")
-
-
-def orphans(oldest: datetime.datetime) -> Iterator[str]:
-    """Yield the path of each file that was stored before `oldest` and that no record points at.
-
-    The age is judged before the rows are asked, so that a row committed in between is seen.
-    """
-    paths = storage.walk()
-    while batch := list(islice(paths, BATCH)):
-        old = [path for path in batch if _stored_before(path, oldest)]
-        kept: set[str] = set()
-        for model in file_models():
-            kept.update(model._default_manager.filter(path__in=old).values_list("path", flat=True))
-        yield from (path for path in old if path not in kept)
-
-
-def _stored_before(path: str, oldest: datetime.datetime) -> bool:
-    try:
-        return default_storage.get_modified_time(path) < oldest
-    except FileNotFoundError:
-        return False

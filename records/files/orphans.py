@@ -1,0 +1,63 @@
+"""Stored files that no record points at, left by uploads that were broken off: found, and removed once a day."""
+
+import datetime
+import logging
+from collections.abc import Iterator
+from itertools import islice
+
+from django.core.files.storage import default_storage
+from django_tasks import task
+
+from records.files import storage
+from records.files.models import file_models
+from records.history.trail import now
+
+logger = logging.getLogger("larder.files")
+BATCH = 500
+AGE_OF_SWEPT = datetime.timedelta(days=7)
+"""The age from which the daily task removes an orphan; `manage.py sweep_files` may remove younger ones."""
+MOST_SWEPT = 100
+"""More orphans than uploads that were broken off leave behind; then the database is rather not the one of the files."""
+
+
+@task()
+def sweep() -> int:
+    """Remove the orphans that are 7 days old, and return how many; runs once a day.
+
+    Removes nothing where there are more than 100. So many come from a database that was restored or exchanged without
+    its files, and the files are then needed again: a person has to look.
+    """
+    found = list(islice(orphans(now() - AGE_OF_SWEPT), MOST_SWEPT + 1))
+    if len(found) > MOST_SWEPT:
+        logger.error(
+            "No record points at more than %s stored files. None was removed: check that the database belongs to these "
+            "files, then run manage.py sweep_files.",
+            MOST_SWEPT,
+        )
+        return 0
+    for path in found:
+        default_storage.delete(path)
+    if found:
+        logger.info("Removed %s stored files that no record points at.", len(found))
+    return len(found)
+
+
+def orphans(oldest: datetime.datetime) -> Iterator[str]:
+    """Yield the path of each file that was stored before `oldest` and that no record points at.
+
+    The age is judged before the rows are asked, so that a row committed in between is seen.
+    """
+    paths = storage.walk()
+    while batch := list(islice(paths, BATCH)):
+        old = [path for path in batch if _stored_before(path, oldest)]
+        kept: set[str] = set()
+        for model in file_models():
+            kept.update(model._default_manager.filter(path__in=old).values_list("path", flat=True))
+        yield from (path for path in old if path not in kept)
+
+
+def _stored_before(path: str, oldest: datetime.datetime) -> bool:
+    try:
+        return default_storage.get_modified_time(path) < oldest
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,127 @@
+"""A disk without space under the database and the files, and a server whose clock is wrong."""
+
+import base64
+import datetime
+import json
+import os
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.processes import Answer, Installation, Server, wait_for
+
+SMALL = 96 * 1024 * 1024
+FAKE_CLOCKS = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+
+
+@pytest.fixture
+def small_installation(filled: Installation, tmp_path: Path) -> Iterator[tuple[Installation, Path]]:
+    """Return an installation on a disk of its own, and a file with which to fill that disk."""
+    # Beside the filled one, since PostgreSQL's own user can go there.
+    disk = filled.folder.parent / "small"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={SMALL},mode=755", "tmpfs", str(disk)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        disk.rmdir()
+        pytest.skip("This machine lets no small disk be mounted.")
+    try:
+        (disk / "data").mkdir(mode=0o700)
+        if filled.pg:
+            (disk / "rows").mkdir()
+            filled.pg.give(disk / "rows")
+            with filled.pg.connect() as connection:
+                connection.execute(f"CREATE TABLESPACE small LOCATION '{disk / 'rows'}'")
+        try:
+            found = filled.copy(disk / "data", 990, "small")
+            found.logs = tmp_path
+            yield found, disk / "filler"
+        finally:
+            (disk / "filler").unlink(missing_ok=True)
+            if filled.pg:
+                with filled.pg.connect() as connection:
+                    connection.execute("DROP DATABASE IF EXISTS faults990 WITH (FORCE)")
+                    connection.execute("DROP TABLESPACE small")
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+        disk.rmdir()
+
+
+def fill(path: Path) -> None:
+    """Write until the disk has no space left."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"\0" * 4096)
+        except OSError:
+            return
+
+
+def attach(server: Server, record: str) -> Answer:
+    """Send a file of a megabyte to a record."""
+    content = base64.b64encode(os.urandom(1024 * 1024)).decode()
+    body = {"RecordId": record, "FileName": "crate.png", "FileType": "image/png", "FileContent": content}
+    return server.send("POST", "/attachment/AddAttachment", json.dumps(body).encode(), server.key)
+
+
+def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installation: tuple[Installation, Path]) -> None:
+    installation, filler = small_installation
+    with installation.server() as server:
+        first = server.add()
+        assert first.status == 200, first.body
+        assert attach(server, first.json()["Id"]).status == 200
+        before, files = installation.rows("SELECT count(*) FROM items_item")[0][0], files_of(installation)
+        fill(filler)
+        answers: list[int] = []
+
+        def add() -> int:
+            answer = server.add()
+            answers.append(answer.status)
+            assert answer.status == 200 or "no space left" in answer.json()["Message"], answer.body
+            return answer.status
+
+        wait_for(lambda: add() == 503, 60, 0)
+        assert server.read().status == 200
+        assert attach(server, first.json()["Id"]).status == 503
+        assert files_of(installation) == files
+        wait_for(lambda: add() and server.get("/readyz").json()["writes"] == "failing", 20)
+        found = server.get("/readyz")
+        assert (found.status, found.json()["status"], found.json()["files"]) == (200, "degraded", "failing")
+        assert any(line.get("sqlstate") for line in server.lines())
+        filler.unlink()
+        wait_for(lambda: add() == 200, 5)
+        wait_for(lambda: server.get("/readyz").json()["writes"] == "ok", 30)
+        assert attach(server, first.json()["Id"]).status == 200
+        assert set(answers) == {200, 503}
+        # What was acknowledged is there: no more, no less.
+        assert installation.rows("SELECT count(*) FROM items_item")[0][0] == before + answers.count(200)
+
+
+def files_of(installation: Installation) -> set[Path]:
+    """Return the stored files."""
+    return {path for path in (installation.folder / "files").rglob("*") if path.is_file()}
+
+
+@pytest.mark.skipif(not FAKE_CLOCKS, reason="libfaketime is not installed.")
+def test_a_server_whose_clock_is_a_day_ahead_repeats_no_write_and_stamps_none_in_the_future(
+    installation: Installation,
+) -> None:
+    if installation.pg is None:
+        pytest.skip("SQLite has the clock of the machine that serves.")
+    wrong = {"LD_PRELOAD": str(FAKE_CLOCKS[0]), "FAKETIME": "+25h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    key = {"Idempotency-Key": str(uuid.uuid4())}
+    body = b'{"Name": "Thermometer"}'
+    with installation.server() as right, installation.server(**wrong) as ahead:
+        first = right.send("POST", "/item/AddItem", body, {**right.key, **key})
+        again = ahead.send("POST", "/item/AddItem", body, {**ahead.key, **key})
+        assert (first.status, again.status) == (200, 200)
+        assert again.headers["Idempotency-Replayed"] == "true"
+        assert again.json() == first.json()
+        added = ahead.add()
+        assert added.status == 200
+        stamp = installation.rows("SELECT max(created) FROM items_item")[0][0]
+        assert abs(stamp - datetime.datetime.now(datetime.UTC)) < datetime.timedelta(minutes=5)
+        with installation.worker():
+            wait_for(lambda: ahead.get("/readyz").json()["worker"] == "ok", 30)
