@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from django_scim.adapters import SCIMGroup, SCIMUser
-from scim2_models import Context, InvalidPathException, InvalidValueException, MutabilityException, PatchOp
+from scim2_models import Context, InvalidValueException, MutabilityException
 
 from records.accounts import provisioning as accounts
 from records.accounts import role_provisioning
@@ -14,35 +14,18 @@ from records.backoffice.tasks import invite
 from records.employees import provisioning
 from records.sites.text import normalise
 from scim.callers import Caller
+from scim.declared import undeclared
 from scim.desired_state import person_wish
 from scim.errors import Refused
-from scim.filters import schema_before, tidied_path
 from scim.members import Membership, entries_of, split_operations, take_members
+from scim.patches import note_ignored, operations_of, patched, tells, tidied_schemas
 from scim.projection import Projection
 from scim.representations import STATE, TAKEN, Representation, group_document_of, members_of, user_document_of
 from scim.requests import Query
-from scim.schemas import (
-    ENTERPRISE,
-    GROUP,
-    MODELS,
-    PATCH_OP,
-    POLICY,
-    SITE,
-    USER,
-    GroupResource,
-    SiteExtension,
-    UserResource,
-    bound,
-)
+from scim.schemas import ENTERPRISE, MODELS, POLICY, SITE, GroupResource, SiteExtension, UserResource
 from scim.visibility import sees_role, sees_user, visible_roles
 
-MOST_OPERATIONS = 2_000
-MOST_CHANGES = 500
-"""How many operations a PATCH holds besides those on members; each costs a walk over the whole resource."""
-LONGEST_PATH = 2_000
-
-_READ_ONLY = {"id", "meta", "groups"}
-_ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
+_READ_ONLY = {"id", "meta", "groups", "profileurl"}
 
 
 def _dump(resource: Any) -> Representation:
@@ -57,109 +40,6 @@ def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
         for name, value in tidied.items()
         if not (name.lower() == "schemas" and value is None)
     }
-
-
-def tidied_schemas(schemas: Any, wanted: str) -> Any:
-    """Return the schemas with the wanted URN as it is declared: a URN is the same in any case (RFC 8141)."""
-    if not isinstance(schemas, list):
-        return schemas
-    return [wanted if isinstance(urn, str) and urn.lower() == wanted.lower() else urn for urn in schemas]
-
-
-def tidied_operations(kind: str, operations: list[Any]) -> list[Any]:
-    """Return the operations with colons after schema URNs; raises InvalidPathException for another resource's URN.
-
-    A value without a path whose keys select entries (`emails[type eq "work"].value`) becomes an operation for each.
-    """
-    found: list[Any] = []
-    for operation in operations:
-        if not isinstance(operation, dict):
-            found.append(operation)
-            continue
-        tidy = _tidied_operation(kind, operation)
-        value = tidy.get("value")
-        if isinstance(value, dict) and not tidy.get("path") and (selecting := [key for key in value if "[" in key]):
-            plain = {key: item for key, item in value.items() if key not in selecting}
-            found += [{**tidy, "value": plain}] if plain else []
-            found += [{**tidy, "path": key, "value": value[key]} for key in selecting]
-        else:
-            found.append(tidy)
-    return found
-
-
-def _tidied_operation(kind: str, operation: dict[str, Any]) -> dict[str, Any]:
-    tidy = {name.lower(): value for name, value in operation.items()}
-    path, value = tidy.get("path"), tidy.get("value")
-    if isinstance(path, str):
-        path = tidy["path"] = _tidied_path(kind, path.strip()) or None
-    if isinstance(value, dict):
-        # Keys below a path are names of its own parts; without one they are paths themselves.
-        tidy["value"] = {_tidied_path(kind, key, whole=not path): item for key, item in value.items()}
-    if "value" in tidy:
-        tidy["value"] = _without_managers_name(tidy["value"], tidy.get("path") or "")
-    return tidy
-
-
-def _without_managers_name(value: Any, name: str) -> Any:
-    """Return a value without the name of a manager in it, which is ours to tell and no part of what is set."""
-    if isinstance(value, list):
-        return [_without_managers_name(item, name) for item in value]
-    if not isinstance(value, dict):
-        return value
-    is_manager = name.lower().rpartition(":")[2] == "manager"
-    return {
-        key: _without_managers_name(item, key)
-        for key, item in value.items()
-        if not (is_manager and key.lower() == "displayname")
-    }
-
-
-def _tidied_path(kind: str, path: str, *, whole: bool = True) -> str:
-    if len(path) > LONGEST_PATH:
-        raise InvalidPathException(detail=f"A path is longer than {LONGEST_PATH} characters.")
-    tidy = tidied_path(path)
-    if whole and kind == "User":
-        tidy = schema_before(tidy)
-    lower = tidy.lower()
-    for other, urn in _ROOT_SCHEMAS.items():
-        if other != kind and (lower == urn or lower.startswith(f"{urn}:")):
-            raise InvalidPathException(path=path, detail=f"'{path}' is an attribute of {other}, not of {kind}.")
-    return tidy
-
-
-def _operations_of(kind: str, body: dict[str, Any]) -> list[Any]:
-    """Return the operations of a PATCH, tidied; raises InvalidValueException for none or too many."""
-    operations = next((value for name, value in body.items() if name.lower() == "operations"), None)
-    if not isinstance(operations, list) or not operations:
-        raise InvalidValueException(detail="Operations must be an array of one or more operations.")
-    if len(operations) > MOST_OPERATIONS:
-        raise InvalidValueException(detail=f"A PATCH holds at most {MOST_OPERATIONS} operations.")
-    return tidied_operations(kind, operations)
-
-
-def _patched(kind: str, document: Representation, operations: list[Any], schemas: Any) -> Any:
-    """Return the resource of a document with the operations applied; raises what RFC 7644 asks for."""
-    model: Any = MODELS[kind]
-    changes = sum(len(one["value"]) if _has_many(one) else 1 for one in operations)
-    if changes > MOST_CHANGES:
-        raise InvalidValueException(detail=f"A PATCH changes at most {MOST_CHANGES} attributes.")
-    body: dict[str, Any] = {"Operations": operations}
-    if schemas is not None:
-        body["schemas"] = tidied_schemas(schemas, PATCH_OP)
-    with POLICY:
-        resource = model.model_validate(document)
-        patch: Any = bound(PatchOp, kind).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
-        patch.patch(resource)
-    return resource
-
-
-def _has_many(operation: Any) -> bool:
-    return isinstance(operation, dict) and not operation.get("path") and isinstance(operation.get("value"), dict)
-
-
-def _tells(operation: Any, name: str) -> bool:
-    """Return whether an operation without a path has a value for the attribute."""
-    return _has_many(operation) and any(key.lower() == name for key in operation["value"])
 
 
 class UserAdapter(SCIMUser):
@@ -209,6 +89,7 @@ class UserAdapter(SCIMUser):
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for; a POST for someone who comes back changes that person."""
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
+        note_ignored(undeclared("User", body), self.caller.notes)
         with POLICY:
             resource: Any = UserResource.model_validate(_tidied_body("User", body), scim_ctx=context)
         after = _dump(resource)
@@ -229,10 +110,10 @@ class UserAdapter(SCIMUser):
 
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that a PATCH leads to."""
-        operations = _operations_of("User", body)
+        operations = operations_of("User", body, self.caller.notes)
         # Who sends back the whole resource sends its groups too: they may stand there as they are.
-        before = self._before(with_groups=any(_tells(operation, "groups") for operation in operations))
-        resource = _patched("User", before, operations, body.get("schemas"))
+        before = self._before(with_groups=any(tells(operation, "groups") for operation in operations))
+        resource = patched("User", before, operations, body.get("schemas"))
         self.desired = person_wish(self.caller, _dump(resource), before, whole=True)
 
     def save(self) -> None:
@@ -241,13 +122,13 @@ class UserAdapter(SCIMUser):
             raise Refused(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
         self.external_id = self.desired.account.external_id
-        self.request.provisioning_notes = self.desired.account.notes
         if self.obj is None:
             self.obj = provisioning.add_person(self.desired, directory, author=author)
             if directory.sends_invitations and self.obj.is_active and self.obj.recovery_address:
                 invite.enqueue(str(self.obj.pk))
         else:
             provisioning.change_person(self.person, self.desired, directory, author=author)
+        self.caller.notes.extend(self.desired.account.notes)
 
     def delete(self) -> None:
         """Remove the person: no access from now on."""
@@ -290,6 +171,7 @@ class GroupAdapter(SCIMGroup):
 
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for; a PUT without displayName keeps the name."""
+        note_ignored(undeclared("Group", body), self.caller.notes)
         rest, given, value = take_members(_tidied_body("Group", body))
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
@@ -315,12 +197,12 @@ class GroupAdapter(SCIMGroup):
         """Collect the state that a PATCH leads to; members are worked out apart from the models."""
         if self.obj is None:
             raise Refused(404, "There is no such Group.")
-        ours, others = split_operations(_operations_of("Group", body))
+        ours, others = split_operations(operations_of("Group", body, self.caller.notes))
         role = self.obj
         desired = DesiredRole()
         if others:
             before = self.to_dict(Query(excluded_attributes=("members",)))
-            after = _dump(_patched("Group", before, others, body.get("schemas")))
+            after = _dump(patched("Group", before, others, body.get("schemas")))
             desired.name, desired.external_id = after.get("displayName", ""), after.get("externalId", "")
         if ours:
 

@@ -1,7 +1,7 @@
 """Who calls: a directory with one of its tokens, on one of the two mounts (DECISIONS 2.4)."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from django.conf import settings
@@ -39,6 +39,8 @@ class Caller:
     mount: Mount
     author: Author
     reads_rfc: bool
+    notes: list[str] = field(default_factory=list)
+    """What of this request was not done, in plain words for the provisioning log."""
 
     @property
     def base(self) -> str:

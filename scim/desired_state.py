@@ -10,10 +10,10 @@ from scim2_models import InvalidValueException
 
 from records.accounts.employee_facts import Key, address_entry, mobile_entry, phone_entry
 from records.accounts.provisioning import DesiredAccount, DesiredEmail
-from records.employees.provisioning import DesiredPerson
+from records.employees.provisioning import DesiredPerson, superior_fault
 from records.sites.text import normalise
 from scim.callers import Caller
-from scim.representations import STATE, TAKEN, Representation, display_of, formatted_name, profile_url
+from scim.representations import STATE, TAKEN, Representation, display_of, formatted_name
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
 from scim.visibility import visible_users
 
@@ -27,6 +27,7 @@ _COLUMNS = {
     "meta",
     "userName",
     "displayName",
+    "profileUrl",
     "userType",
     "preferredLanguage",
     "locale",
@@ -68,7 +69,7 @@ def _taken(after: Representation, before: Representation | None, *, whole: bool)
     if before is None or not whole:
         return
     marked = before.get(TAKEN, ())
-    for name in ("displayName", "profileUrl", "name", "active"):
+    for name in ("displayName", "name", "active"):
         if name not in after and (name in before or name in marked):
             yield name
     now, then = after.get(EMPLOYEE, {}), before.get(EMPLOYEE, {})
@@ -164,8 +165,6 @@ def _kept(
 ) -> Representation:
     """Return what no column holds, as it was given."""
     kept = {name: value for name, value in after.items() if name not in _COLUMNS}
-    if before and kept.get("profileUrl") == profile_url(uuid.UUID(before["id"])):
-        del kept["profileUrl"]
     name = {part: after.get("name", {}).get(part) for part in ("middleName", "honorificSuffix", "formatted")}
     if name["formatted"] and _is_default_format(name["formatted"], account, before):
         name["formatted"] = None
@@ -214,14 +213,24 @@ def _enterprise(
     if value == past and (known or not value):
         desired.keeps_manager = True
     elif value:
-        key = _id(value)
-        if key and visible_users(caller).filter(pk=key).exists():
-            desired.manager = key
-        else:
-            # A directory may name a manager whom it adds later, or by a name of its own: echoed, no reporting line.
+        desired.manager, fault = _reporting_line(caller, value, before)
+        if fault:
+            # The line that is there stays; what was sent is echoed, since a directory may add that manager later.
+            desired.keeps_manager = True
             rest["manager"] = {"value": value}
+            if value != past:
+                caller.notes.append(f"The manager was not set, and the one until now stays: {fault}")
     if rest:
         kept[ENTERPRISE] = rest
+
+
+def _reporting_line(caller: Caller, value: str, before: Representation | None) -> tuple[uuid.UUID | None, str]:
+    """Return the account of the manager whom a value names, or why nobody of that id can be the manager."""
+    key = _id(value)
+    if key is None or not visible_users(caller).filter(pk=key).exists():
+        return None, "The directory sees no user with this id."
+    fault = superior_fault(uuid.UUID(before["id"]), key) if before else ""
+    return (None, fault) if fault else (key, "")
 
 
 def _manager(enterprise: Representation, then: Representation | None = None) -> str:

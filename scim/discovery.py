@@ -78,9 +78,8 @@ def _located(caller: Caller, document: Representation) -> Representation:
             if urn == document["id"]:
                 attributes = [_on_request(found, path) for found in attributes]
     if document["id"] == SITE:
-        # The directory's own sites are the only values that it may send. Every Group carries one, which is what
-        # RFC 7643 means by required; a Group sent without gets the directory's home site.
-        given = {"canonicalValues": [str(key) for key in caller.site_ids], "required": caller.reads_rfc}
+        # The directory's own sites are the only values that it may send; a Group without gets its home site.
+        given = {"canonicalValues": [str(key) for key in caller.site_ids], "required": False}
         attributes = [{**found, **given} if found["name"] == "value" else found for found in attributes]
     if not caller.reads_rfc:
         attributes = [_with_reference_types(attribute) for attribute in attributes]
@@ -119,7 +118,7 @@ def _resource_type(caller: Caller, kind: str) -> Representation:
     model = MODELS[kind]
     extensions = EXTENSIONS[kind]
     if caller.reads_rfc:
-        listed = [{"schema": urn, "required": urn == SITE} for urn in extensions]
+        listed = [{"schema": urn, "required": False} for urn in extensions]
     else:
         listed = [{"Schema": urn, "IsRequired": False} for urn in extensions]
     return {

@@ -88,7 +88,7 @@ def note(
             method=(request.method or "")[:10],
             line=request_line(request),
             status=response.status_code,
-            outcome=outcome(response, changes, getattr(request, "provisioning_notes", ()))[:1000],
+            outcome=outcome(response, changes, caller.notes)[:1000],
             body=masked_body(body),
             request_id=uuid.UUID(request_id) if _IDS.match(request_id) else uuid.uuid4(),
             duration_ms=duration_ms,

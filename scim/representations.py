@@ -154,12 +154,17 @@ def user_document(
         "formatted": formatted_name(prefix, given, family),
         **kept.get("name", {}),
     }
+    employment = {
+        "position": row["employee__position"],
+        "natureOfEmployment": row["employee__nature_of_employment__name"],
+        "folder": row["employee__entity_folder__name"] or "",
+    }
     enterprise = _enterprise(caller, row, kept.get(ENTERPRISE, {}))
     document: Representation = {
         "schemas": [USER, EMPLOYEE, *([ENTERPRISE] if enterprise else [])],
         "id": str(key),
         "userName": row["user_name"],
-        "name": {part: value for part, value in name.items() if value},
+        "name": name,
         "displayName": display_of(row),
         "profileUrl": profile_url(key),
         "userType": row["user_type"],
@@ -169,31 +174,32 @@ def user_document(
         "emails": emails,
         **{part: value for part, value in kept.items() if part not in ("name", ENTERPRISE, TAKEN)},
         "groups": groups,
-        EMPLOYEE: {
-            part: value
-            for part, value in (
-                ("position", row["employee__position"]),
-                ("natureOfEmployment", row["employee__nature_of_employment__name"]),
-                ("folder", row["employee__entity_folder__name"]),
-            )
-            if value
-        },
+        EMPLOYEE: employment,
     }
     if enterprise:
         document[ENTERPRISE] = enterprise
-    for part in ("userType", "preferredLanguage", "locale"):
+    document["externalId"] = external_id
+    document["meta"] = _meta(row, f"{caller.base}/Users/{key}", "User")
+    return _without_empty(document, kept) if caller.reads_rfc else document
+
+
+_DOCUMENTED = ("userType", "preferredLanguage", "locale", "externalId")
+"""What the documented shape has always, empty as text without characters (DECISIONS 7.3)."""
+
+
+def _without_empty(document: Representation, kept: Representation) -> Representation:
+    """Leave out what is empty or was removed: the RFC 7643 shape has no empty text (RFC 7643, section 2.5)."""
+    for part in _DOCUMENTED:
         if not document[part]:
             del document[part]
-    if external_id or not caller.reads_rfc:
-        document["externalId"] = external_id
-    document["meta"] = _meta(row, f"{caller.base}/Users/{key}", "User")
-    if caller.reads_rfc:
-        for path in kept.get(TAKEN, ()):
-            urn, _, part = path.rpartition(":")
-            (document.get(urn, {}) if urn else document).pop(part, None)
-        if not document[EMPLOYEE]:
-            del document[EMPLOYEE]
-            document["schemas"].remove(EMPLOYEE)
+    for name in ("name", EMPLOYEE):
+        document[name] = {part: value for part, value in document[name].items() if value}
+    for path in kept.get(TAKEN, ()):
+        urn, _, part = path.rpartition(":")
+        (document.get(urn, {}) if urn else document).pop(part, None)
+    if not document[EMPLOYEE]:
+        del document[EMPLOYEE]
+        document["schemas"].remove(EMPLOYEE)
     return document
 
 
@@ -202,7 +208,12 @@ def _enterprise(caller: Caller, row: Mapping[str, Any], kept: Representation) ->
     found |= kept
     manager = row["employee__reporting_to__user_id"]
     at = row["employee__reporting_to__user__home_site_id"]
-    if manager and at in caller.site_ids and row["employee__reporting_to__user__removed"] is None:
+    if (
+        "manager" not in found
+        and manager
+        and at in caller.site_ids
+        and row["employee__reporting_to__user__removed"] is None
+    ):
         found["manager"] = {
             "value": str(manager),
             "$ref": f"{caller.base}/Users/{manager}",

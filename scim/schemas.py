@@ -29,11 +29,10 @@ from scim2_models import Group as CoreGroup
 from scim2_models import User as CoreUser
 from scim2_models import X509Certificate as CoreCertificate
 
-from records.accounts.employee_facts import folded
+from records.accounts.employee_facts import ENTERPRISE, folded
 
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
-ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 EMPLOYEE = "urn:ietf:params:scim:schemas:extension:employee:2.0:User"
 SITE = "urn:ietf:params:scim:schemas:extension:site:2.0:Group"
 LIST_RESPONSE = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
@@ -135,6 +134,9 @@ class User(CoreUser[Any]):
 
     user_name: Annotated[str | None, Uniqueness.server, Required.true] = None
     """Unique identifier of the User, used to sign in."""
+
+    profile_url: Annotated[Reference[External] | None, Mutability.read_only] = None
+    """Address of the employee's page in this service."""
 
     emails: list[AnyEmail] | None = None  # type: ignore[assignment]
     """Email addresses of the user; the primary one is the employee's."""

@@ -28,7 +28,7 @@ from scim.expressions import (
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
 from scim.visibility import visible_memberships, visible_roles
 
-_SIMPLE = ("nickname", "title", "timezone", "profileurl")
+_SIMPLE = ("nickname", "title", "timezone")
 _LISTS = ("phonenumbers", "ims", "photos", "addresses", "entitlements", "roles", "x509certificates")
 _ENTERPRISE = ("costcenter", "organization", "division", "department")
 SIGHTS = 64
@@ -190,7 +190,11 @@ def user_attributes(caller: Scope) -> Attributes:
     """Return the sources of every attribute of a User, over `visible_users`; kept, since nobody changes them."""
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
     external = ExternalId.objects.filter(directory_id=caller.directory_id)
+    manager_key = UserAttribute.objects.filter(
+        user_id=OuterRef("pk"), attribute=f"{ENTERPRISE}:manager".lower(), part="value"
+    )
     manager = Case(
+        When(Exists(manager_key), then=None),
         When(
             employee__reporting_to__user__home_site_id__in=caller.site_ids,
             employee__reporting_to__user__removed__isnull=True,
@@ -198,16 +202,8 @@ def user_attributes(caller: Scope) -> Attributes:
         ),
         default=None,
     )
-    given_manager = Subquery(
-        UserAttribute.objects.filter(
-            user_id=OuterRef("pk"), attribute=f"{ENTERPRISE}:manager".lower(), part="value"
-        ).values("key")[:1]
-    )
-    profile = Coalesce(
-        Subquery(UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute="profileurl").values("key")[:1]),
-        Concat(text(profile_prefix()), TextOfId(F("pk")), text("/change/"), output_field=TextField()),
-        output_field=TextField(),
-    )
+    given_manager = Subquery(manager_key.values("key")[:1])
+    profile = Concat(text(profile_prefix()), TextOfId(F("pk")), text("/change/"), output_field=TextField())
     formatted = Coalesce(
         Subquery(
             UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute="name", part="formatted").values("key")[:1]

@@ -1,5 +1,7 @@
 """Both mounts from one factory: /scim, and /prodscim without PATCH."""
 
+import re
+
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from scim import views
@@ -8,27 +10,35 @@ from scim.callers import Mount
 READS = ["get", "head", "options"]
 
 
-def mount(name: Mount) -> list[URLPattern]:
+def any_case(name: str) -> str:
+    """Return the pattern that matches the name in any case; flags cannot be set within Django's patterns."""
+    return "".join(f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else re.escape(letter) for letter in name)
+
+
+def mount(mount_name: Mount) -> list[URLPattern]:
     """Return the endpoints of one mount; a trailing slash is accepted everywhere."""
-    methods = [method for method in views.METHODS if name == "scim" or method != "patch"]
+    methods = [method for method in views.METHODS if mount_name == "scim" or method != "patch"]
     search = ["post", "options"]
 
-    def at(route: str, view: type[views.ProvisioningView], methods: list[str], **fixed: object) -> URLPattern:
-        return re_path(route, view.as_view(mount=name, http_method_names=methods, **fixed))
+    def at(name: str, rest: str, view: type[views.ProvisioningView], methods: list[str], **fixed: object) -> URLPattern:
+        return re_path(
+            f"^{any_case(name)}{rest}/?$", view.as_view(mount=mount_name, http_method_names=methods, **fixed)
+        )
 
+    one = "(?:/(?P<uuid>[^/]+))?"
     return [
-        at(r"^Users/\.search/?$", views.SearchView, search, kinds=("User",)),
-        at(r"^Groups/\.search/?$", views.SearchView, search, kinds=("Group",)),
-        at(r"^\.search/?$", views.SearchView, search),
-        at(r"^Users(?:/(?P<uuid>[^/]+))?/?$", views.UsersView, methods),
-        at(r"^Groups(?:/(?P<uuid>[^/]+))?/?$", views.GroupsView, methods),
-        at(r"^ServiceProviderConfigs?/?$", views.ServiceProviderConfigView, READS),
-        at(r"^ResourceTypes(?:/(?P<uuid>[^/]+))?/?$", views.ResourceTypesView, READS),
-        at(r"^Schemas(?:/(?P<uuid>[^/]+))?/?$", views.SchemasView, READS),
-        at(r"^Me(?:/.*)?$", views.NotBuiltView, methods, what="Me"),
-        at(r"^Bulk/?$", views.NotBuiltView, methods, what="Bulk"),
-        at(r"^$", views.RootView, READS),
-        at(r"^.*$", views.NowhereView, methods),
+        at("Users/.search", "", views.SearchView, search, kinds=("User",)),
+        at("Groups/.search", "", views.SearchView, search, kinds=("Group",)),
+        at(".search", "", views.SearchView, search),
+        at("Users", one, views.UsersView, methods),
+        at("Groups", one, views.GroupsView, methods),
+        at("ServiceProviderConfig", "s?", views.ServiceProviderConfigView, READS),
+        at("ResourceTypes", one, views.ResourceTypesView, READS),
+        at("Schemas", one, views.SchemasView, READS),
+        at("Me", "(?:/.*)?", views.NotBuiltView, methods, what="Me"),
+        at("Bulk", "", views.NotBuiltView, methods, what="Bulk"),
+        re_path("^$", views.RootView.as_view(mount=mount_name, http_method_names=READS)),
+        at("", ".*", views.NowhereView, methods),
     ]
 
 

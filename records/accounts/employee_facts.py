@@ -15,6 +15,9 @@ from records.accounts.recovery import follow_fact
 from records.history.trail import Author, now
 from records.sites.text import fold
 
+ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+"""Where an account keeps enterprise attributes without a column, such as a manager whom the employee cannot have."""
+
 
 @dataclass(frozen=True, slots=True)
 class EmployeeFacts:
@@ -27,6 +30,7 @@ class EmployeeFacts:
     phone: str = ""
     mobile: str = ""
     address: str = ""
+    manager: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,10 @@ def _set_contacts(user: User, before: EmployeeFacts, after: EmployeeFacts) -> No
             for part in ("streetAddress", "locality", "region", "postalCode", "country"):
                 chosen.pop(part, None)
         _set_value(addresses, chosen, "formatted", after.address, "work")
+    enterprise = {name: value for name, value in kept.get(ENTERPRISE, {}).items() if name != "manager"}
+    if after.manager != before.manager and enterprise != kept.get(ENTERPRISE, {}):
+        kept[ENTERPRISE] = enterprise
+        replace_keys(user, [f"{ENTERPRISE}:manager"], ())
     for name, entries in (("phoneNumbers", numbers), ("addresses", addresses)):
         if entries != kept.get(name, []):
             kept.pop(name, None)

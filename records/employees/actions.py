@@ -80,6 +80,7 @@ def facts_of(employee: Employee) -> EmployeeFacts:
         phone=employee.phone,
         mobile=employee.mobile,
         address=employee.address,
+        manager=employee.reporting_to_id,
     )
 
 

@@ -155,7 +155,7 @@ def _drop_invalid_superior(employee: Employee, values: Values) -> None:
     try:
         check_reporting_to(employee, employee.site_id, values)
     except ValidationError:
-        values["reporting_to"] = None
+        del values["reporting_to"]
 
 
 def _values(desired: DesiredPerson, site_id: uuid.UUID, author: Author, *, retitled: bool = True) -> Values:
@@ -178,6 +178,22 @@ def _values(desired: DesiredPerson, site_id: uuid.UUID, author: Author, *, retit
     if not desired.keeps_manager:
         values["reporting_to"] = _superior(desired.manager) if desired.manager else None
     return values
+
+
+def superior_fault(user_id: uuid.UUID, superior_id: uuid.UUID) -> str:
+    """Return why the person with the one account cannot report to the one with the other, '' where they can.
+
+    Waits for whoever else sets a superior just now.
+    """
+    employee = Employee.objects.filter(user_id=user_id).first()
+    superior = _superior(superior_id)
+    if employee is None or superior is None:
+        return "There is no such employee."
+    try:
+        check_reporting_to(employee, employee.site_id, {"reporting_to": superior})
+    except ValidationError as fault:
+        return " ".join(fault.messages)
+    return ""
 
 
 def _superior(user_id: uuid.UUID) -> Employee | None:

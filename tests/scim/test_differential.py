@@ -91,9 +91,7 @@ def population(scim):
         "emails": [{"value": "n@x.test", "type": "home", "display": "N"}, {"value": "N2@X.test", "type": "work"}],
     }
     third = scim.add_user("noah", externalId="a1", **body)
-    scim.add_user(
-        "ΜΊΡΑΣ", active=False, locale="el_GR", profileUrl="https://x.test/p", **{ENTERPRISE: {"manager": "boss"}}
-    )
+    scim.add_user("ΜΊΡΑΣ", active=False, locale="el_GR", **{ENTERPRISE: {"manager": "boss"}})
     scim.add_user("plain", emails=[{"value": "plain@x.test"}], userType="", locale="", externalId="")
     scim.add_group("Bakers", head["id"], third["id"])
     scim.add_group("ÖVEN", third["id"])
@@ -165,8 +163,7 @@ def test_filters_find_what_the_models_find_in_memory(scim_of, dialect, directory
         if manager and "$ref" in manager:
             manager["displayName"] = next(d["displayName"] for d in documents if d["id"] == manager["value"])
     assert len(documents) == 5
-    # An empty text and an empty list are unassigned (RFC 7643, 2.5), which the models do not know of an input.
-    documents = [{name: value for name, value in one.items() if value not in ("", [])} for one in documents]
+    documents = [people.assigned(document) for document in documents]
     resources = [UserResource.model_validate(document) for document in documents]
     moments = [json.dumps(document["meta"]["created"]) for document in documents] + ['"2001-01-01T00:00:00+02:00"']
     request = RequestFactory().get("/scim/Users", headers={"Authorization": f"Bearer {scim.secret}"})
@@ -270,7 +267,7 @@ def test_patches_lead_where_the_models_lead_in_memory(scim):
         assert scim.user(user["id"]) == after
         expected = resource.model_dump()
         for name in COMPARED:
-            assert after.get(name) == expected.get(name), (name, operations)
+            assert people.assigned(after).get(name) == expected.get(name), (name, operations)
         addresses = [(email["value"], email.get("type")) for email in after["emails"]]
         assert addresses == [(email["value"], email.get("type")) for email in expected.get("emails", [])]
         for name in ("givenName", "familyName", "middleName"):

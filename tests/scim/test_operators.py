@@ -50,7 +50,7 @@ def loaded(scim, kind):
     """Return the population's documents as a strict reader has them, and as resources."""
     POPULATIONS[kind](scim)
     documents = scim.get(f"/{kind}s", {"count": 200}).json()["Resources"]
-    documents = [{name: value for name, value in one.items() if value not in ("", [])} for one in documents]
+    documents = [people.assigned(document) for document in documents]
     return documents, [MODELS[kind].model_validate(document) for document in documents]
 
 

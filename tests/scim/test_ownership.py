@@ -217,7 +217,7 @@ def test_names_that_are_missing_are_made_up(scim):
     assert Employee.objects.get(pk=user["id"]).first_name == "bare@corp.local"
     shown = scim.post("/Users", {**bare, "userName": "other", "displayName": "Ola N"}).json()
     assert (shown["name"]["givenName"], shown["displayName"]) == ("Ola N", "Ola N")
-    assert shown[people.EMPLOYEE] == {"position": "Employee", "natureOfEmployment": "Employee"}
+    assert shown[people.EMPLOYEE] == {"position": "Employee", "natureOfEmployment": "Employee", "folder": ""}
 
 
 def test_a_repeated_put_leaves_no_trace(scim):

@@ -1,0 +1,94 @@
+"""Which attributes the schemas declare, so that what they do not declare is refused or named, never passed over."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from scim2_models import InvalidFilterException, InvalidPathException, Path, ScimFilter
+from scim2_models.path import Comparison, FilterNode, LogicalExpr, Not, Present
+
+from scim.schemas import MODELS, Group, User, bound
+
+MOST_NAMED = 10
+LONGEST_NAME = 80
+_COMMON = ("schemas", "id", "externalid", "meta")
+_MEMBERS = re.compile(r"members(?:\[|$)", re.IGNORECASE)
+
+Names = dict[str, frozenset[str]]
+"""Attributes in lower case, each with its sub-attributes; none for a simple one."""
+
+
+@cache
+def _names(kind: str) -> dict[str, Names]:
+    """Return what each schema of a kind of resource declares, under its URN in lower case; '' is the core schema."""
+    extensions = MODELS[kind].get_extension_models()
+    found = {urn.lower(): _of_schema(extension.to_schema().model_dump()) for urn, extension in extensions.items()}
+    core: Any = {"User": User, "Group": Group}[kind]
+    return {**found, "": {**dict.fromkeys(_COMMON, frozenset[str]()), **_of_schema(core.to_schema().model_dump())}}
+
+
+def _of_schema(document: dict[str, Any]) -> Names:
+    return {
+        attribute["name"].lower(): frozenset(sub["name"].lower() for sub in attribute.get("subAttributes", ()))
+        for attribute in document["attributes"]
+    }
+
+
+def undeclared(kind: str, body: dict[str, Any]) -> list[str]:
+    """Return the names in a resource's body that no schema of the kind declares, at most ten of them."""
+    return sorted(set(_undeclared(kind, body)))[:MOST_NAMED]
+
+
+def _undeclared(kind: str, body: dict[str, Any]) -> Iterator[str]:
+    schemas = _names(kind)
+    for name, value in body.items():
+        extension = schemas.get(name.lower())
+        if extension is None:
+            yield from _below(schemas[""], name, value, "")
+        elif isinstance(value, dict):
+            for part, inner in value.items():
+                yield from _below(extension, part, inner, f"{name}:")
+
+
+def _below(declared: Names, name: str, value: Any, prefix: str) -> Iterator[str]:
+    shown = f"{prefix}{name}"[:LONGEST_NAME]
+    subs = declared.get(name.lower())
+    if subs is None:
+        yield shown
+    elif subs:
+        for entry in value if isinstance(value, list) else [value]:
+            if isinstance(entry, dict):
+                yield from (f"{shown}.{part}"[:LONGEST_NAME] for part in entry if part.lower() not in subs)
+
+
+def is_declared(kind: str, path: str) -> bool:
+    """Return whether the path of a PATCH names a declared attribute, also within its brackets."""
+    if kind == "Group" and _MEMBERS.match(path):
+        return True  # `scim.members` reads these itself, a thousand of them in one request.
+    try:
+        found = bound(Path, kind)(path)
+        binding = found.resolve()
+        if found.model is None and binding is None:
+            return False
+        selection = found.value_filter
+        return selection is None or all(_is_part(binding, node) for node in _compared(selection))
+    except (InvalidPathException, InvalidFilterException):
+        return False
+
+
+def _is_part(binding: Any, node: Comparison | Present) -> bool:
+    item: Any = binding.field_type
+    if not hasattr(item, "model_fields"):
+        return node.attr_path.attr.lower() == "value"
+    return ScimFilter[item](f"{node.attr_path} pr").resolve(node.attr_path) is not None
+
+
+def _compared(node: FilterNode) -> Iterator[Comparison | Present]:
+    if isinstance(node, LogicalExpr):
+        for term in node.terms:
+            yield from _compared(term)
+    elif isinstance(node, Not):
+        yield from _compared(node.expr)
+    elif isinstance(node, Comparison | Present):
+        yield node

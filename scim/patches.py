@@ -1,0 +1,205 @@
+"""The operations of a PATCH: read in every form that directories send, checked against the schemas, applied."""
+
+from typing import Any
+
+from scim2_models import Context, InvalidPathException, InvalidValueException, PatchOp
+
+from scim.declared import MOST_NAMED, is_declared, undeclared
+from scim.filters import schema_before, tidied_path
+from scim.members import is_members
+from scim.representations import Representation
+from scim.schemas import GROUP, MODELS, PATCH_OP, POLICY, USER, bound
+
+MOST_OPERATIONS = 2_000
+MOST_CHANGES = 500
+"""How many operations a PATCH holds besides those on members; each costs a walk over the whole resource."""
+LONGEST_PATH = 2_000
+
+_ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
+
+
+def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any]:
+    """Return the operations of a PATCH, tidied: colons after schema URNs, one operation for each selecting key.
+
+    Raises InvalidValueException for none, too many, or one without a value, and InvalidPathException for a path that
+    no schema declares. A PATCH that switches a User off is not refused for such a path: the operation is left out.
+    `notes` gets a sentence for whatever is left out (DECISIONS 7.7, 13.8).
+    """
+    operations = next((value for name, value in body.items() if name.lower() == "operations"), None)
+    if not isinstance(operations, list) or not operations:
+        raise InvalidValueException(detail="Operations must be an array of one or more operations.")
+    if len(operations) > MOST_OPERATIONS:
+        raise InvalidValueException(detail=f"A PATCH holds at most {MOST_OPERATIONS} operations.")
+    ignored: list[str] = []
+    changes = sum(_changes(kind, operation) for operation in operations)
+    if changes > MOST_CHANGES:
+        raise InvalidValueException(detail=f"A PATCH changes at most {MOST_CHANGES} attributes.")
+    spared = ignored if kind == "User" and _switches_off(operations) else None
+    found: list[Any] = []
+    for operation in operations:
+        if not isinstance(operation, dict):
+            found.append(operation)
+            continue
+        tidy = _tidied_operation(kind, operation, spared)
+        if tidy is None:
+            continue
+        if _has_many(tidy):
+            found += _without_path(kind, tidy, ignored)
+        else:
+            found.append(tidy)
+    note_ignored(ignored, notes)
+    return found
+
+
+def _changes(kind: str, operation: Any) -> int:
+    """Return how many attributes besides members an operation, as it came, names."""
+    given = {name.lower(): value for name, value in operation.items()} if isinstance(operation, dict) else {}
+    if _has_many(given):
+        return len(given["value"])
+    return 0 if kind == "Group" and is_members(str(given.get("path", "")).partition("[")[0].strip()) else 1
+
+
+def note_ignored(names: list[str], notes: list[str]) -> None:
+    """Add the sentence that names what no schema declares."""
+    if names:
+        listed = ", ".join(name[:80] for name in dict.fromkeys(names[:MOST_NAMED]))
+        notes.append(f"Ignored, because the schemas do not declare it: {listed}.")
+
+
+def _switches_off(operations: list[Any]) -> bool:
+    """Return whether the last word of the operations about `active` is false."""
+    state = True
+    for operation in operations:
+        if not isinstance(operation, dict):
+            continue
+        given = {name.lower(): value for name, value in operation.items()}
+        if str(given.get("op", "")).lower() not in ("add", "replace"):
+            continue
+        path, value = given.get("path"), given.get("value")
+        pairs = [(path, value)] if path else list(value.items()) if isinstance(value, dict) else []
+        for name, inner in pairs:
+            if isinstance(name, str) and name.strip().lower() in ("active", f"{USER}:active".lower()):
+                state = not (inner is False or (isinstance(inner, str) and inner.strip().lower() == "false"))
+    return not state
+
+
+def _without_path(kind: str, operation: dict[str, Any], ignored: list[str]) -> list[dict[str, Any]]:
+    """Return the operations for a value without path: without what is ours, and one for each key that selects entries.
+
+    Keys are paths, too (`name.givenName`, `emails[type eq "work"].value`); `ignored` gets what no schema declares.
+    """
+    plain: dict[str, Any] = {}
+    selecting: dict[str, Any] = {}
+    for key, item in operation["value"].items():
+        if key.lower() == "profileurl":
+            continue
+        if not is_declared(kind, key):
+            ignored.append(key)
+            continue
+        if isinstance(item, dict | list) and "[" not in key:
+            ignored += undeclared(kind, {key: item})
+        (selecting if "[" in key else plain)[key] = item
+    found = [{**operation, "value": plain}] if plain or not selecting else []
+    return found + [{**operation, "path": key, "value": item} for key, item in selecting.items()]
+
+
+def tidied_schemas(schemas: Any, wanted: str) -> Any:
+    """Return the schemas with the wanted URN as it is declared: a URN is the same in any case (RFC 8141)."""
+    if not isinstance(schemas, list):
+        return schemas
+    return [wanted if isinstance(urn, str) and urn.lower() == wanted.lower() else urn for urn in schemas]
+
+
+def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | None) -> dict[str, Any] | None:
+    """Return an operation with its paths as they are declared.
+
+    Raises InvalidPathException for a path that no schema declares; where there is a list of what is `spared`, the path
+    is put there instead, and None stands for the operation. Raises InvalidValueException where the value is missing.
+    """
+    tidy = {name.lower(): value for name, value in operation.items()}
+    path, value = tidy.get("path"), tidy.get("value")
+    if isinstance(path, str):
+        sent = path.strip()
+        try:
+            path = tidy["path"] = _declared_path(kind, sent) or None
+        except InvalidPathException:
+            if spared is None:
+                raise
+            spared.append(sent)
+            return None
+    if "value" not in tidy and str(tidy.get("op", "")).lower() in ("add", "replace"):
+        raise InvalidValueException(detail="An add or replace operation needs a value; null or [] empties.")
+    if isinstance(value, dict):
+        tidy["value"] = _tidied_keys(kind, value, spared, whole=not path)
+    if "value" in tidy:
+        tidy["value"] = _without_managers_name(tidy["value"], tidy.get("path") or "")
+    return tidy
+
+
+def _tidied_keys(kind: str, value: dict[str, Any], spared: list[str] | None, *, whole: bool) -> dict[str, Any]:
+    """Return a value with tidy keys: below a path they are names of its own parts, without one paths themselves."""
+    found: dict[str, Any] = {}
+    for key, item in value.items():
+        try:
+            found[_tidied_path(kind, key, whole=whole)] = item
+        except InvalidPathException:
+            if spared is None:
+                raise
+            spared.append(key)
+    return found
+
+
+def _declared_path(kind: str, path: str) -> str:
+    tidy = _tidied_path(kind, path)
+    if tidy and not is_declared(kind, tidy):
+        raise InvalidPathException(path=path, detail=f"'{path[:200]}' is not an attribute of {kind}.")
+    return tidy
+
+
+def _without_managers_name(value: Any, name: str) -> Any:
+    """Return a value without the name of a manager in it, which is ours to tell and no part of what is set."""
+    if isinstance(value, list):
+        return [_without_managers_name(item, name) for item in value]
+    if not isinstance(value, dict):
+        return value
+    is_manager = name.lower().rpartition(":")[2] == "manager"
+    return {
+        key: _without_managers_name(item, key)
+        for key, item in value.items()
+        if not (is_manager and key.lower() == "displayname")
+    }
+
+
+def _tidied_path(kind: str, path: str, *, whole: bool = True) -> str:
+    if len(path) > LONGEST_PATH:
+        raise InvalidPathException(detail=f"A path is longer than {LONGEST_PATH} characters.")
+    tidy = tidied_path(path)
+    if whole and kind == "User":
+        tidy = schema_before(tidy)
+    lower = tidy.lower()
+    for other, urn in _ROOT_SCHEMAS.items():
+        if other != kind and (lower == urn or lower.startswith(f"{urn}:")):
+            raise InvalidPathException(path=path, detail=f"'{path}' is an attribute of {other}, not of {kind}.")
+    return tidy
+
+
+def patched(kind: str, document: Representation, operations: list[Any], schemas: Any) -> Any:
+    """Return the resource of a document with the operations applied; raises what RFC 7644 asks for."""
+    model: Any = MODELS[kind]
+    body: dict[str, Any] = {"Operations": operations}
+    if schemas is not None:
+        body["schemas"] = tidied_schemas(schemas, PATCH_OP)
+    with POLICY:
+        resource = model.model_validate(document)
+        patch: Any = bound(PatchOp, kind).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
+        patch.patch(resource)
+    return resource
+
+
+def _has_many(operation: Any) -> bool:
+    return isinstance(operation, dict) and not operation.get("path") and isinstance(operation.get("value"), dict)
+
+
+def tells(operation: Any, name: str) -> bool:
+    """Return whether an operation without a path has a value for the attribute."""
+    return _has_many(operation) and any(key.lower() == name for key in operation["value"])

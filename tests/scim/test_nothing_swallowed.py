@@ -1,0 +1,267 @@
+"""No call is answered as if it had done what it did not do: it is refused, or the log names what was left out."""
+
+import time
+
+import pytest
+
+from records.accounts.models import Dialect
+from records.employees import actions
+from records.employees.models import Employee
+from records.history.trail import Author, Channel
+from scim.models import ProvisioningCall
+from tests.scim import people
+from tests.scim.conftest import Scim, assert_error
+
+AUTHOR = Author(None, "Test", Channel.SYSTEM)
+UNKNOWN_PATHS = [
+    "actve",
+    f"{people.USER}:acitve",
+    "nope",
+    "name.nope",
+    'emails[type eq "work"].nope',
+    'emails[nope eq "work"].value',
+    "urn:foo:params:scim:schemas:extension:bar:2.0:User:baz",
+    f"{people.ENTERPRISE}:nope",
+]
+
+
+def logged() -> str:
+    """Return how the newest call ended, as the log has it."""
+    return ProvisioningCall.objects.latest("id").outcome
+
+
+def line_of(user: dict) -> str | None:
+    """Return the account of the manager to whom the employee reports."""
+    superior = Employee.objects.get(pk=user["id"]).reporting_to
+    return str(superior.user_id) if superior else None
+
+
+def manager(value):
+    return {people.ENTERPRISE: {"manager": {"value": value}}}
+
+
+@pytest.mark.parametrize("op", ["add", "replace", "remove"])
+@pytest.mark.parametrize("path", UNKNOWN_PATHS)
+def test_a_path_that_no_schema_declares_is_refused_and_nothing_changes(scim, path, op):
+    user = scim.add_user("mira")
+    value = {} if op == "remove" else {"value": "x"}
+    answer = scim.patch(
+        f"/Users/{user['id']}", {"op": "replace", "path": "title", "value": "Lead"}, {"op": op, "path": path, **value}
+    )
+    assert_error(answer, 400, "invalidPath")
+    assert "is not an attribute" in logged()
+    assert scim.user(user["id"]) == user
+
+
+@pytest.mark.parametrize("path", ["membres", "nope", "members.nope", f"{people.SITE}:nope", f"{people.USER}:userName"])
+def test_a_path_that_no_schema_declares_is_refused_for_groups(scim, path):
+    group = scim.add_group("Team", scim.add_user("mira")["id"])
+    answer = scim.patch(f"/Groups/{group['id']}", {"op": "replace", "path": path, "value": "x"})
+    assert answer.status_code == 400
+    assert answer.json()["scimType"] in ("invalidPath", "mutability")
+    assert scim.get(f"/Groups/{group['id']}").json() == group
+
+
+@pytest.mark.parametrize("path", UNKNOWN_PATHS)
+@pytest.mark.parametrize("off", [{"path": "active", "value": "False"}, {"value": {"active": False, "nope": 1}}])
+def test_a_patch_that_ends_access_is_never_refused_for_such_a_path(scim, path, off):
+    user = scim.add_user("mira")
+    answer = scim.patch(
+        f"/Users/{user['id']}",
+        {"op": "replace", "path": path, "value": "x"},
+        {"op": "replace", "path": "title", "value": "Lead"},
+        {"op": "replace", **off},
+    )
+    assert answer.status_code == 200, answer.content
+    assert (answer.json()["active"], answer.json()["title"]) == (False, "Lead")
+    assert "Ignored, because the schemas do not declare it: " in logged()
+
+
+def test_unknown_names_in_bodies_are_ignored_and_named_in_the_log(both):
+    body = people.user_body("mira", nope=1, name={"givenName": "Mira", "nick": "M"})
+    body[people.EMPLOYEE] = {"position": "Baker", "shoe": 42}
+    made = both.post("/Users", body)
+    assert made.status_code == 201
+    for name in ("nope", "name.nick", f"{people.EMPLOYEE}:shoe"):
+        assert name in logged()
+    both.put(f"/Users/{made.json()['id']}", {**made.json(), "hat": "red"})
+    assert "hat" in logged()
+    both.post("/Groups", {"displayName": "Team", "membres": []})
+    assert "membres" in logged()
+
+
+def test_unknown_names_in_a_value_without_path_are_ignored_and_named(scim):
+    user = scim.add_user("mira")
+    value = {"title": "Lead", "nope": 1, "name.nope": 2, 'emails[type eq "work"].nope': 3, "urn:foo:2.0:x": 4}
+    answer = scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": value})
+    assert answer.json()["title"] == "Lead"
+    for name in ("nope", "name.nope", "urn:foo:2.0:x"):
+        assert name in logged()
+
+
+@pytest.mark.parametrize("op", ["add", "replace"])
+@pytest.mark.parametrize("path", ["title", "emails", "members", None])
+def test_an_operation_without_a_value_is_refused(scim, op, path):
+    user = scim.add_user("mira", title="Baker")
+    group = scim.add_group("Team", user["id"])
+    user = scim.user(user["id"])
+    address = f"/Groups/{group['id']}" if path == "members" else f"/Users/{user['id']}"
+    operation = {"op": op, "path": path} if path else {"op": op}
+    assert_error(scim.patch(address, operation), 400, "invalidValue")
+    assert (scim.user(user["id"]), scim.members(group["id"])) == (user, {user["id"]})
+
+
+@pytest.mark.parametrize("empty", [None, []])
+def test_an_explicit_null_or_empty_list_empties(scim, empty):
+    user = scim.add_user("mira")
+    group = scim.add_group("Team", user["id"])
+    for address, path in ((f"/Groups/{group['id']}", "members"), (f"/Users/{user['id']}", "emails")):
+        changed = scim.patch(address, {"op": "replace", "path": path, "value": empty})
+        assert changed.status_code == 200, changed.content
+        assert scim.get(address).json()[path] == []
+
+
+def test_single_quotes_are_no_text(both):
+    both.add_group("Manager")
+    for expression in ("displayName eq 'Manager'", "displayName eq 'Quality Manager'", "members[value eq 'x']"):
+        assert_error(both.get("/Groups", {"filter": expression}), 400, "invalidFilter")
+    assert both.ids("/Groups", "displayName eq \"it's 'quoted'\"") == []
+    assert both.get("/Groups", {"filter": "displayName eq O'Brien"}).status_code == 200
+
+
+def test_single_quotes_in_a_path_are_refused_too(scim):
+    user = scim.add_user("mira")
+    group = scim.add_group("Team", user["id"])
+    path = f"members[value eq '{user['id']}']"
+    assert_error(scim.patch(f"/Groups/{group['id']}", {"op": "remove", "path": path}), 400, "invalidFilter")
+    assert scim.members(group["id"]) == {user["id"]}
+
+
+@pytest.mark.parametrize("kind", ["self", "circle", "unknown", "no id"])
+def test_a_manager_whom_nobody_can_have_leaves_the_line_is_echoed_and_logged(both, kind):
+    boss = both.add_user("boss")
+    user = both.add_user("mira", **manager(boss["id"]))
+    below = both.add_user("below", **manager(user["id"]))
+    wrong = {"self": user["id"], "circle": below["id"], "unknown": "0" * 8 + user["id"][8:], "no id": "boss"}[kind]
+    body = both.user(user["id"])
+    changed = both.put(f"/Users/{user['id']}", {**body, **manager(wrong)})
+    assert changed.status_code == 200
+    assert "The manager was not set, and the one until now stays" in logged()
+    assert both.user(user["id"])[people.ENTERPRISE]["manager"] == {"value": wrong}
+    assert line_of(user) == boss["id"]
+    found = both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{wrong}"')
+    assert user["id"] in found
+    assert both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{boss["id"]}"') == []
+
+
+def test_what_was_echoed_is_gone_when_somebody_else_sets_the_line(scim):
+    boss, other = scim.add_user("boss"), scim.add_user("other")
+    user = scim.add_user("mira", **manager("nobody"))
+    employee = Employee.objects.get(pk=user["id"])
+    superior = Employee.objects.get(pk=boss["id"])
+    actions.update_employee(employee.site_id, employee.pk, {"reporting_to": superior}, author=AUTHOR)
+    assert scim.user(user["id"])[people.ENTERPRISE]["manager"]["value"] == boss["id"]
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "manager", "value": other["id"]})
+    assert line_of(user) == other["id"]
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "manager", "value": {"value": ""}})
+    assert line_of(user) is None
+
+
+def test_the_address_of_the_profile_is_ours(both):
+    wrong = "https://evil.example/x"
+    user = both.add_user("mira", profileUrl=wrong)
+    assert wrong not in str(user)
+    put = both.put(f"/Users/{user['id']}", {**user, "profileUrl": wrong}).json()
+    assert put["profileUrl"] == user["profileUrl"]
+    assert both.ids("/Users", f'profileUrl eq "{user["profileUrl"]}"') == [user["id"]]
+
+
+def test_a_patch_of_the_profiles_address_is_refused_and_without_path_left_out(scim):
+    user = scim.add_user("mira")
+    operation = {"op": "replace", "path": "profileUrl", "value": "https://evil.example"}
+    assert_error(scim.patch(f"/Users/{user['id']}", operation), 400, "mutability")
+    value = {"profileUrl": "https://evil.example", "title": "Lead"}
+    changed = scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": value}).json()
+    assert (changed["profileUrl"], changed["title"]) == (user["profileUrl"], "Lead")
+
+
+def test_the_documented_attributes_are_always_present(both):
+    user = both.post("/Users", {"schemas": [people.USER], "userName": "bare"}).json()
+    for document in (user, both.user(user["id"]), both.get("/Users").json()["Resources"][0]):
+        for name in ("userType", "preferredLanguage", "locale", "externalId"):
+            assert document[name] == ""
+        assert (document["name"]["familyName"], document["name"]["honorificPrefix"]) == ("", "")
+        assert document[people.EMPLOYEE]["folder"] == ""
+        assert (document["emails"], document["groups"]) == ([], [])
+
+
+def test_the_site_extension_is_optional_in_both_shapes(scim_of):
+    for dialect, name in ((Dialect.RFC, "required"), (Dialect.DOCUMENTED, "IsRequired")):
+        scim = scim_of(dialect)
+        group = scim.get("/ResourceTypes/Group").json()
+        assert [extension[name] for extension in group["schemaExtensions"]] == [False]
+        schema = scim.get(f"/Schemas/{people.SITE}").json()
+        assert not any(attribute["required"] for attribute in schema["attributes"])
+
+
+@pytest.mark.parametrize(
+    "path", ["/users", "/GROUPS", "/schemas", "/resourcetypes/user", "/serviceproviderconfig", "/SCHEMAS/group"]
+)
+def test_endpoint_names_match_in_any_case(both, path):
+    assert both.get(path).status_code == 200
+    assert both.post("/users/.Search", {"filter": 'userName eq "x"'}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/Users", "/Groups", "/ServiceProviderConfig", "/Schemas", "/.search"])
+def test_options_answers_without_a_body_or_a_foreign_type(both, path):
+    answer = both.send("OPTIONS", path)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert "Content-Type" not in answer
+    assert "OPTIONS" in answer["Allow"]
+    assert ("PATCH" in both.send("OPTIONS", "/Users/x")["Allow"]) == (both.mount == "/scim")
+
+
+def test_oktas_patch_of_a_group_is_answered_without_its_members(scim_of):
+    scim = scim_of(Dialect.OKTA)
+    user = scim.add_user("mira")
+    group = scim.add_group("Team")
+    operation = {"op": "add", "path": "members", "value": [{"value": user["id"]}]}
+    answer = scim.patch(f"/Groups/{group['id']}", operation)
+    assert (answer.status_code, "members" in answer.json()) == (200, False)
+    assert scim.members(group["id"]) == {user["id"]}
+
+
+def test_a_thousand_removals_by_filter_cost_no_more_than_three_value_lists(scim):
+    keys = [scim.add_user(f"u{number}")["id"] for number in range(40)]
+    absent = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(960)]
+
+    def seconds(*operations: dict) -> float:
+        group = scim.add_group(f"Team {time.monotonic_ns()}", *keys)["id"]
+        started = time.perf_counter()
+        answer = scim.patch(f"/Groups/{group}", *operations)
+        assert answer.status_code == 200, answer.content
+        assert scim.members(group) == set()
+        return time.perf_counter() - started
+
+    everybody = [*keys, *absent]
+    listed = {"op": "remove", "path": "members", "value": [{"value": key} for key in everybody]}
+    selected = [{"op": "remove", "path": f'members[value eq "{key}"]'} for key in everybody]
+    in_a_list = min(seconds(listed) for _ in range(3))
+    assert min(seconds(*selected) for _ in range(3)) < 3 * in_a_list + 0.05
+
+
+def test_odd_expressions_take_linear_time(scim: Scim):
+    def seconds(length: int) -> float:
+        started = time.perf_counter()
+        for body in (
+            {"attributes": "[" * length},
+            {"attributes": ["a[" * (length // 2)]},
+            {"excludedAttributes": "a.b," * (length // 4)},
+            {"filter": 'userName eq "' + '\\"' * (length // 2)},
+        ):
+            assert scim.post("/Users/.search", body).status_code in (200, 400)
+        return time.perf_counter() - started
+
+    seconds(1_000)
+    assert seconds(19_000) < 1.0
+    assert scim.post("/Users/.search", {"attributes": "[" * 50_000}).status_code == 400
