@@ -1,6 +1,7 @@
 """How gunicorn serves the product: `gunicorn config.wsgi -c config/gunicorn.py`."""
 
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,19 @@ def when_ready(server: Any) -> None:
     """Start the process that answers Prometheus."""
     if metrics_port:
         _exporter.start()
+
+
+def post_worker_init(worker: Any) -> None:
+    """Let the worker do by itself what commands and tests do not.
+
+    It writes the recent calls of keys, and makes the OpenAPI document before a caller asks: several callers at once would
+    otherwise wait for it with every thread.
+    """
+    from records.operations.calls import buffer
+    from records.operations.openapi_views import document
+
+    buffer.write_by_itself()
+    threading.Thread(target=document, args=("json",), name="openapi", daemon=True).start()
 
 
 def child_exit(server: Any, worker: Any) -> None:

@@ -16,9 +16,7 @@ from django.conf import settings  # noqa: E402
 from config import urls as urls  # noqa: E402
 from config.postgresql.limits import bound  # noqa: E402
 from config.proxies import name_sender  # noqa: E402
-from records.operations.calls import buffer  # noqa: E402
 from records.operations.middleware import InterfaceHandler  # noqa: E402
-from records.operations.openapi_views import document  # noqa: E402
 from records.operations.paths import is_interface  # noqa: E402
 
 # The server bounds every wait for PostgreSQL; commands may take their time (DECISIONS 10.3).
@@ -30,10 +28,6 @@ bound(
     }
 )
 interface_application = InterfaceHandler()
-# Made before the first caller asks: several callers at once would otherwise wait for it with every thread.
-document("json")
-# A server writes the recent calls of keys by itself; commands and tests do not.
-buffer.write_by_itself()
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
