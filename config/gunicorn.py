@@ -76,8 +76,8 @@ def when_ready(server: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Let the worker do by itself what commands and tests do not.
 
-    It writes the recent calls of keys, and makes the OpenAPI document before a caller asks: several callers at once would
-    otherwise wait for it with every thread.
+    It writes the recent calls of keys, and makes the OpenAPI document before a caller asks: several callers at once
+    would otherwise wait for it with every thread.
     """
     from records.operations.calls import buffer
     from records.operations.openapi_views import document

@@ -92,15 +92,18 @@ class OperationViewSet(ViewSet):
         """
         authenticator: Any = self.get_authenticators()[0]
         caller: Caller | None = authenticator.remembered(self.request)
+        spent = False
         if caller is not None:
-            self.answer_headers = self.spend(caller).headers()
             try:
+                self.answer_headers = self.spend(caller).headers()
+                spent = True
                 return self.answer_as(caller, proven=False)
             except (StaleAccessError, *errors.REFUSALS):
                 if self.proven:
                     raise
         found: Caller = authenticator.authenticate(self.request)[0]
-        if caller is None:
+        self.http_request.larder_caller = found  # type: ignore[attr-defined]
+        if not spent:
             self.answer_headers = self.spend(found).headers()
         return self.answer_as(found, proven=True)
 
