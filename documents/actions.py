@@ -123,6 +123,8 @@ def change_details(
                 raise ValidationError(faults)
         apply(document, values)
         check_approvers(site_id, list(_ordered(document, "user_to_approve")))
+        if "must_read" in values:
+            notices.ask_readers(document)
     return document
 
 

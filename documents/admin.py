@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import path
 
-from documents import actions, pages
+from documents import actions, pages, reading_pages
 from documents.actions import USERS
 from documents.models import FIRST_VERSION, LAST_VERSION, Document
 from records.backoffice.current import author_of
@@ -114,7 +114,7 @@ class DocumentAdmin(RecordAdmin):
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields: with the file for a new document, with the newest version's facts for a stored one."""
         newest = ("First version", NEW_VERSION) if obj is None else ("Newest version", FACTS)
-        sets = ((None, DETAILS), newest, ("Who signs, who is told", USERS))
+        sets = ((None, DETAILS), newest, ("Who signs, who is told, who must read", (*USERS, "must_read")))
         return [(title, {"fields": fields}) for title, fields in sets]
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Document:
@@ -137,6 +137,7 @@ class DocumentAdmin(RecordAdmin):
         view = self.admin_site.admin_view
         return [
             path("<str:object_id>/versions/", view(self.versions_view), name="documents_document_versions"),
+            path("<str:object_id>/readers/", view(self.readers_view), name="documents_document_readers"),
             path("<str:object_id>/compare/", view(self.compare_view), name="documents_document_compare"),
             path(
                 "<str:object_id>/signers/<uuid:signer_id>/", view(self.replace_view), name="documents_document_signer"
@@ -147,6 +148,10 @@ class DocumentAdmin(RecordAdmin):
     def versions_view(self, request: HttpRequest, object_id: str) -> Any:
         """Show every version with its signatures."""
         return pages.versions(self, request, self.found(request, object_id))
+
+    def readers_view(self, request: HttpRequest, object_id: str) -> Any:
+        """Show who has read the version in force, and who has not."""
+        return reading_pages.readers(self, request, self.found(request, object_id))
 
     def compare_view(self, request: HttpRequest, object_id: str) -> Any:
         """Show the details of two versions side by side."""

@@ -211,16 +211,15 @@ def _check_successor(document: Document, version: DocumentVersion, duty: Duty, s
         raise ValidationError({"user": ValidationError(fault, code="InvalidReference")})
 
 
-def waiting_for(user: User) -> QuerySet[Signer]:
-    """Return what waits for this person at the sites where they hold a role, oldest first."""
+def waiting() -> QuerySet[Signer]:
+    """Return every signature that a version waits for, oldest first."""
     turn = Q()
     for duty, status in TURN.items():
         turn |= Q(duty=duty, version__record_status=status)
-    found = Signer.objects.filter(
-        turn,
-        user=user,
-        signature__isnull=True,
-        version__site_id__in=access.sites_where(user),
-        version__document__is_archived=False,
-    )
+    found = Signer.objects.filter(turn, signature__isnull=True, version__document__is_archived=False)
     return found.select_related("version__document__site", "version__created_by").order_by("version__created", "id")
+
+
+def waiting_for(user: User) -> QuerySet[Signer]:
+    """Return what waits for this person at the sites where they hold a role, oldest first."""
+    return waiting().filter(user=user, version__site_id__in=access.sites_where(user))

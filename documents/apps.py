@@ -11,9 +11,12 @@ class DocumentsConfig(AppConfig):
     verbose_name = "Documents"
 
     def ready(self) -> None:
-        """Add the inbox and the pages of versions to the back-office."""
-        from documents import pages
+        """Add the inbox and the pages of versions and of readings to the back-office."""
+        from documents import pages, reading_pages
         from records.backoffice import extension_points
 
         extension_points.add_pages(pages.addresses)
         extension_points.add_record_links(pages.links)
+        extension_points.add_pages(reading_pages.addresses)
+        extension_points.add_record_links(reading_pages.links)
+        extension_points.add_menu_links(reading_pages.menu_links)

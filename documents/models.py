@@ -75,6 +75,14 @@ class Document(SiteRecord):
     user_to_notify = models.ManyToManyField(
         "accounts.User", blank=True, related_name="+", verbose_name="notified users", db_table="documents_usertonotify"
     )
+    must_read = models.ManyToManyField(
+        "accounts.Role",
+        blank=True,
+        related_name="+",
+        verbose_name="must be read by",
+        db_table="documents_mustberead",
+        help_text="The members of these roles confirm once for each version in force that they have read it.",
+    )
 
     class Meta:
         ordering = ("site_sequence_id", "id")
@@ -116,13 +124,22 @@ class DocumentVersion(FileRecord):
     document = models.ForeignKey(Document, models.PROTECT, related_name="versions", db_index=False, editable=False)
     version = models.PositiveIntegerField(editable=False)
     record_status = models.CharField("status", max_length=20, choices=Status.choices, editable=False)
+    in_force_since = models.DateTimeField(null=True, blank=True, editable=False)
     revision = models.PositiveIntegerField(default=1, editable=False)
     created = models.DateTimeField(default=now, editable=False)
     created_by = models.ForeignKey(
         "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
     )
 
-    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "document", "path", "revision", "created", "created_by")
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
+        "site",
+        "document",
+        "path",
+        "in_force_since",
+        "revision",
+        "created",
+        "created_by",
+    )
 
     class Meta:
         ordering = ("version", "id")
@@ -218,6 +235,35 @@ class Signer(ChildRow):
         return f"{self.duty} by {self.user}"
 
 
+class Reading(models.Model):
+    """That a person confirmed to have read a version: printed name, time, and the file's SHA-256 (DECISIONS 12.4).
+
+    Each is written once and never altered; its Change is what "I have read and understood" leaves in the history.
+    """
+
+    HISTORY_PROVES_ROWS: ClassVar[bool] = True
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site",)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+", editable=False)
+    document = models.ForeignKey(Document, models.PROTECT, related_name="readings", editable=False)
+    version = models.ForeignKey(
+        DocumentVersion, models.PROTECT, related_name="readings", db_index=False, editable=False
+    )
+    user = models.ForeignKey("accounts.User", models.PROTECT, related_name="+", editable=False)
+    user_name = LineField("printed name", blank=False, editable=False)
+    date = models.DateTimeField(default=now, editable=False)
+    file_hash = models.CharField("SHA-256 of the file", max_length=64, editable=False)
+
+    class Meta:
+        ordering = ("date", "id")
+        default_permissions = ("view",)
+        constraints = (models.UniqueConstraint(fields=("version", "user"), name="reading_once_per_version"),)
+
+    def __str__(self) -> str:
+        return f"{self.document}, {self.version}: read by {self.user_name}"
+
+
 class Notice(models.Model):
     """One mail that a version owes to a person; kept with its outcome, so that it is sent once.
 
@@ -231,6 +277,7 @@ class Notice(models.Model):
         REVIEW = "Review", "Asked to review"
         APPROVE = "Approve", "Asked to approve"
         IN_FORCE = "In force", "A version came into force"
+        READ = "Read", "Asked to read"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     version = models.ForeignKey(DocumentVersion, models.PROTECT, related_name="notices", db_index=False)

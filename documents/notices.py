@@ -3,7 +3,8 @@
 import uuid
 from collections.abc import Iterable
 
-from documents.models import Document, DocumentVersion, Duty, Notice, Signer, Status
+from documents import reading
+from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Notice, Signer, Status
 from documents.tasks import NOT_OWED, send_notices
 from records.accounts.models import User
 from records.history.trail import now
@@ -21,10 +22,21 @@ def tell(version: DocumentVersion) -> None:
     kind = KINDS.get(Status(version.record_status))
     if kind is Notice.Kind.IN_FORCE:
         owe(version, kind, version.document.user_to_notify.values_list("pk", flat=True))
+        ask_readers(version.document)
     elif kind is not None:
         duty = Duty.REVIEW if kind is Notice.Kind.REVIEW else Duty.APPROVE
         waiting = Signer.objects.filter(version=version, duty=duty, signature__isnull=True)
         owe(version, kind, waiting.values_list("user_id", flat=True))
+
+
+def ask_readers(document: Document) -> None:
+    """Owe a mail to each person who must read the version in force, was not asked by mail and has not read it."""
+    version = document.versions.filter(record_status__in=IN_FORCE).first()
+    if version is None:
+        return
+    asked = Notice.objects.filter(version=version, kind=Notice.Kind.READ).values_list("user_id", flat=True)
+    have_read = version.readings.values_list("user_id", flat=True)
+    owe(version, Notice.Kind.READ, reading.readers_of([document.pk])[document.pk] - {*asked, *have_read})
 
 
 def owe(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID]) -> None:

@@ -15,7 +15,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from documents import approvals, signing
+from documents import approvals, reading, signing
 from documents.models import Document, DocumentVersion, Duty, Signer
 from records.accounts import access
 from records.backoffice.autocomplete import choose_url
@@ -74,11 +74,13 @@ def inbox(admin_site: Any, request: HttpRequest) -> HttpResponseBase:
 
 
 def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
-    """Serve a version's file to those who may see documents at its site, and to whoever is asked to sign it."""
+    """Serve a version's file to those who may see documents at its site, and to whoever is asked to sign or read it."""
     version = DocumentVersion.objects.filter(pk=version_id).first()
     user = user_of(request)
     if version is None or not (
-        access.may(user, version.site_id, VIEW) or approvals.waiting_for(user).filter(version_id=version_id).exists()
+        access.may(user, version.site_id, VIEW)
+        or approvals.waiting_for(user).filter(version_id=version_id).exists()
+        or reading.waiting_for(user).filter(pk=version_id).exists()
     ):
         raise Http404("There is no such file.")
     try:

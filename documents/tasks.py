@@ -10,6 +10,7 @@ from django.db.models import F
 from django.template.loader import render_to_string
 from django_tasks import task
 
+from documents import reading
 from documents.models import WAITING, Notice, Status
 from records.accounts import access
 from records.history.trail import now
@@ -22,6 +23,8 @@ BATCH = 200
 GIVEN_UP = datetime.timedelta(days=7)
 NOT_OWED = "No longer owed; not sent."
 INBOX = "/admin/documents/inbox/"
+READING = "/admin/documents/reading/"
+TEMPLATES = {Notice.Kind.IN_FORCE: "document_in_force", Notice.Kind.READ: "document_read"}
 
 
 @task()
@@ -76,11 +79,19 @@ def still_owed(notice: Notice) -> bool:
         return False
     if not access.holds_role_at(user.pk, version.site_id):
         return False
+    if notice.kind == Notice.Kind.READ:
+        return reading.waiting_for(user).filter(pk=version.pk).exists()
     if notice.kind == Notice.Kind.IN_FORCE:
         return version.record_status in (Status.APPROVED, Status.ISSUED)
     if version.record_status not in WAITING:
         return False
     return version.signers.filter(user=user, duty=notice.kind, signature__isnull=True).exists()
+
+
+def _page_of(notice: Notice) -> str:
+    if notice.kind == Notice.Kind.IN_FORCE:
+        return f"/admin/documents/document/{notice.version.document_id}/change/"
+    return f"{READING}{notice.version_id}/" if notice.kind == Notice.Kind.READ else INBOX
 
 
 def message_of(notice: Notice) -> EmailMessage:
@@ -92,12 +103,9 @@ def message_of(notice: Notice) -> EmailMessage:
         "document": version.document,
         "version": version,
         "site": version.document.site,
-        "link": settings.BASE_URL
-        + (
-            f"/admin/documents/document/{version.document_id}/change/" if notice.kind == Notice.Kind.IN_FORCE else INBOX
-        ),
+        "link": settings.BASE_URL + _page_of(notice),
     }
-    template = "document_in_force" if notice.kind == Notice.Kind.IN_FORCE else "document_turn"
+    template = TEMPLATES.get(Notice.Kind(notice.kind), "document_turn")
     subject = render_to_string(f"mail/{template}_subject.txt", context)
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip("> ") or "localhost"
     return EmailMessage(

@@ -10,6 +10,7 @@ from records.operations.schema import WriteResult
 
 permits("documents.archive_document", MANAGER)
 permits("documents.replace_signer", MANAGER)
+permits("documents.view_reading", MANAGER)
 
 urlpatterns = [
     *operation_urls(

@@ -10,6 +10,7 @@ from documents import notices
 from documents.models import IN_FORCE, LAST_VERSION, Document, DocumentVersion, Duty, Signer, Status
 from records.accounts.models import User
 from records.files.storage import StoredFile
+from records.history.trail import now
 
 AWAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL, Status.AWAITING_CHANGE)
 
@@ -52,6 +53,7 @@ def add_version(
     into force itself (DECISIONS 5). Tells whoever's turn it is, or that it is in force.
     """
     status = Status(document.record_status)
+    in_force_since = now() if status in IN_FORCE else None
     supersede(document, AWAITING)
     if status in IN_FORCE:
         supersede(document, IN_FORCE)
@@ -60,6 +62,7 @@ def add_version(
         document=document,
         version=document.version,
         record_status=status,
+        in_force_since=in_force_since,
         file_type=document.file_type,
         file_name=document.file_name,
         file_size=file.size,
@@ -91,9 +94,10 @@ def move(document: Document, version: DocumentVersion, status: Status) -> None:
     if status in IN_FORCE:
         supersede(document, IN_FORCE)
         document.effective_version = version.version
+        version.in_force_since = now()
     version.record_status = status
     version.revision += 1
-    version.save(update_fields=["record_status", "revision"])
+    version.save(update_fields=["record_status", "in_force_since", "revision"])
     if version.version == document.version:
         document.record_status = status
     notices.tell(version)

@@ -10,6 +10,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
+from documents import reading
 from documents.approvals import waiting_for
 from documents.models import Document, Duty
 from records.accounts import access
@@ -79,7 +80,7 @@ class Desk:
 
     def sections(self) -> list[Section]:
         """Return what can wait for this person, what is never theirs left out."""
-        found = [self.documents_to_sign(), self.own_actions()]
+        found = [self.documents_to_sign(), self.documents_to_read(), self.own_actions()]
         if self.may("actions.close_action"):
             found.append(self.actions_to_judge())
         found.append(self.own_complaints())
@@ -121,6 +122,29 @@ class Desk:
                 self.elsewhere(signer.version.site_id),
             )
             for signer in rows[:SHOWN]
+        ]
+        return section
+
+    def documents_to_read(self) -> Section:
+        """Return the versions in force that this person must read, at all of their sites."""
+        section = Section(
+            "read",
+            "Documents that you must read",
+            "You have read everything that your roles must read.",
+            list_url=reverse("admin:documents_reading"),
+        )
+        rows = reading.waiting_for(self.user)
+        section.total = counted(rows)
+        section.rows = [
+            Waiting(
+                f"{version.document.name}, version {version.version}",
+                reverse("admin:documents_read", args=(version.pk,)),
+                "Read",
+                self.due(reading.due(version)),
+                self.elsewhere(version.site_id),
+                self.is_late(reading.due(version)),
+            )
+            for version in rows[:SHOWN]
         ]
         return section
 

@@ -1,0 +1,96 @@
+"""Who must read which version in force, and the confirmation that somebody has read it (DECISIONS 12.4).
+
+The members of a document's `must_read` roles are asked once for each version in force. Reading an older version does
+not count for a newer one: it has expired.
+"""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Collection
+
+from django.core.exceptions import ValidationError
+from django.db.models import Exists, OuterRef, QuerySet
+
+from documents.models import IN_FORCE, Document, DocumentVersion, Reading
+from records.accounts import access
+from records.accounts.models import User
+from records.accounts.roles_held import people_of
+from records.history.snapshots import columns, differences
+from records.history.trail import Author, now, recording
+from records.sites.writing import RecordNotFoundError
+
+READ_WITHIN = datetime.timedelta(days=14)
+"""How long after it came into force a version has to be read."""
+
+
+def readers_of(documents: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
+    """Return the people who must read each document, by the document's Id; two queries."""
+    pairs = list(
+        Document.must_read.through.objects.filter(document__in=documents).values_list("document_id", "role_id")
+    )
+    people = people_of({role for _, role in pairs}) if pairs else {}
+    found: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set, {key: set() for key in documents})
+    for document, role in pairs:
+        found[document] |= people[role]
+    return found
+
+
+def to_read(site_ids: Collection[uuid.UUID]) -> QuerySet[DocumentVersion]:
+    """Return the versions in force at the sites that somebody must read, with their documents."""
+    asked = Document.must_read.through.objects.filter(document=OuterRef("document"))
+    rows = DocumentVersion.objects.filter(
+        Exists(asked), site__in=site_ids, record_status__in=IN_FORCE, document__is_archived=False
+    )
+    return rows.select_related("document__site").order_by("document__name", "document_id")
+
+
+def waiting_for(user: User) -> QuerySet[DocumentVersion]:
+    """Return the versions in force that the person must read and has not read yet; asks for their roles at once."""
+    held = access.roles_held(user.pk) if user.is_active and not user.is_service_account else {}
+    mine = Document.must_read.through.objects.filter(
+        document=OuterRef("document"), role__in=[role for roles in held.values() for role, _ in roles]
+    )
+    have_read = Reading.objects.filter(version=OuterRef("pk"), user=user)
+    return to_read(list(held)).filter(Exists(mine), ~Exists(have_read))
+
+
+def due(version: DocumentVersion) -> datetime.datetime:
+    """Return when a version in force has to be read by those who must read it."""
+    return (version.in_force_since or version.created) + READ_WITHIN
+
+
+def confirm(version_id: uuid.UUID, user: User, *, author: Author) -> Reading:
+    """Write down that the person has read and understood a version in force; saying it twice changes nothing.
+
+    Raises RecordNotFoundError for a version that this person need not read, and ValidationError (InvalidTransition)
+    for one that is not in force any more.
+    """
+    with recording() as trail:
+        version = DocumentVersion.objects.select_related("document").filter(pk=version_id).first()
+        if version is None:
+            raise RecordNotFoundError
+        # Under the document's lock, so that a newer version comes into force before this or after it.
+        Document.objects.select_for_update(of=("self",), no_key=True).get(pk=version.document_id)
+        version.refresh_from_db(fields=["record_status"])
+        known = Reading.objects.filter(version=version, user=user).first()
+        if known is not None:
+            return known
+        if user.pk not in readers_of([version.document_id])[version.document_id]:
+            raise RecordNotFoundError
+        if version.record_status not in IN_FORCE or version.document.is_archived:
+            text = "This version is not in force any more. Read the one that is."
+            raise ValidationError(text, code="InvalidTransition")
+        reading = Reading(
+            site_id=version.site_id,
+            document=version.document,
+            version=version,
+            user=user,
+            user_name=user.printed_name[:255],
+            date=now(),
+            file_hash=version.file_hash,
+        )
+        reading.save(force_insert=True)
+        changed = differences(reading, {}, columns(reading))
+        trail.add(reading, changed, author=author, operation="ConfirmReading")
+    return reading

@@ -1,0 +1,202 @@
+"""Pages about reading: what I must read, the confirmation, who has read a document, and the matrix of a site."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from documents import reading
+from documents.models import IN_FORCE, Document, DocumentVersion, Reading
+from records.accounts import access
+from records.accounts.models import User
+from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.due import due_shown
+from records.backoffice.extension_points import RecordLink
+from records.sites.writing import RecordNotFoundError
+
+SEE = "documents.view_reading"
+PEOPLE, DOCUMENTS = 50, 8
+"""How many rows and columns one page of the matrix has."""
+
+
+def addresses(admin_site: Any) -> Sequence[Any]:
+    """Return the addresses below /admin/ that belong to no single document."""
+
+    def list_page(request: HttpRequest) -> HttpResponse:
+        return my_reading(admin_site, request)
+
+    def confirm_page(request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
+        return confirm(admin_site, request, version_id)
+
+    def matrix_page(request: HttpRequest) -> HttpResponse:
+        return matrix(admin_site, request)
+
+    view = admin_site.admin_view
+    return [
+        path("documents/reading/", view(list_page), name="documents_reading"),
+        path("documents/reading/<uuid:version_id>/", view(confirm_page), name="documents_read"),
+        path("documents/readings/", view(matrix_page), name="documents_readings"),
+    ]
+
+
+def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+    """Return the button of a document's page that leads to its readers, for who may see readings."""
+    if not isinstance(record, Document) or not access.may(user_of(request), record.site_id, SEE):
+        return ()
+    return (RecordLink("readers", "Readers", reverse("admin:documents_document_readers", args=(quote(record.pk),))),)
+
+
+def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
+    """Return the menu's line that leads to the matrix, for who may see readings."""
+    site = current_site(request)
+    if site is None or not access.may(user_of(request), site, SEE):
+        return ()
+    return (RecordLink("readings", "Who has read what", reverse("admin:documents_readings")),)
+
+
+def my_reading(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    """Show what the person who is signed in must read, at all their sites."""
+    page = _page(reading.waiting_for(user_of(request)), request.GET.get("page"), PEOPLE)
+    context = {
+        **admin_site.each_context(request),
+        "title": "Documents that I must read",
+        "page": page,
+        "rows": [{"version": version, "due": due_shown(reading.due(version))} for version in page],
+    }
+    return TemplateResponse(request, "documents/reading.html", context)
+
+
+def confirm(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
+    """Show a version that this person must read, and take their confirmation."""
+    user = user_of(request)
+    version = reading.waiting_for(user).filter(pk=version_id).first()
+    if version is None:
+        messages.warning(request, "You need not read this version, or you have read it already.")
+        return redirect("admin:documents_reading")
+    if request.method == "POST":
+        try:
+            reading.confirm(version_id, user, author=author_of(request))
+        except ValidationError as fault:
+            messages.warning(request, " ".join(fault.messages))
+        except RecordNotFoundError:
+            raise Http404 from None
+        else:
+            messages.success(request, f"{version.document}, {version}: you have read and understood it.")
+        return redirect("admin:documents_reading")
+    show_times_of(version.document.site)
+    context = {
+        **admin_site.each_context(request),
+        "title": f"Read: {version.document}, {version}",
+        "version": version,
+        "document": version.document,
+        "due": due_shown(reading.due(version)),
+    }
+    return TemplateResponse(request, "documents/read.html", context)
+
+
+def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponse:
+    """Show who must read a document's version in force, who has read it, and who has not; seven queries."""
+    if not access.may(user_of(request), document.site_id, SEE):
+        raise PermissionDenied
+    show_times_of(site_at(request, document.site_id))
+    version = DocumentVersion.objects.filter(document=document, record_status__in=IN_FORCE).first()
+    asked = reading.readers_of([document.pk])[document.pk] if version is not None else set()
+    have_read = set(Reading.objects.filter(version=version).values_list("user_id", flat=True)) if version else set()
+    missing = request.GET.get("show") == "missing"
+    page = _page(_people(asked - have_read if missing else asked), request.GET.get("page"), PEOPLE)
+    found = _newest_readings([document.pk], page)
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "title": f"Readers: {document}",
+        "opts": model_admin.opts,
+        "original": document,
+        "back": reverse("admin:documents_document_change", args=(quote(document.pk),)),
+        "version": version,
+        "asked": len(asked),
+        "read": len(asked & have_read),
+        "missing": missing,
+        "page": page,
+        "rows": [{"person": user, **_cell(version, found.get((user.pk, document.pk)))} for user in page],
+    }
+    return TemplateResponse(request, "documents/readers.html", context)
+
+
+def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    """Show who of the current site has read what, person by document; a fixed number of queries."""
+    site = current_site(request)
+    if site is None or not access.may(user_of(request), site, SEE):
+        raise PermissionDenied
+    show_times_of(site)
+    versions = list(reading.to_read([site.pk]))
+    asked = reading.readers_of([version.document_id for version in versions])
+    pairs = set(
+        Reading.objects.filter(version__in=[version.pk for version in versions]).values_list("document_id", "user_id")
+    )
+    owed = {(key, user) for key, users in asked.items() for user in users}
+    missing = request.GET.get("show") == "missing"
+    shown_pairs = owed - pairs if missing else owed
+    columns = _page(
+        [version for version in versions if any(key == version.document_id for key, _ in shown_pairs)]
+        if missing
+        else versions,
+        request.GET.get("documents"),
+        DOCUMENTS,
+    )
+    keys = {version.document_id for version in columns}
+    people = _page(_people({user for key, user in shown_pairs if key in keys}), request.GET.get("page"), PEOPLE)
+    found = _newest_readings(keys, people)
+    context = {
+        **admin_site.each_context(request),
+        "title": f"Who has read what at {site}",
+        "columns": columns,
+        "page": people,
+        "missing": missing,
+        "owed": len(owed),
+        "read": len(owed & pairs),
+        "rows": [
+            {
+                "person": user,
+                "cells": [
+                    _cell(version, found.get((user.pk, version.document_id)))
+                    if user.pk in asked[version.document_id]
+                    else {}
+                    for version in columns
+                ],
+            }
+            for user in people
+        ],
+    }
+    return TemplateResponse(request, "documents/matrix.html", context)
+
+
+def _people(keys: set[uuid.UUID]) -> Any:
+    return User.objects.filter(pk__in=keys).order_by("family_name", "given_name", "user_name", "id")
+
+
+def _newest_readings(documents: Any, people: Any) -> dict[tuple[uuid.UUID, uuid.UUID], Reading]:
+    """Return each person's reading of each document's highest version among those that they read; one query."""
+    rows = Reading.objects.filter(document__in=list(documents), user__in=[user.pk for user in people])
+    ordered = rows.select_related("version").order_by("version__version")
+    return {(row.user_id, row.document_id): row for row in ordered}
+
+
+def _cell(version: DocumentVersion | None, newest: Reading | None) -> dict[str, Any]:
+    """Return how a person who must read a version in force stands with it: read, expired or missing."""
+    if newest is None:
+        return {"state": "missing", "text": "Missing"}
+    if version is not None and newest.version_id == version.pk:
+        return {"state": "read", "text": shown(newest.date, day=True)}
+    return {"state": "expired", "text": f"Expired: read version {newest.version.version}"}
+
+
+def _page(rows: Any, number: str | None, size: int) -> Page[Any]:
+    return Paginator(rows, size).get_page(number)
