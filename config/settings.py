@@ -131,6 +131,7 @@ INSTALLED_APPS = [
     "scim",
     "records.dashboard",
     "records.recovery",
+    "records.reminders",
 ]
 AUTH_USER_MODEL = "accounts.User"
 SILENCED_SYSTEM_CHECKS = [
@@ -316,6 +317,7 @@ REGULAR_JOBS = {
     "records.operations.housekeeping.clean_up": timedelta(hours=1),
     "records.history.tasks.prove_history": timedelta(days=1),
     "records.files.orphans.sweep": timedelta(days=1),
+    "records.reminders.tasks.remind": timedelta(minutes=10),
 }
 
 # --- The JSON interface ---------------------------------------------------------------------------------------------

@@ -1,0 +1,19 @@
+"""The one write to reminders that a person makes: how often they want them."""
+
+from records.accounts.models import User
+from records.history.snapshots import columns, differences
+from records.history.trail import Author, recording
+from records.reminders.models import Frequency, Preference
+
+
+def choose_frequency(user: User, frequency: Frequency, *, author: Author) -> Preference:
+    """Keep how often the person wants to be reminded; choosing the same again changes nothing."""
+    with recording() as trail:
+        preference, is_new = Preference.objects.select_for_update(no_key=True).get_or_create(user=user)
+        before = {} if is_new else columns(preference)
+        if is_new or preference.frequency != frequency:
+            preference.frequency = frequency
+            preference.save(update_fields=["frequency"])
+            changed = differences(preference, before, columns(preference))
+            trail.add(preference, changed, author=author, operation="ChooseReminders")
+    return preference

@@ -1,0 +1,19 @@
+"""The reminders room."""
+
+from django.apps import AppConfig
+
+
+class RemindersConfig(AppConfig):
+    """Registers reminders, and their page with the back-office."""
+
+    name = "records.reminders"
+    label = "reminders"
+    verbose_name = "Reminders"
+
+    def ready(self) -> None:
+        """Add the page that shows the next reminder and takes how often somebody wants it."""
+        from records.backoffice import extension_points
+        from records.reminders import pages
+
+        extension_points.add_pages(pages.addresses)
+        extension_points.add_menu_links(pages.links)

@@ -1,0 +1,124 @@
+"""What a person's reminder says: overdue, due today, due within 7 days, and what their staff have left too long."""
+
+import datetime
+import uuid
+import zoneinfo
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from records.accounts import access
+from records.accounts.models import User
+from records.backoffice.date_filters import bare, day_of
+from records.employees.models import Employee
+from records.reminders.models import Frequency, Preference
+from records.reminders.sources import Item, sources
+from records.sites.models import Site
+
+AHEAD = 7
+"""How many days before it is due somebody is reminded of something."""
+ESCALATED_AFTER = 7
+"""How many days after it was due the owner's superior is told."""
+MOST = 50
+"""How many lines one part of a mail has; the rest is counted."""
+MONDAY = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a reminder: what is to be done, whose it is (empty for one's own), where, by which day, its page."""
+
+    text: str
+    owner: str
+    site: str
+    day: datetime.date
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One heading of a reminder with its first lines, and how many more there are."""
+
+    title: str
+    lines: Sequence[Line]
+    more: int
+
+
+def zone_for(user: User) -> zoneinfo.ZoneInfo:
+    """Return the time zone of the person's home site; UTC without one."""
+    return zoneinfo.ZoneInfo(user.home_site.time_zone if user.home_site else "UTC")
+
+
+def everybody(today: datetime.date) -> set[uuid.UUID]:
+    """Return who could be reminded: whoever has something due, and the superiors of whoever is very late."""
+    found, late = set[uuid.UUID](), set[uuid.UUID]()
+    for source in sources():
+        # A day more on each side, since a day begins earlier or later at other sites.
+        found |= source.owners(bare(today + datetime.timedelta(days=AHEAD + 2)))
+        late |= source.owners(bare(today - datetime.timedelta(days=ESCALATED_AFTER - 2)))
+    superiors = Employee.objects.filter(user__in=late, reporting_to__user__isnull=False)
+    return found | set(superiors.values_list("reporting_to__user_id", flat=True))
+
+
+def people(keys: Iterable[uuid.UUID]) -> list[User]:
+    """Return those of the accounts that get mails: active people with an address."""
+    rows = User.objects.filter(pk__in=keys, is_active=True, is_service_account=False, removed__isnull=True)
+    return list(rows.exclude(email="").select_related("home_site").order_by("pk"))
+
+
+def frequencies(users: Iterable[User]) -> dict[uuid.UUID, Frequency]:
+    """Return how often each person wants to be reminded, where they have chosen."""
+    rows = Preference.objects.filter(user__in=[user.pk for user in users])
+    return {user: Frequency(chosen) for user, chosen in rows.values_list("user_id", "frequency")}
+
+
+def is_day_for(frequency: Frequency, day: datetime.date) -> bool:
+    """Return whether somebody who wants reminders so often gets one on the day: weekly ones come on Mondays."""
+    return frequency == Frequency.DAILY or day.weekday() == MONDAY
+
+
+def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency.DAILY) -> list[Part]:
+    """Return what the person's reminder of a day says; an empty list where there is nothing to say.
+
+    Left out is what the person may not see any more. Who switched reminders off reads only what is overdue.
+    """
+    zone = zone_for(user)
+    staff = Employee.objects.filter(~Q(user=user.pk), reporting_to__user=user.pk, user__is_active=True)
+    names = {employee.user_id: str(employee) for employee in staff.select_related("user") if employee.user_id}
+    items = [
+        item
+        for source in sources()
+        for item in source.items(bare(today + datetime.timedelta(days=AHEAD + 2)), [user.pk, *names])
+        if item.site_id in access.sites_where(user, item.needs)
+    ]
+    sites = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))
+    sorted_in: dict[str, list[Line]] = {title: [] for title in TITLES}
+    for item in items:
+        day = day_of(item.due, zone)
+        title = _title(item, user, (day - today).days)
+        if title:
+            owner = "" if item.owner_id == user.pk else names[item.owner_id]
+            sorted_in[title].append(Line(item.text, owner, sites[item.site_id], day, item.page))
+    found = []
+    for title, lines in sorted_in.items():
+        if lines and (frequency != Frequency.OFF or title in LATE):
+            lines.sort(key=lambda line: (line.day, line.owner, line.text))
+            found.append(Part(title, lines[:MOST], max(len(lines) - MOST, 0)))
+    return found
+
+
+OVERDUE, TODAY = "Overdue", "Due today"
+SOON = f"Due within {AHEAD} days"
+STAFF = f"Overdue for more than {ESCALATED_AFTER} days, by those who report to you"
+TITLES = (OVERDUE, TODAY, SOON, STAFF)
+LATE = (OVERDUE, STAFF)
+
+
+def _title(item: Item, user: User, days: int) -> str:
+    """Return the part that an item due in so many days belongs to; an empty text for none."""
+    if item.owner_id != user.pk:
+        return STAFF if days < -ESCALATED_AFTER else ""
+    if days < 0:
+        return OVERDUE
+    return TODAY if days == 0 else SOON if days <= AHEAD else ""

@@ -1,0 +1,64 @@
+"""The page on which somebody sees their next reminder and chooses how often they want one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from records.backoffice.current import author_of, user_of
+from records.backoffice.date_filters import today_at
+from records.backoffice.extension_points import RecordLink
+from records.reminders.actions import choose_frequency
+from records.reminders.contents import frequencies, parts_for, zone_for
+from records.reminders.models import Frequency, Reminder
+from records.reminders.tasks import HOUR
+
+
+class FrequencyForm(forms.Form):
+    """How often somebody wants to be reminded."""
+
+    frequency = forms.ChoiceField(label="How often", choices=Frequency.choices, widget=forms.RadioSelect)
+
+
+def addresses(admin_site: Any) -> Sequence[Any]:
+    """Return the page's address below /admin/."""
+
+    def page(request: HttpRequest) -> HttpResponse:
+        return reminders(admin_site, request)
+
+    return [path("reminders/", admin_site.admin_view(page), name="reminders")]
+
+
+def links(request: HttpRequest) -> Sequence[RecordLink]:
+    """Return the menu's line that leads to the page, which is open to everybody."""
+    return (RecordLink("reminders", "My reminders", reverse("admin:reminders")),)
+
+
+def reminders(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    """Show what today's reminder says, and take how often the person wants one."""
+    user = user_of(request)
+    frequency = frequencies([user]).get(user.pk, Frequency.DAILY)
+    form = FrequencyForm(request.POST or None, initial={"frequency": frequency})
+    form.label_suffix = ""
+    if request.method == "POST" and form.is_valid():
+        choose_frequency(user, Frequency(form.cleaned_data["frequency"]), author=author_of(request))
+        messages.success(request, "Your choice was saved.")
+        return redirect("admin:reminders")
+    zone = zone_for(user)
+    today = today_at(zone)
+    context = {
+        **admin_site.each_context(request),
+        "title": "My reminders",
+        "form": form,
+        "parts": parts_for(user, today, frequency),
+        "address": user.email,
+        "hour": HOUR,
+        "zone": zone.key,
+        "sent": Reminder.objects.filter(user=user, day=today, sent__isnull=False, last_error="").first(),
+    }
+    return TemplateResponse(request, "reminders/reminders.html", context)

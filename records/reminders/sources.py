@@ -1,0 +1,164 @@
+"""What somebody has to act on, gathered from every kind of record, with who has to and until when (DECISIONS 12.5).
+
+A document's next review is for whoever added the document; a signature is due a week after its version was uploaded.
+"""
+
+import datetime
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, QuerySet
+from django.urls import reverse
+
+from documents import reading
+from documents.approvals import waiting
+from documents.models import Document, Reading
+from records.actions.models import Action, Status
+from records.audits.models import OPEN, AuditRecord
+from records.complaints.filters import WAITS_FOR_ANSWER
+from records.complaints.models import Complaint
+from records.sites.models import Site
+
+SIGN_WITHIN = datetime.timedelta(days=7)
+"""How long after a version was uploaded its signatures are due."""
+
+Users = Collection[uuid.UUID] | None
+"""The people asked about; None for everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that somebody has to do: what it is, until when, at which site, and its page."""
+
+    owner_id: uuid.UUID
+    site_id: uuid.UUID
+    text: str
+    due: datetime.datetime
+    page: str
+    needs: str | None
+    """The permission that seeing it takes at the site; None where being asked is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Records with a column that names who has to act and one that says until when."""
+
+    rows: QuerySet[Any]
+    owner: str
+    when: str
+    page: str
+    label: str
+    needs: str | None
+    within: datetime.timedelta = datetime.timedelta()
+    key: str = "id"
+    site: str = "site_id"
+
+    def _due(self, before: datetime.datetime, users: Users) -> QuerySet[Any]:
+        rows = self.rows.filter(**{f"{self.when}__lt": before - self.within, f"{self.owner}__isnull": False})
+        return rows if users is None else rows.filter(**{f"{self.owner}__in": users})
+
+    def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
+        """Return the people who have something due before the moment; one query."""
+        return set(self._due(before, None).order_by().values_list(self.owner, flat=True).distinct())
+
+    def items(self, before: datetime.datetime, users: Collection[uuid.UUID]) -> list[Item]:
+        """Return what the people have to do before the moment; one query."""
+        columns = {"to_": self.owner, "when_": self.when, "key_": self.key, "at_": self.site}
+        rows = self._due(before, users).annotate(**{name: F(path) for name, path in columns.items()})
+        return [
+            Item(
+                row.to_,
+                row.at_,
+                self.label.format(row=row),
+                row.when_ + self.within,
+                reverse(self.page, args=(row.key_,)),
+                self.needs,
+            )
+            for row in rows
+        ]
+
+
+class Readings:
+    """The versions in force that people must read and have not read."""
+
+    def _open(self, before: datetime.datetime) -> Iterable[tuple[Any, set[uuid.UUID]]]:
+        sites = Site.objects.filter(is_archived=False).values_list("pk", flat=True)
+        versions = [version for version in reading.to_read(list(sites)) if reading.due(version) < before]
+        asked = reading.readers_of([version.document_id for version in versions])
+        have_read: dict[uuid.UUID, set[uuid.UUID]] = {}
+        rows = Reading.objects.filter(version__in=[version.pk for version in versions])
+        for version_id, user_id in rows.values_list("version_id", "user_id"):
+            have_read.setdefault(version_id, set()).add(user_id)
+        for version in versions:
+            yield version, asked[version.document_id] - have_read.get(version.pk, set())
+
+    def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
+        """Return the people who have something to read before the moment; five queries."""
+        return {user for _, users in self._open(before) for user in users}
+
+    def items(self, before: datetime.datetime, users: Collection[uuid.UUID]) -> list[Item]:
+        """Return what the people have to read before the moment; five queries."""
+        return [
+            Item(
+                user,
+                version.site_id,
+                f"Read the document {version.document}, version {version.version}",
+                reading.due(version),
+                reverse("admin:documents_read", args=(version.pk,)),
+                None,
+            )
+            for version, waiting in self._open(before)
+            for user in waiting & set(users)
+        ]
+
+
+def sources() -> list[Source | Readings]:
+    """Return every kind of thing that people are reminded of."""
+    return [
+        Source(
+            Action.objects.filter(record_status=Status.OPEN, is_archived=False),
+            "owner_id",
+            "due_date",
+            "admin:actions_action_change",
+            "Action {row.site_sequence_id}: {row.name}",
+            "actions.view_action",
+        ),
+        Source(
+            Complaint.objects.filter(WAITS_FOR_ANSWER, is_archived=False),
+            "owner_id",
+            "target_date",
+            "admin:complaints_complaint_change",
+            "Answer {row}",
+            "complaints.view_complaint",
+        ),
+        Source(
+            AuditRecord.objects.filter(record_status__in=OPEN, is_archived=False).select_related("audit_program"),
+            "auditors__user_id",
+            "due_date",
+            "admin:audits_auditrecord_change",
+            "Audit {row.site_sequence_id}: {row}",
+            "audits.view_auditrecord",
+        ),
+        Source(
+            Document.objects.filter(is_archived=False),
+            "created_by_id",
+            "review_date",
+            "admin:documents_document_change",
+            "Look through the document {row.name}, whose review is due",
+            "documents.change_document",
+        ),
+        Source(
+            waiting(),
+            "user_id",
+            "version__created",
+            "admin:documents_sign",
+            "{row.duty} the document {row.version.document.name}, version {row.version.version}",
+            None,
+            within=SIGN_WITHIN,
+            key="version_id",
+            site="version__site_id",
+        ),
+        Readings(),
+    ]

@@ -1,0 +1,107 @@
+"""The worker's part: one reminder a person and day, from six in the morning at the site (DECISIONS 12.5, 13.23)."""
+
+import datetime
+import logging
+import uuid
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db.models import F
+from django.template.loader import render_to_string
+from django_tasks import task
+
+from records.history.trail import now
+from records.reminders.contents import everybody, frequencies, is_day_for, parts_for, people, zone_for
+from records.reminders.models import Frequency, Reminder
+
+logger = logging.getLogger("larder.mail")
+HOUR = 6
+"""The hour of the day, on the clocks of the person's home site, from which reminders are sent."""
+LEASE = datetime.timedelta(minutes=5)
+"""How long a taken reminder is left alone; longer than any mail server is waited for."""
+DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180))
+BATCH = 200
+KEPT = datetime.timedelta(days=30)
+NOTHING_DUE = "Nothing was due any more; not sent."
+
+
+@task()
+def remind() -> int:
+    """Write down today's reminder of everybody who has something due, and queue the sending; return how many are new.
+
+    Run it as often as you like, by as many workers as you like: the row of a person and day is unique.
+    """
+    moment = now()
+    Reminder.objects.filter(day__lt=moment.date() - KEPT).delete()
+    found = people(everybody(moment.date()))
+    chosen = frequencies(found)
+    wanted = []
+    for user in found:
+        local = moment.astimezone(zone_for(user))
+        if local.hour >= HOUR and is_day_for(chosen.get(user.pk, Frequency.DAILY), local.date()):
+            wanted.append(Reminder(user=user, day=local.date(), due=moment))
+    days = {reminder.day for reminder in wanted}
+    known = set(Reminder.objects.filter(day__in=days).values_list("user_id", "day"))
+    new = [reminder for reminder in wanted if (reminder.user_id, reminder.day) not in known]
+    Reminder.objects.bulk_create(new, ignore_conflicts=True)
+    if new:
+        send_reminders.enqueue()
+    return len(new)
+
+
+@task()
+def send_reminders() -> int:
+    """Send every reminder of the last day that is due, and return how many mails went out.
+
+    It takes only what is due, and one that fails is due again later. What a killed worker had taken comes up again when
+    its lease ends, under the same Message-ID, so that mail programs show it once.
+    """
+    due = Reminder.objects.filter(sent__isnull=True, due__lte=now(), day__gte=now().date() - datetime.timedelta(days=1))
+    keys = list(due.order_by("day", "id").values_list("pk", flat=True)[:BATCH])
+    if keys:
+        send_reminders.using(run_after=now() + LEASE).enqueue()
+    return sum(_send(key) for key in keys if _take(key))
+
+
+def _take(key: uuid.UUID) -> bool:
+    """Claim a reminder for as long as the lease; False where another worker has it."""
+    free = Reminder.objects.filter(pk=key, sent__isnull=True, due__lte=now())
+    return free.update(due=now() + LEASE, attempts=F("attempts") + 1) == 1
+
+
+def _send(key: uuid.UUID) -> bool:
+    reminder = Reminder.objects.get(pk=key)
+    message = message_of(reminder)
+    if message is None:
+        Reminder.objects.filter(pk=key).update(sent=now(), last_error=NOTHING_DUE)
+        return False
+    try:
+        message.send()
+    except Exception as error:
+        due = now() + DELAYS[min(reminder.attempts, len(DELAYS)) - 1]
+        logger.warning("A reminder could not be sent (attempt %s): %s", reminder.attempts, type(error).__name__)
+        Reminder.objects.filter(pk=key).update(due=due, last_error=type(error).__name__)
+        send_reminders.using(run_after=due).enqueue()
+        return False
+    Reminder.objects.filter(pk=key).update(sent=now(), last_error="")
+    return True
+
+
+def message_of(reminder: Reminder) -> EmailMessage | None:
+    """Return the mail, plain text, or None where nothing is due or the person gets no mails any more."""
+    found = people([reminder.user_id])
+    if not found:
+        return None
+    user = found[0]
+    parts = parts_for(user, reminder.day, frequencies([user]).get(user.pk, Frequency.DAILY))
+    if not parts:
+        return None
+    context = {"name": user.printed_name, "parts": parts, "base_url": settings.BASE_URL.rstrip("/")}
+    host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip("> ") or "localhost"
+    count = sum(len(part.lines) + part.more for part in parts)
+    return EmailMessage(
+        f"Larder: {count} thing{'s' if count > 1 else ''} to do",
+        render_to_string("mail/reminder.txt", context),
+        to=[user.email],
+        headers={"Message-ID": f"<{reminder.pk}@{host}>", "Auto-Submitted": "auto-generated"},
+    )

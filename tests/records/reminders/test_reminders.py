@@ -1,0 +1,282 @@
+"""Reminders: what they say, to whom, once a day, how often somebody wants them, and when their superior is told."""
+
+import datetime
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core import mail
+from django.db import connection
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole, User
+from records.actions.models import Status
+from records.complaints import actions as complaint_actions
+from records.employees.models import Employee
+from records.history.models import Change
+from records.reminders import contents, tasks
+from records.reminders.models import Frequency, Preference, Reminder
+from records.reminders.tasks import remind, send_reminders
+from records.sites.models import Site
+from tests import make
+from tests.make import audits as make_audits
+from tests.make.actions import make_action, move
+from tests.make.backoffice import browser
+from tests.make.complaints import make_complaint
+from tests.make.documents import make_document
+
+TUESDAY = datetime.datetime(2026, 3, 10, 9, 0, tzinfo=datetime.UTC)
+MONDAY = TUESDAY - datetime.timedelta(days=1)
+DAY = datetime.timedelta(days=1)
+MANAGER = DefaultRole.MANAGER
+
+
+def day(offset: int) -> datetime.datetime:
+    """Return a day as days are kept, so many days after that Tuesday."""
+    return datetime.datetime(2026, 3, 10, tzinfo=datetime.UTC) + offset * DAY
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that sets the moment which reminders take for now; at first that Tuesday at nine."""
+
+    def set_to(moment: datetime.datetime) -> None:
+        monkeypatch.setattr(tasks, "now", lambda: moment)
+
+    set_to(TUESDAY)
+    return set_to
+
+
+def person(site: Site, name: str, role: DefaultRole = MANAGER, **fields: Any) -> User:
+    """Make a person with an address."""
+    given = {"given_name": name, "family_name": "", "email": f"{name.lower()}@example.org", **fields}
+    return make.make_user(site=site, role=role, **given)
+
+
+def employ(site: Site, user: User, superior: Employee | None = None) -> Employee:
+    """Make the employee of an account."""
+    values = {"first_name": user.given_name, "last_name": "", "reporting_to": superior}
+    employee = make.make_employee(site, id=user.pk, **values)
+    Employee.objects.filter(pk=employee.pk).update(user=user)
+    return employee
+
+
+def said(user: User, today: datetime.date | None = None, **more: Any) -> dict[str, list[str]]:
+    """Return what the person's reminder says, by heading."""
+    parts = contents.parts_for(User.objects.get(pk=user.pk), today or TUESDAY.date(), **more)
+    return {part.title: [line.text for line in part.lines] for part in parts}
+
+
+def work() -> list[str]:
+    """Let a worker write down and send what is due, and return whom mails went to."""
+    mail.outbox.clear()
+    remind.func()
+    send_reminders.func()
+    return [address for message in mail.outbox for address in message.to]
+
+
+def test_a_reminder_tells_overdue_today_and_the_next_seven_days_apart(site: Site) -> None:
+    ada = person(site, "Ada")
+    for name, offset in (("Late", -1), ("Now", 0), ("Soon", 7), ("Far", 8)):
+        make_action(site, owner=ada, name=name, due_date=day(offset))
+    make_action(site, name="Somebody else's", due_date=day(-1))
+    assert said(ada) == {
+        "Overdue": ["Action 1: Late"],
+        "Due today": ["Action 2: Now"],
+        "Due within 7 days": ["Action 3: Soon"],
+    }
+
+
+def test_every_kind_of_record_reminds_its_owner(site: Site) -> None:
+    ada = person(site, "Ada")
+    employee = employ(site, ada)
+    make_action(site, owner=ada, name="Fix it", due_date=day(1))
+    complaint = make_complaint(site)
+    complaint_actions.update_complaint_detail(
+        site.pk, complaint.pk, {"owner": ada, "target_date": day(1)}, author=make.SYSTEM, may_change_completed=False
+    )
+    audit = make_audits.make_audit(make_audits.make_program(site, name="GMP", auditors=[employee]), due_date=day(1))
+    make_document(site, name="Old", author=make.author_of(ada), review_date=day(1))
+    make_document(site, name="New", user_to_review=[ada])
+    role = make.make_role(site, ["items.view_item"], [ada])
+    make_document(site, name="Rules", must_read=[role])
+    [texts] = said(ada).values()
+    assert sorted(texts) == [
+        "Action 1: Fix it",
+        f"Answer {complaint}",
+        f"Audit 1: {audit}",
+        "Look through the document Old, whose review is due",
+    ]
+    later = said(ada, (datetime.datetime.now(datetime.UTC) + 30 * DAY).date())["Overdue"]
+    assert "Read the document Rules, version 1" in later
+    assert "Review the document New, version 1" in later
+
+
+def test_what_is_done_or_not_to_be_seen_any_more_reminds_nobody(site: Site, other_site: Site) -> None:
+    ada = person(site, "Ada")
+    move(make_action(site, owner=ada, due_date=day(0)), Status.DONE, ada)
+    make.give_role(ada, other_site, MANAGER)
+    make_action(other_site, owner=ada, name="Elsewhere", due_date=day(0))
+    assert said(ada) == {"Due today": ["Action 1: Elsewhere"]}
+    Site.objects.filter(pk=other_site.pk).update(is_archived=True)
+    assert said(ada) == {}
+
+
+def test_one_mail_a_person_and_day_however_often_the_workers_run(site: Site, clock: Any) -> None:
+    ada = person(site, "Ada")
+    make_action(site, owner=ada, name="Fix it", due_date=day(0))
+    assert work() == ["ada@example.org"]
+    [message] = mail.outbox
+    assert message.subject == "Larder: 1 thing to do"
+    assert "Due today\n- Action 1: Fix it, Hillside Bakery, due 2026-03-10" in message.body
+    assert work() == []
+    clock(TUESDAY + DAY)
+    assert work() == ["ada@example.org"]
+    assert Reminder.objects.count() == 2
+
+
+def test_a_mail_carries_no_link_that_signs_anybody_in(site: Site, clock: Any) -> None:
+    ada = person(site, "Ada")
+    action = make_action(site, owner=ada, due_date=day(0))
+    work()
+    [message] = mail.outbox
+    links = [word for word in str(message.body).split() if word.startswith("http")]
+    base = settings.BASE_URL.rstrip("/")
+    assert links == [f"{base}/admin/actions/action/{action.pk}/change/", f"{base}/admin/reminders/"]
+    assert message.extra_headers["Message-ID"].startswith(f"<{Reminder.objects.get().pk}@")
+
+
+def test_nothing_goes_out_before_six_on_the_clocks_of_the_home_site(site: Site, other_site: Site, clock: Any) -> None:
+    Site.objects.filter(pk=site.pk).update(time_zone="Pacific/Auckland")
+    Site.objects.filter(pk=other_site.pk).update(time_zone="America/Los_Angeles")
+    east, west = person(site, "East", home_site=site), person(other_site, "West", home_site=other_site)
+    make_action(site, owner=east, due_date=day(1))
+    make_action(other_site, owner=west, due_date=day(1))
+    # At 9:00 UTC it is 22:00 in Auckland, and 2:00 in Los Angeles.
+    assert work() == ["east@example.org"]
+    clock(TUESDAY + datetime.timedelta(hours=5))
+    assert work() == ["west@example.org"]
+    assert {reminder.day for reminder in Reminder.objects.all()} == {TUESDAY.date()}
+
+
+@pytest.mark.parametrize(
+    ("frequency", "on_tuesday", "on_monday"),
+    [
+        (Frequency.DAILY, {"Overdue", "Due within 7 days"}, {"Overdue", "Due within 7 days"}),
+        (Frequency.WEEKLY, set(), {"Overdue", "Due within 7 days"}),
+        (Frequency.OFF, set(), {"Overdue"}),
+    ],
+)
+def test_somebody_chooses_daily_weekly_or_off(
+    site: Site, clock: Any, frequency: Frequency, on_tuesday: set[str], on_monday: set[str]
+) -> None:
+    ada = person(site, "Ada")
+    client, page = browser(site, user=ada), reverse("admin:reminders")
+    make_action(site, owner=ada, due_date=day(-3))
+    make_action(site, owner=ada, due_date=day(3))
+    assert client.post(page, {"frequency": "Never"}).status_code == 200
+    assert client.post(page, {"frequency": frequency.value}).status_code == 302
+    for moment, expected in ((TUESDAY, on_tuesday), (MONDAY, on_monday)):
+        clock(moment)
+        body = str(mail.outbox[0].body) if work() else ""
+        assert {title for title in ("Overdue", "Due today", "Due within 7 days") if f"\n{title}\n" in body} == expected
+
+
+def test_choosing_is_one_change_and_choosing_the_same_again_none(site: Site) -> None:
+    ada = person(site, "Ada")
+    client, page = browser(site, user=ada), reverse("admin:reminders")
+    for _ in range(2):
+        client.post(page, {"frequency": "Weekly"})
+    assert Preference.objects.get(user=ada).frequency == Frequency.WEEKLY
+    change = Change.objects.get(operation="ChooseReminders")
+    assert (change.author_id, [entry["field"] for entry in change.fields]) == (ada.pk, ["frequency"])
+
+
+def test_a_superior_is_told_after_seven_days(site: Site, clock: Any) -> None:
+    boss, ada = person(site, "Boss"), person(site, "Ada", DefaultRole.READER)
+    employ(site, ada, employ(site, boss))
+    make_action(site, owner=ada, name="Seven", due_date=day(-7))
+    assert said(boss) == {}
+    make_action(site, owner=ada, name="Eight", due_date=day(-8))
+    assert said(boss) == {contents.STAFF: ["Action 2: Eight"]}
+    assert sorted(work()) == ["ada@example.org", "boss@example.org"]
+    [body] = [str(message.body) for message in mail.outbox if message.to == ["boss@example.org"]]
+    assert "- Action 2: Eight (Ada), Hillside Bakery" in body
+    assert "Seven" not in body
+
+
+def test_who_has_no_address_no_access_or_nothing_to_do_gets_no_mail(site: Site, clock: Any) -> None:
+    silent, gone = person(site, "Silent", email=""), person(site, "Gone")
+    person(site, "Idle")
+    for owner in (silent, gone):
+        make_action(site, owner=owner, due_date=day(0))
+    User.objects.filter(pk=gone.pk).update(is_active=False)
+    assert work() == []
+    assert not Reminder.objects.exists()
+
+
+def test_a_mail_that_fails_is_sent_later_and_once(site: Site, clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_action(site, owner=person(site, "Ada"), due_date=day(0))
+
+    def fail(*args: Any) -> None:
+        raise OSError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("django.core.mail.EmailMessage.send", fail)
+        assert work() == []
+    assert Reminder.objects.get().last_error == "OSError"
+    assert work() == [], "The next attempt is not due yet."
+    clock(TUESDAY + datetime.timedelta(minutes=2))
+    assert work() == ["ada@example.org"]
+    clock(TUESDAY + datetime.timedelta(hours=2))
+    assert work() == []
+
+
+def test_what_a_killed_worker_had_taken_comes_up_again_under_the_same_message_id(site: Site, clock: Any) -> None:
+    make_action(site, owner=person(site, "Ada"), due_date=day(0))
+    remind.func()
+    reminder = Reminder.objects.get()
+    # The worker takes it and is killed.
+    assert tasks._take(reminder.pk)
+    assert work() == []
+    clock(TUESDAY + tasks.LEASE)
+    assert work() == ["ada@example.org"]
+    assert str(reminder.pk) in mail.outbox[0].extra_headers["Message-ID"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_several_workers_at_once_send_one_mail(site: Site, clock: Any) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has one writer at a time.")
+    make_action(site, owner=person(site, "Ada"), due_date=day(0))
+
+    def run(_: int) -> None:
+        try:
+            remind.func()
+            send_reminders.func()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(run, range(4)))
+    assert Reminder.objects.count() == 1
+    assert [message.to for message in mail.outbox] == [["ada@example.org"]]
+
+
+def test_the_page_shows_what_would_be_sent(site: Site) -> None:
+    ada = person(site, "Ada")
+    client, page = browser(site, user=ada), reverse("admin:reminders")
+    assert "Nothing of yours is overdue" in client.get(page).content.decode()
+    make_action(site, owner=ada, name="Fix it", due_date=day(0))
+    make_action(site, name="Somebody else's", due_date=day(0))
+    shown = client.get(page).content.decode()
+    assert "Action 1: Fix it" in shown
+    assert "Somebody else" not in shown
+    assert page in client.get("/admin/").content.decode()
+    nobody = person(site, "Nobody", email="")
+    assert "has no e-mail address" in browser(site, user=nobody).get(page).content.decode()
+
+
+def test_the_worker_looks_for_reminders_every_ten_minutes() -> None:
+    assert settings.REGULAR_JOBS[remind.module_path] == datetime.timedelta(minutes=10)
