@@ -18,12 +18,13 @@ def may_see(user: User, record: SiteRecord) -> bool:
     return access.may(user, record.site_id, f"{options.app_label}.view_{options.model_name}")
 
 
-def address_of(record: SiteRecord) -> str:
+def address_of(record: Any) -> str:
     """Return the address of the record's page; empty where its kind has none."""
     options = record._meta
     if not admin.site.is_registered(type(record)):
         return ""
-    return reverse(f"admin:{options.app_label}_{options.model_name}_change", args=(record.pk,))
+    page = "read" if getattr(admin.site._registry[type(record)], "opens_reading", False) else "change"
+    return reverse(f"admin:{options.app_label}_{options.model_name}_{page}", args=(record.pk,))
 
 
 def link_to(record: SiteRecord) -> Any:

@@ -17,6 +17,7 @@ from django.forms.models import modelform_factory
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
 from records.backoffice import conflicts, extension_points
+from records.backoffice.about import address_of
 from records.backoffice.conflicts import Conflict, StaleError
 from records.backoffice.current import FormState, author_of, current_site, form_state, show_times_of, site_at, state_of
 from records.backoffice.fields import as_uuid
@@ -244,6 +245,7 @@ class FormPages(StepPages, TrailPages):
             "errors": helpers.AdminErrorList(form, formsets),
             "preserved_filters": self.get_preserved_filters(request),
             "record_site": site_at(request, state.site_id),
+            "reading_url": address_of(record) if record and getattr(self, "opens_reading", False) else "",
             "conflict": self.conflict_context(request, record, form, conflict) if conflict else None,
             "record_steps": self.steps_for(request, record) if record else [],
             **(extension_points.shown_on(request, record) if record else {}),

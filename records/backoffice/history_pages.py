@@ -10,9 +10,9 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
-from django.urls import reverse
 
 from records.accounts import access
+from records.backoffice.about import address_of
 from records.backoffice.conflicts import Conflict, trail_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
@@ -130,7 +130,7 @@ class TrailPages(SitePermissions):
             "title": f"History: {record}",
             "opts": self.opts,
             "original": record,
-            "back": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=(quote(record.pk),)),
+            "back": address_of(record),
             "changes": [entry(change) for change in found[:PAGE]],
             "may_compare": len(own) > 1 or bool(elsewhere),
             "chosen": [entry(change) for change in elsewhere.values()],

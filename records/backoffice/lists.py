@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
+from records.backoffice.about import address_of
 from records.backoffice.current import current_site, user_of
 from records.backoffice.fields import as_uuid
 from records.sites.sequences import totals
@@ -66,6 +67,10 @@ class RecordList(ChangeList):
         with self._reading():
             rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         return rows
+
+    def url_for_result(self, result: Any) -> str:
+        """Return the address that a row leads to: where the record is read, else its form."""
+        return address_of(result)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

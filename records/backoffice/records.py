@@ -37,12 +37,14 @@ from records.backoffice.current import author_of, current_site, form_state, show
 from records.backoffice.form_pages import FormPages
 from records.backoffice.formfields import RecordFields
 from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPaginator, search
+from records.backoffice.reading import ReadingPage
+from records.backoffice.statuses import status_column
 from records.backoffice.transfer.pages import TransferPages
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.sites.writing import archive_record
 
 
-class RecordAdmin(TransferPages, RecordFields, FormPages):
+class RecordAdmin(TransferPages, RecordFields, ReadingPage, FormPages):
     """The list, form and history pages of one kind of record; see the module."""
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
@@ -129,7 +131,16 @@ class RecordAdmin(TransferPages, RecordFields, FormPages):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns, date-times through our own column; private ones only to those who may see them."""
         hidden = self.hidden_fields(request)
-        return [self.display_name_of(name) for name in super().get_list_display(request) if name not in hidden]
+        return [self._column_of(name) for name in super().get_list_display(request) if name not in hidden]
+
+    def get_sortable_by(self, request: HttpRequest) -> Any:
+        """Return the columns by which the list can be sorted, as the list has them."""
+        return None if self.sortable_by is None else [self._column_of(name) for name in self.sortable_by]
+
+    def _column_of(self, name: Any) -> Any:
+        if name == "record_status":
+            return status_column(str(self.opts.get_field(name).verbose_name))
+        return self.display_name_of(name)
 
     def get_list_select_related(self, request: HttpRequest) -> Any:
         """Return the foreign keys among the columns, nullable ones too, so that rows cost no query."""
@@ -149,6 +160,11 @@ class RecordAdmin(TransferPages, RecordFields, FormPages):
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
         """Return the rows that hold every word of the term, and that none of them comes twice."""
         return search(queryset, self.get_search_fields(request), search_term), False
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        """Return the columns that the list searches, without those that the user may not see."""
+        hidden = self.hidden_fields(request)
+        return [name for name in super().get_search_fields(request) if name not in hidden]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the current site's list in the site's time."""

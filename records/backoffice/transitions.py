@@ -22,6 +22,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from records.accounts import access
+from records.backoffice.about import address_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
@@ -118,7 +119,7 @@ class StepPages(SitePermissions):
         if not self.may_step(request, step, record):
             raise PermissionDenied
         show_times_of(site_at(request, self.site_id_of(record)))
-        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=(quote(record.pk),))
+        address = address_of(record)
         if not step.applies(record):
             self.message_user(request, f"{step.label} is not possible: {record} has moved on.", messages.WARNING)
             return redirect(address)

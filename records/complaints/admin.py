@@ -17,7 +17,7 @@ from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.complaints import actions, workflow
 from records.complaints.filters import ResponseFilter, TargetFilter, TriageFilter
-from records.complaints.models import HANDLING, Complaint, RecordStatus
+from records.complaints.models import CONSUMER, HANDLING, Complaint, RecordStatus
 from records.complaints.transitions import COMPLETE, REOPEN, SUBMIT
 from records.history.trail import recording
 from records.sites.writing import Values
@@ -32,6 +32,8 @@ class ComplaintAdmin(RecordAdmin):
 
     record_actions = (SUBMIT, COMPLETE, REOPEN, ARCHIVE, RESTORE)
     moments = ("date",)
+    private_fields = CONSUMER
+    private_permission = "complaints.view_private_complaint"
     # Drafts, which have no number yet, come first.
     ordering = (F("site_sequence_id").desc(nulls_first=True), F("id").desc())
     list_display = (

@@ -7,10 +7,12 @@ from django.db.models import Model
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from records.backoffice.reading import reads_first
+
 
 def page_of(admin_site: AdminSite, model: type[Model], key: Any) -> str:
-    """Return the address of a record's page."""
-    return _address(admin_site, model, "change", key)
+    """Return the address of the page that a record opens with."""
+    return _address(admin_site, model, "read" if reads_first(admin_site, model) else "change", key)
 
 
 def list_of(admin_site: AdminSite, model: type[Model], **query: str) -> str:

@@ -46,6 +46,17 @@ def uses_of(target: Any) -> list[Use]:
     return found
 
 
+def pointing_at(target: models.Model) -> Iterator[tuple[type[models.Model], Q, str]]:
+    """Yield each kind of record that can point at the target, the condition, and the one own column that does."""
+    columns = defaultdict(set)
+    for model, name in _columns_to(target):
+        columns[model].add(name)
+    for model, condition in _pointing(target).items():
+        own = columns[model]
+        simple = len(own) == 1 and not model._meta.get_field(next(iter(own))).many_to_many
+        yield model, condition, next(iter(own)) if simple else ""
+
+
 def _pointing(target: models.Model) -> dict[type[models.Model], Q]:
     """Return, by kind of record, the condition under which one points at the target."""
     conditions: dict[type[models.Model], Q] = defaultdict(Q)

@@ -44,6 +44,7 @@ def pages_of_records(site: Site) -> Iterator[str]:
     complaint, draft = make_complaint(site, trace_number="L1"), make_draft(site)
     yield from ("/admin/", "/admin/search/?q=L1", "/admin/search/?q=zebra", list_address(Complaint))
     yield from (reverse("admin:complaints_complaint_add"), address(complaint), address(draft))
+    yield from (address(complaint, "read"), address(complaint.customer, "read"), address(complaint.product, "read"))
     yield from (address(complaint, "history"), step(complaint, "complete"), step(draft, "submit"))
     employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
     yield from (list_address(Employee), address(employee), step(employee, "give-account"), step(employee, "archive"))
@@ -57,6 +58,7 @@ def pages_of_records(site: Site) -> Iterator[str]:
         step(program, "plan"),
         list_address(AuditRecord),
         address(audit),
+        address(audit, "read"),
         step(audit, "submit"),
     )
     yield from (list_address(Item), f"{list_address(Item)}?archived=yes", reverse("admin:items_item_import"))

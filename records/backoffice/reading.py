@@ -1,0 +1,203 @@
+"""The page that a record opens with: what it says, dense and printable, and what belongs to it; Edit leads to its form.
+
+A fixed number of queries: the record with what it points at, one for each list and each kind of child row, two for
+its history, and one for each kind of record that can point at it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.admin.helpers import AdminReadonlyField
+from django.contrib.admin.utils import flatten_fieldsets, quote
+from django.forms import ModelForm
+from django.forms.models import _get_foreign_key, modelform_factory
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+from django.utils.text import capfirst
+
+from records.accounts import access
+from records.backoffice import extension_points
+from records.backoffice.about import address_of
+from records.backoffice.current import FormState, show_times_of, site_at, state_of, user_of
+from records.backoffice.datetimes import NOTHING, shown
+from records.backoffice.history_pages import TrailPages
+from records.backoffice.statuses import status_tag
+from records.backoffice.transitions import StepPages
+from records.backoffice.wording import field_label
+from records.sites.uses import pointing_at
+
+RELATED_SHOWN = 5
+CHANGES_SHOWN = 5
+WIDE = 90
+"""From so many characters on, a value takes the whole width."""
+
+
+class Fact(AdminReadonlyField):
+    """One field of a record as it is read."""
+
+    field: dict[str, Any]
+    form: Any
+
+    @cached_property
+    def text(self) -> str:
+        """Return the value as the page shows it."""
+        return str(self.contents())  # type: ignore[no-untyped-call]
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the record says nothing here."""
+        return self.text.strip() in ("", NOTHING, "-")
+
+    @property
+    def is_wide(self) -> bool:
+        """Return whether the value needs the whole width of the page."""
+        return len(self.text) > WIDE and "<a " not in self.text[:3]
+
+    def get_admin_url(self, remote_field: Any, remote_obj: Any) -> str:
+        """Return a link to the page on which the record that the field points at is read."""
+        url = address_of(remote_obj)
+        return format_html('<a href="{}">{}</a>', url, remote_obj) if url else str(remote_obj)
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Records of one kind that point at the record, the newest first."""
+
+    key: str
+    title: str
+    rows: Sequence[dict[str, Any]]
+    has_more: bool
+    list_url: str
+
+
+def reads_first(admin_site: Any, model: type[Any]) -> bool:
+    """Return whether records of this kind open with their reading page."""
+    return isinstance(admin_site._registry.get(model), ReadingPage) and admin_site._registry[model].opens_reading
+
+
+class ReadingPage(StepPages, TrailPages):
+    """The reading page of a kind of record."""
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with that of the reading page before them."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_read"
+        return [
+            path("<uuid:object_id>/", self.admin_site.admin_view(self.reading_view), name=name),
+            *super().get_urls(),
+        ]
+
+    @property
+    def opens_reading(self) -> bool:
+        """Return whether lists lead to the reading page: not where the form's page is a page of its own."""
+        return getattr(self, "change_form_template", None) is None
+
+    def reading_view(self, request: HttpRequest, object_id: Any) -> HttpResponse:
+        """Show the record."""
+        page: Any = self
+        record = self.found(request, str(object_id))
+        site = site_at(request, self.site_id_of(record))
+        state = state_of(request).form = FormState(record, self.site_id_of(record), writable=False)
+        show_times_of(site)
+        state.fieldsets = page.get_fieldsets(request, record)
+        facts = [
+            (title, self._facts(record, flatten_fieldsets(options["fields"] and [(title, options)]), self))
+            for title, options in state.fieldsets
+        ]
+        app, model = self.opts.app_label, self.opts.model_name
+        status = getattr(record, "record_status", "")
+        context = {
+            **self.admin_site.each_context(request),
+            "title": str(record),
+            "opts": self.opts,
+            "original": record,
+            "kind": capfirst(str(self.opts.verbose_name)),
+            "number": getattr(record, "site_sequence_id", None),
+            "status": status_tag(record) if status else "",
+            "record_site": site,
+            "sections": [(title, [fact for fact in found if not fact.is_empty]) for title, found in facts],
+            "left_empty": [fact.field["label"] for _, found in facts for fact in found if fact.is_empty],
+            "children": list(self._children(request, record)),
+            "related": list(self._related(request, record)),
+            "edit_url": reverse(f"admin:{app}_{model}_change", args=(quote(record.pk),))
+            if page.has_change_permission(request, record)
+            else "",
+            "record_steps": self.steps_for(request, record),
+            **extension_points.shown_on(request, record),
+            "show_history": self.has_history_permission(request, record),
+            "recent": self._recent(request, record),
+        }
+        return TemplateResponse(request, "backoffice/reading.html", context)
+
+    def _facts(self, record: Any, names: Sequence[Any], shown_by: Any) -> list[Fact]:
+        form = modelform_factory(type(record), form=ModelForm, fields=[])(instance=record)
+        return [Fact(form, name, is_first=False, model_admin=shown_by) for name in names if name != "record_status"]  # type: ignore[no-untyped-call]
+
+    def _children(self, request: HttpRequest, record: Any) -> Iterator[dict[str, Any]]:
+        """Yield each kind of child row with its columns and cells; columns in which nothing stands are left out."""
+        for inline in self.get_inline_instances(request, record):  # type: ignore[attr-defined]
+            key = _get_foreign_key(self.model, inline.model, fk_name=inline.fk_name)
+            names = [
+                inline.read_only_name_of(name) for name in flatten_fieldsets(inline.get_fieldsets(request, record))
+            ]
+            rows = [
+                self._facts(row, names, inline) for row in inline.get_queryset(request).filter(**{key.name: record})
+            ]
+            if not rows:
+                continue
+            places = [place for place in range(len(names)) if any(not row[place].is_empty for row in rows)]
+            yield {
+                "key": inline.model._meta.model_name,
+                "title": capfirst(str(inline.verbose_name_plural)),
+                "columns": [rows[0][place].field["label"] for place in places],
+                "rows": [[row[place] for place in places] for row in rows],
+            }
+
+    def _related(self, request: HttpRequest, record: Any) -> Iterator[Related]:
+        """Yield the records of each kind that point at this one, as far as the user may see them."""
+        user, site_id = user_of(request), getattr(record, "site_id", None)
+        sites = {site_id} if site_id is not None else access.sites_where(user)
+        for model, condition, field in pointing_at(record):
+            options = model._meta
+            permission = f"{options.app_label}.view_{options.model_name}"
+            open_at = [one for one in sites if access.may(user, one, permission)]
+            if not open_at or not self.admin_site.is_registered(model):
+                continue
+            foreign = [column.name for column in options.concrete_fields if column.is_relation]
+            found = model._default_manager.filter(condition, site_id__in=open_at).exclude(pk=record.pk).values("pk")
+            rows = model._default_manager.filter(pk__in=found).select_related(*foreign)
+            newest = list(rows.order_by("-site_sequence_id", "-pk")[: RELATED_SHOWN + 1])
+            if not newest:
+                continue
+            list_url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
+            yield Related(
+                str(options.model_name),
+                capfirst(str(options.verbose_name_plural)),
+                [{"url": address_of(row), "row": row, "tag": status_tag(row)} for row in newest[:RELATED_SHOWN]],
+                len(newest) > RELATED_SHOWN,
+                f"{list_url}?{field}__id__exact={record.pk}" if field else "",
+            )
+
+    def _recent(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:
+        """Return the newest changes in one line each, for those who may read the history."""
+        if not self.has_history_permission(request, record):
+            return []
+        hidden = self.hidden_fields(request, record)
+        return [
+            {
+                "at": shown(change.at),
+                "who": change.author_name or "The system",
+                "reason": change.reason,
+                "fields": [
+                    field_label(self.model, name)
+                    for name in dict.fromkeys(entry["field"].split(".")[0] for entry in change.fields)
+                    if name not in hidden
+                ]
+                if change.record_id == record.pk
+                else [change.record_name],
+            }
+            for change in self.story_of(request, record)[:CHANGES_SHOWN]
+        ]

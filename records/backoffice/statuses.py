@@ -1,0 +1,50 @@
+"""How the status of a record is shown in lists and on its page."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.utils.html import format_html
+from django.utils.text import slugify
+
+from records.backoffice.datetimes import NOTHING
+
+TONES = {
+    "draft": "quiet",
+    "scheduled": "quiet",
+    "in-progress": "warn",
+    "awaiting-review": "warn",
+    "awaiting-approval": "warn",
+    "open": "warn",
+    "done": "good",
+    "completed": "good",
+    "closed": "good",
+    "approved": "good",
+    "in-force": "good",
+    "rejected": "bad",
+    "cancelled": "quiet",
+    "withdrawn": "quiet",
+    "superseded": "quiet",
+}
+"""What a status means for whoever looks down a list: nothing to do, somebody waits, it is done, it went wrong."""
+
+
+def status_tag(record: Any) -> Any:
+    """Return the record's status as a tag, empty where its kind has none; the words say what the colour does."""
+    value = getattr(record, "record_status", "")
+    if not value:
+        return ""
+    words = record.get_record_status_display() if hasattr(record, "get_record_status_display") else value
+    return format_html('<span class="tag tone-{}">{}</span>', TONES.get(slugify(str(value)), "quiet"), words)
+
+
+@cache
+def status_column(label: str) -> Callable[[Any], Any]:
+    """Return the list's column of statuses, the same each time."""
+
+    def record_status(record: Any) -> Any:
+        return status_tag(record) or NOTHING
+
+    record_status.short_description = label  # type: ignore[attr-defined]
+    record_status.admin_order_field = "record_status"  # type: ignore[attr-defined]
+    return record_status
