@@ -18,6 +18,7 @@ from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import DueFilter, due_shown
 from records.backoffice.fields import as_uuid
+from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.forms import RecordForm
 from records.backoffice.lists import ArchivedFilter, OwnerFilter
 from records.backoffice.records import RecordAdmin
@@ -60,6 +61,7 @@ class ActionAdmin(RecordAdmin):
         ArchivedFilter,
         ActionDueFilter,
         OwnerFilter,
+        ("owner", ReferenceFilter),
         "record_status",
         "effective",
         "kind",

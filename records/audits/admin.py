@@ -15,6 +15,7 @@ from records.audits.transitions import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT
 from records.backoffice.current import author_of
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import DueFilter, due_shown
+from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
@@ -117,7 +118,13 @@ class AuditRecordAdmin(RecordAdmin):
     inlines = (FindingRows,)
     list_display = ("site_sequence_id", "audit_program", "record_status", "date", "due", "score", "rating", "result")
     list_display_links = ("site_sequence_id", "audit_program")
-    list_filter = (ArchivedFilter, AuditDueFilter, "record_status", ("due_date", DaysFilter))
+    list_filter = (
+        ArchivedFilter,
+        AuditDueFilter,
+        "record_status",
+        ("due_date", DaysFilter),
+        ("audit_program", ReferenceFilter),
+    )
     search_fields = ("audit_program__name", "notes", "rating", "result")
     fieldsets = (
         (None, {"fields": ("audit_program", "record_status", ("score", "rating", "result"), "entity_folder")}),

@@ -82,7 +82,7 @@ class DaysFilter(FieldListFilter):
     """Narrows a list to days of a date-time field, both ends included: `list_filter = (("date", DaysFilter),)`.
 
     Days are those of the site's clocks for the admin's `moments`, else as they are kept. Other pages link to a span
-    with `address_part`; what is no date is left out of account.
+    with `address_part`; an address that holds something else than a date is refused with a sentence.
     """
 
     def __init__(
@@ -92,6 +92,8 @@ class DaysFilter(FieldListFilter):
         super().__init__(field, request, params, model, model_admin, field_path)
         given: Any = self.used_parameters
         self.first, self.last = (parsed(str((given.get(name) or [""])[-1])) for name in self.names)
+        texts = [(name, str((given.get(name) or [""])[-1])) for name in self.names]
+        self.unreadable = [(name, text) for name, text in texts if text and parsed(text) is None]
         has_time = field.name in getattr(model_admin, "moments", ())
         self.zone = zone_of(current_site(request)) if has_time else CALENDAR
 
@@ -111,11 +113,13 @@ class DaysFilter(FieldListFilter):
         today = today_at(zone_of(current_site(self.request)))
         month = today.replace(day=1)
         last_month = (month - datetime.timedelta(days=1)).replace(day=1)
+        last_year = today.replace(year=max(today.year - 1, 1), month=1, day=1)
         spans = (
             ("Any date", None, None),
             ("Last 7 days", today - datetime.timedelta(days=6), today),
             ("This month", month, _last_day(month)),
             ("Last month", last_month, _last_day(last_month)),
+            ("Last year", last_year, last_year.replace(month=12, day=31)),
             ("This year", today.replace(month=1, day=1), today.replace(month=12, day=31)),
         )
         chosen = (self.first, self.last)

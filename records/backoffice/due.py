@@ -33,7 +33,7 @@ def is_overdue(due: datetime.datetime) -> bool:
 class DueFilter(admin.SimpleListFilter):
     """Shows what is overdue, or due within the next 30 days, among the rows that still wait."""
 
-    title = "due"
+    title = "overdue or due soon"
     parameter_name = "due"
     field = "due_date"
     open_statuses: ClassVar[Sequence[str]] = ()

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import PAGE_VAR, ChangeList
 from django.core.exceptions import FieldError, ValidationError
 from django.core.paginator import Paginator
 from django.db import DataError, models
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
@@ -58,15 +58,27 @@ class RecordList(ChangeList):
 
     has_next = False
     total: int | None = None
+    asked: QueryDict
+    """The list's address."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
         """Return the current site's records under the filters."""
         page: Any = self.model_admin
         self.site = current_site(request)
+        self.asked = request.GET.copy()
         self.root_queryset = page.at_site(self.root_queryset, self.site)
         with self._reading():
             rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        if fault := _unreadable(self.filter_specs):
+            raise UnreadableListError(f"The list cannot be narrowed to “{fault[:100]}”.")
         return rows
+
+    def without(self, names: Sequence[str]) -> str:
+        """Return the list's address without these parameters, on its first page."""
+        query = self.asked.copy()
+        for name in (*names, PAGE_VAR):
+            query.pop(name, None)
+        return f"?{query.urlencode()}"
 
     def url_for_result(self, result: Any) -> str:
         """Return the address that a row leads to: where the record is read, else its form."""
@@ -104,8 +116,8 @@ class RecordList(ChangeList):
         self.paginator = paginator
 
     @cached_property
-    def narrowed_to(self) -> list[str]:
-        """Return what the address narrows the list to beside the filters shown, such as `Product: Rye loaf`.
+    def narrowings(self) -> list[tuple[str, str]]:
+        """Return parameter and text of what narrows the list beside its filters, such as `Product: Rye loaf`.
 
         A query for each kind of record among them; only names of the current site's records and of shared lists.
         """
@@ -117,18 +129,26 @@ class RecordList(ChangeList):
             if column is None or parameter in shown or parameter.endswith("__isnull"):
                 continue
             values = [value for text in given for value in str(text).split(",")]
-            names = self._names_of(column.related_model, values) if column.is_relation else values
+            names = self.names_of(column.related_model, values) if column.is_relation else values
             if column.is_relation or column.choices:
-                found.append(f"{capfirst(column.verbose_name)}: {' or '.join(names) or 'nothing of this site'}")
+                text = f"{capfirst(column.verbose_name)}: {' or '.join(names) or 'nothing of this site'}"
+                found.append((parameter, text))
         return found
 
-    def _names_of(self, model: Any, values: list[str]) -> list[str]:
+    def names_of(self, model: Any, values: Sequence[str]) -> list[str]:
+        """Return the names of the entries, those of the current site and of shared lists alone."""
+        return [str(row) for row in self.rows_of(model, values)]
+
+    def rows_of(self, model: Any, values: Sequence[str]) -> list[Any]:
+        """Return the entries with these ids, those of the current site and of shared lists alone."""
+        if not values:
+            return []
         rows: Any = model._default_manager.filter(pk__in=[key for key in map(as_uuid, values) if key])
         if any(field.name == "site" for field in model._meta.concrete_fields):
             rows = rows.filter(site=self.site)
         elif model._meta.app_label != "reference":
             return []
-        return [str(row) for row in rows.order_by("pk")[:10]]
+        return list(rows.order_by("pk")[:10])
 
     def _kept_total(self, request: HttpRequest) -> int | None:
         """Return the number of rows where it is known without counting: all on this page, or an unfiltered list."""
@@ -171,7 +191,7 @@ class ArchivedFilter(admin.SimpleListFilter):
 class OwnerFilter(admin.SimpleListFilter):
     """Shows the records that the person who is signed in owns, or those that nobody owns."""
 
-    title = "owner"
+    title = "mine or without owner"
     parameter_name = "mine"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -184,6 +204,18 @@ class OwnerFilter(admin.SimpleListFilter):
         if self.value() == "nobody":
             return queryset.filter(owner=None)
         return queryset.filter(owner=user_of(request)) if self.value() == "yes" else queryset
+
+
+def _unreadable(specs: Sequence[Any]) -> str:
+    """Return what the address asks of a filter that is none of its choices, such as `archived=maybe`."""
+    for spec in specs:
+        if isinstance(spec, admin.SimpleListFilter):
+            choices = {None, "", *(str(value) for value, _ in spec.lookup_choices)}
+            if spec.value() not in choices:
+                return f"{spec.parameter_name}={spec.value()}"
+        for name, text in getattr(spec, "unreadable", ()):
+            return f"{name}={text}"
+    return ""
 
 
 def search(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> models.QuerySet[Any]:

@@ -39,13 +39,10 @@ WIDE = 90
 class Fact(AdminReadonlyField):
     """One field of a record as it is read."""
 
-    field: dict[str, Any]
-    form: Any
-
     @cached_property
     def text(self) -> str:
         """Return the value as the page shows it."""
-        return str(self.contents())  # type: ignore[no-untyped-call]
+        return str(self.contents())
 
     @property
     def is_empty(self) -> bool:
@@ -134,11 +131,12 @@ class ReadingPage(StepPages, TrailPages):
 
     def _facts(self, record: Any, names: Sequence[Any], shown_by: Any) -> list[Fact]:
         form = modelform_factory(type(record), form=ModelForm, fields=[])(instance=record)
-        return [Fact(form, name, is_first=False, model_admin=shown_by) for name in names if name != "record_status"]  # type: ignore[no-untyped-call]
+        return [Fact(form, name, is_first=False, model_admin=shown_by) for name in names if name != "record_status"]
 
     def _children(self, request: HttpRequest, record: Any) -> Iterator[dict[str, Any]]:
         """Yield each kind of child row with its columns and cells; columns in which nothing stands are left out."""
-        for inline in self.get_inline_instances(request, record):  # type: ignore[attr-defined]
+        inlines: Any = self.get_inline_instances(request, record)
+        for inline in inlines:
             key = _get_foreign_key(self.model, inline.model, fk_name=inline.fk_name)
             names = [
                 inline.read_only_name_of(name) for name in flatten_fieldsets(inline.get_fieldsets(request, record))

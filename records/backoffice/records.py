@@ -41,6 +41,7 @@ from records.backoffice.reading import ReadingPage
 from records.backoffice.statuses import status_column
 from records.backoffice.transfer.pages import TransferPages
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
+from records.backoffice.wording import field_label
 from records.sites.writing import archive_record
 
 
@@ -139,7 +140,7 @@ class RecordAdmin(TransferPages, RecordFields, ReadingPage, FormPages):
 
     def _column_of(self, name: Any) -> Any:
         if name == "record_status":
-            return status_column(str(self.opts.get_field(name).verbose_name))
+            return status_column(field_label(self.model, name))
         return self.display_name_of(name)
 
     def get_list_select_related(self, request: HttpRequest) -> Any:

@@ -12,6 +12,7 @@ from records.accounts import access
 from records.backoffice.current import author_of, form_state, user_of
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import due_shown
+from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.lists import ArchivedFilter, OwnerFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
@@ -62,6 +63,15 @@ class ComplaintAdmin(RecordAdmin):
         ("date", DaysFilter),
         ("target_date", DaysFilter),
         ("answered_on", DaysFilter),
+        ("product", ReferenceFilter),
+        ("customer", ReferenceFilter),
+        ("nonconformance", ReferenceFilter),
+        ("cause", ReferenceFilter),
+        ("source", ReferenceFilter),
+        ("owner", ReferenceFilter),
+        ("brand", ReferenceFilter),
+        ("production_unit", ReferenceFilter),
+        ("entity_folder", ReferenceFilter),
     )
     search_fields = ("trace_number_key", "consumer_last_name", "complaint_description")
     fieldsets = (

@@ -6,7 +6,9 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from records.backoffice.current import author_of
+from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.inlines import RowsTabular
+from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.customers import actions
 from records.customers.models import Customer, PartyContact
@@ -25,6 +27,7 @@ class CustomerAdmin(RecordAdmin):
     add_action = staticmethod(actions.add_customer)
     update_action = staticmethod(actions.update_customer)
     inlines = (ContactRows,)
+    list_filter = (ArchivedFilter, ("physical_address_country", ReferenceFilter))
     list_display = ("site_sequence_id", "name", "code", "physical_address_city", "telephone")
     list_display_links = ("site_sequence_id", "name")
     search_fields = ("name_key", "code_key")

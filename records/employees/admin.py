@@ -10,7 +10,9 @@ from django.urls import reverse
 from records.accounts import access
 from records.backoffice.current import author_of, user_of
 from records.backoffice.extension_points import RecordLink, add_record_links
+from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.inlines import RowsStacked
+from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.employees import actions
@@ -40,6 +42,7 @@ class EmployeeAdmin(RecordAdmin):
     private_fields = ("date_of_birth", "address", "phone", "mobile", "nationality", "notes")
     private_permission = "employees.view_private_employee"
     inlines = (EducationRows, EmploymentRows)
+    list_filter = (ArchivedFilter, ("nature_of_employment", ReferenceFilter), ("reporting_to", ReferenceFilter))
     list_display = ("site_sequence_id", "first_name", "last_name", "code", "position", "nature_of_employment")
     list_display_links = ("site_sequence_id", "first_name", "last_name")
     search_fields = ("last_name", "first_name", "code", "position")

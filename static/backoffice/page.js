@@ -34,5 +34,23 @@
     });
   }
   const menu = document.querySelector("details[data-menu]");
-  if (menu && window.matchMedia("(max-width: 60rem)").matches) menu.open = false;
+  // On a phone a list is shown as cards, in which each value bears the name of its column.
+  for (const table of document.querySelectorAll(".change-list .results table")) {
+    const names = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { if (names[place]) cell.dataset.label = names[place]; });
+  }
+  const narrow = window.matchMedia("(max-width: 60rem)");
+  if (menu) {
+    // On a narrow window the header is one row: who is signed in, the site and the theme move into the menu.
+    const tools = menu.querySelector("[data-menu-tools]");
+    const header = document.querySelector(".top");
+    const movable = [...header.querySelectorAll("[data-in-menu]")];
+    const arrange = () => {
+      (narrow.matches ? tools : header).append(...movable);
+      menu.open = !narrow.matches;
+      document.body.classList.toggle("one-row", narrow.matches);
+    };
+    arrange();
+    narrow.addEventListener("change", arrange);
+  }
 })();

@@ -5,6 +5,7 @@ from typing import Any
 from django import template
 from django.contrib.admin.views.main import PAGE_VAR
 
+from records.backoffice.filter_bar import chips, controls, kept
 from records.backoffice.form_errors import faults_of
 
 register = template.Library()
@@ -20,3 +21,14 @@ def page_address(changelist: Any, step: int) -> str:
 def fault_summary(form: Any, inline_formsets: Any = ()) -> dict[str, Any]:
     """Show what has to be corrected, with links to the fields; it takes the focus."""
     return {"faults": faults_of(form, [inline.formset for inline in inline_formsets]) if form.is_bound else []}
+
+
+@register.inclusion_tag("backoffice/filter_bar.html")
+def filter_bar(changelist: Any) -> dict[str, Any]:
+    """Show the list's filters in one form, and what is active."""
+    return {
+        "controls": list(controls(changelist)),
+        "chips": chips(changelist),
+        "kept": kept(changelist),
+        "plural": changelist.opts.verbose_name_plural,
+    }

@@ -47,6 +47,8 @@ def test_edit_is_offered_only_to_those_who_may_and_private_fields_stay_hidden(si
 def test_a_product_and_a_customer_lead_to_their_complaints(site: Any) -> None:
     complaint = make_complaint(site)
     client = browser(site)
+    assert complaint.product is not None
+    assert complaint.customer is not None
     for target, field in ((complaint.product, "product"), (complaint.customer, "customer")):
         text = text_of(client.get(address(target, "read")))
         assert address(complaint, "read") in text

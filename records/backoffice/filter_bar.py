@@ -1,0 +1,104 @@
+"""The filter bar above every list: all filters in one form, what is active as chips that can be taken away.
+
+A room names its filters as Django does. References are looked up as they are in forms:
+`list_filter = (ArchivedFilter, ("customer", ReferenceFilter), ("date", DaysFilter))`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.contrib.admin import FieldListFilter
+from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR
+from django.http import HttpRequest
+from django.utils.text import capfirst
+
+from records.backoffice.autocomplete import choose_url
+from records.backoffice.current import current_site
+from records.backoffice.date_filters import DaysFilter
+
+
+class ReferenceFilter(FieldListFilter):
+    """Narrows a list to the records that point at one of some entries; read from the index of the foreign key."""
+
+    def __init__(
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
+    ) -> None:
+        self.parameter = f"{field_path}__id__exact"
+        super().__init__(field, request, params, model, model_admin, field_path)
+        site = current_site(request)
+        self.address = choose_url(field, site.pk if site is not None else None)
+
+    def expected_parameters(self) -> list[str | None]:
+        """Return the one parameter, which may come several times."""
+        return [self.parameter]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        """Yield nothing: entries are looked up."""
+        yield from ()
+
+
+def own_parameters(spec: Any, changelist: Any) -> list[str]:
+    """Return the parameters of the filter that the list's address has."""
+    return [name for name in spec.expected_parameters() if any(changelist.asked.getlist(name))]
+
+
+def chips(changelist: Any) -> list[dict[str, str]]:
+    """Return what the list is narrowed to, each with the address of the list without it."""
+    found = []
+    if changelist.query:
+        found.append({"text": f"Search: “{changelist.query}”", "url": changelist.without([SEARCH_VAR])})
+    for spec in changelist.filter_specs:
+        own = own_parameters(spec, changelist)
+        if own and (text := _described(spec, changelist, own)):
+            found.append({"text": f"{capfirst(str(spec.title))}: {text}", "url": changelist.without(own)})
+    return found + [{"text": text, "url": changelist.without([name])} for name, text in changelist.narrowings]
+
+
+def _described(spec: Any, changelist: Any, own: list[str]) -> str:
+    if isinstance(spec, ReferenceFilter):
+        names = changelist.names_of(spec.field.related_model, changelist.asked.getlist(own[0]))
+        return " or ".join(names) or "nothing of this site"
+    if isinstance(spec, DaysFilter) and (spec.first or spec.last):
+        chosen = [choice["display"] for choice in spec.choices(changelist) if choice["selected"]]
+        return str(chosen[0])
+    chosen = [str(choice["display"]) for choice in spec.choices(changelist) if choice["selected"]]
+    return ", ".join(chosen) or ", ".join(changelist.asked.getlist(own[0]))
+
+
+def controls(changelist: Any) -> Iterator[dict[str, Any]]:
+    """Yield what the form of the bar is made of: each filter's kind, title, names and what is chosen."""
+    for spec in changelist.filter_specs:
+        title = capfirst(str(spec.title))
+        if isinstance(spec, DaysFilter):
+            presets = [choice for choice in spec.choices(changelist) if choice["query_string"]]
+            yield {"kind": "days", "title": title, "names": spec.names, "spec": spec, "presets": presets[1:]}
+        elif isinstance(spec, ReferenceFilter):
+            keys = changelist.asked.getlist(spec.parameter)
+            rows = changelist.rows_of(spec.field.related_model, keys)
+            options = [(str(row.pk), str(row)) for row in rows]
+            yield {"kind": "reference", "title": title, "name": spec.parameter, "options": options, "spec": spec}
+        else:
+            yield {"kind": "choice", "title": title, **_select(spec, changelist)}
+
+
+def _select(spec: Any, changelist: Any) -> dict[str, Any]:
+    """Return the one parameter of a filter of choices, with its choices as value, label and whether it is chosen."""
+    expected = [str(name) for name in spec.expected_parameters()]
+    options: list[tuple[str, Any, bool]] = []
+    name = expected[0]
+    for choice in spec.choices(changelist):
+        given = parse_qs(str(choice["query_string"]).removeprefix("?"))
+        own = [(key, given[key][-1]) for key in expected if key in given]
+        if own and (own[0][0] == name or not any(value for value, _, _ in options)):
+            name = own[0][0]
+        value = own[0][1] if own and own[0][0] == name else ""
+        if value or not own:
+            options.append((value, choice["display"], choice["selected"]))
+    return {"name": name, "options": options}
+
+
+def kept(changelist: Any) -> list[tuple[str, str]]:
+    """Return what the form of the bar carries along: the search, the order, and what a link narrowed the list to."""
+    own = {name for spec in changelist.filter_specs for name in spec.expected_parameters()} | {PAGE_VAR}
+    return [(name, value) for name, values in changelist.asked.lists() if name not in own for value in values]

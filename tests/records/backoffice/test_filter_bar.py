@@ -1,0 +1,76 @@
+"""The filter bar: several filters at once, chips that take one away, and sentences for what cannot be read."""
+
+import datetime
+from typing import Any
+
+import pytest
+
+from records.backoffice.filter_bar import chips
+from records.complaints.models import Complaint
+from records.employees.models import Employee
+from records.reference.models import Nonconformance, Product
+from tests import make
+from tests.make.backoffice import address, browser, list_address
+from tests.make.complaints import make_complaint, make_entry
+
+pytestmark = pytest.mark.django_db
+
+
+def listed(page: Any) -> set[Any]:
+    assert page.status_code == 200
+    return {row.pk for row in page.context["cl"].result_list}
+
+
+def test_several_filters_narrow_at_once_and_each_chip_takes_one_away(site: Any) -> None:
+    rye, oat = make_entry(Product, site, "Rye loaf"), make_entry(Product, site, "Oat loaf")
+    metal = make_entry(Nonconformance, site, "Metal")
+    hit = make_complaint(site, product=rye, nonconformance=metal)
+    other_product = make_complaint(site, product=oat, nonconformance=metal)
+    make_complaint(site, product=rye)
+    client = browser(site)
+    query = f"product__id__exact={rye.pk}&nonconformance__id__exact={metal.pk}"
+    page = client.get(f"{list_address(Complaint)}?{query}")
+    assert listed(page) == {hit.pk}
+    without_product, without_metal = chips(page.context["cl"])
+    assert (without_product["text"], without_metal["text"]) == ("Product: Rye loaf", "Nonconformance: Metal")
+    assert listed(client.get(list_address(Complaint) + without_product["url"])) == {hit.pk, other_product.pk}
+    both = f"product__id__exact={rye.pk}&product__id__exact={oat.pk}&nonconformance__id__exact={metal.pk}"
+    page = client.get(f"{list_address(Complaint)}?{both}")
+    assert listed(page) == {hit.pk, other_product.pk}
+    assert f'<option value="{rye.pk}" selected>Rye loaf</option>' in page.content.decode()
+
+
+def test_any_range_of_dates_and_last_year_are_filters(site: Any) -> None:
+    last_year = datetime.datetime.now(datetime.UTC).year - 1
+    old = make_complaint(site, date=datetime.datetime(last_year, 6, 1, 12, tzinfo=datetime.UTC))
+    make_complaint(site)
+    client = browser(site)
+    page = client.get(f"{list_address(Complaint)}?date__since={last_year}-05-31&date__until={last_year}-06-02")
+    assert listed(page) == {old.pk}
+    text = page.content.decode()
+    assert f"date__since={last_year}-01-01&amp;date__until={last_year}-12-31" in text
+    page = client.get(f"{list_address(Complaint)}?date__since={last_year}-01-01&date__until={last_year}-12-31")
+    assert [chip["text"] for chip in chips(page.context["cl"])] == ["Date: Last year"]
+
+
+@pytest.mark.parametrize("query", ["date__since=yesterday", "archived=maybe", "product__id__exact=rye"])
+def test_a_filter_that_cannot_be_read_is_named_instead_of_showing_everything(site: Any, query: str) -> None:
+    page = browser(site).get(f"{list_address(Complaint)}?{query}")
+    assert page.status_code == 400
+    assert f"“{query}”" in page.content.decode()
+
+
+def test_the_search_and_the_order_of_the_list_stay_when_a_filter_is_chosen(site: Any) -> None:
+    page = browser(site).get(f"{list_address(Employee)}?q=ada&o=2&p=3")
+    text = page.content.decode()
+    assert '<input type="hidden" name="q" value="ada">' in text
+    assert '<input type="hidden" name="o" value="2">' in text
+    assert 'type="hidden" name="p"' not in text
+
+
+def test_a_list_of_employees_is_narrowed_by_who_they_report_to(site: Any) -> None:
+    chief = make.make_employee(site)
+    baker = make.make_employee(site, reporting_to=chief)
+    page = browser(site).get(f"{list_address(Employee)}?reporting_to__id__exact={chief.pk}")
+    assert listed(page) == {baker.pk}
+    assert address(baker, "read") in page.content.decode()
