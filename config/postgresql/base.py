@@ -35,10 +35,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             connection = super().get_new_connection(conn_params)
         except self.Database.OperationalError:
-            breaker.failed()
+            breaker.failed(self._connect_once)
             raise
-        breaker.worked()
         return connection
+
+    def _connect_once(self) -> None:
+        """Connect and close again; runs in the breaker's thread."""
+        self.Database.connect(**self.get_connection_params()).close()
 
     def is_usable(self) -> bool:
         """Return whether the connection is open; bytes that nobody asked for announce its end."""
@@ -61,7 +64,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except (OperationalError, InterfaceError):
             was_cut = watchdog.end(connection) if seconds else False
             if was_cut:
-                breaker.failed()
+                breaker.failed(self._connect_once)
             if was_cut or many or self.in_atomic_block or not _is_read(sql) or self.is_usable():
                 raise
         finally:

@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -13,37 +14,41 @@ RETRY_SECONDS = 1.0
 
 
 class Breaker:
-    """Refuses connections at once while the last attempt failed; one attempt a second is made in between."""
+    """Refuses connections at once while the database is away; a thread of its own tries once a second to connect.
+
+    So no request waits for an attempt, and a process that has nothing to do meanwhile notices the return as well.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._failing = False
-        self._next_attempt = 0.0
-
-    def check(self) -> None:
-        """Raise OperationalError while the database is known to be away and it is not time for the next attempt."""
-        if not self._failing:
-            return
-        with self._lock:
-            moment = time.monotonic()
-            if self._failing and moment < self._next_attempt:
-                raise OperationalError("The database was away a moment ago.")
-            self._next_attempt = moment + RETRY_SECONDS
 
     @property
     def is_open(self) -> bool:
-        """Return whether the last attempt to connect failed."""
+        """Return whether the database is known to be away."""
         return self._failing
 
-    def failed(self) -> None:
-        """Note that an attempt to connect failed."""
-        with self._lock:
-            self._failing = True
-            self._next_attempt = time.monotonic() + RETRY_SECONDS
+    def check(self) -> None:
+        """Raise OperationalError while the database is known to be away."""
+        if self._failing:
+            raise OperationalError("The database was away a moment ago.")
 
-    def worked(self) -> None:
-        """Note that a connection was made."""
-        self._failing = False
+    def failed(self, attempt: Callable[[], Any]) -> None:
+        """Note that the database is away; `attempt` connects to it, and raises while that is not possible."""
+        with self._lock:
+            if self._failing:
+                return
+            self._failing = True
+        threading.Thread(target=self._try_until_it_works, args=(attempt,), name="database breaker", daemon=True).start()
+
+    def _try_until_it_works(self, attempt: Callable[[], Any]) -> None:
+        while True:
+            time.sleep(RETRY_SECONDS)
+            with suppress(Exception):
+                attempt()
+                break
+        with self._lock:
+            self._failing = False
 
 
 class Watchdog:

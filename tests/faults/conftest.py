@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import Installation, Postgres, wait_for
+from tests.faults.processes import Installation, Postgres, Server, wait_for
 
 _numbers = itertools.count(1)
 
@@ -36,12 +36,37 @@ def installation(filled: Installation, tmp_path: Path) -> Installation:
     return filled.copy(tmp_path / "data", next(_numbers))
 
 
+@pytest.fixture(scope="module")
+def shared(filled: Installation, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """Return an installation that the tests of a module share."""
+    return filled.copy(tmp_path_factory.mktemp("shared"), next(_numbers))
+
+
+@pytest.fixture(scope="module")
+def server(shared: Installation) -> Iterator[Server]:
+    """Return a server that the tests of a module share: it has to outlive each of their faults."""
+    with shared.server() as running:
+        for _ in range(8):
+            running.read()
+        yield running
+
+
 @pytest.fixture
-def pg(installation: Installation) -> Iterator[Postgres]:
-    """Return the installation's PostgreSQL, which runs again after the test; tests of it are left out on SQLite."""
-    if installation.pg is None:
+def own_server(shared: Installation) -> Iterator[Server]:
+    """Return a server of the test's own."""
+    with shared.server() as running:
+        yield running
+
+
+@pytest.fixture
+def pg(filled: Installation) -> Iterator[Postgres]:
+    """Return the PostgreSQL server, which runs again after the test; tests of it are left out on SQLite.
+
+    A test names this fixture first, so that nothing is started for it where it is left out.
+    """
+    if filled.pg is None:
         pytest.skip("This fault does not exist on SQLite.")
-    yield installation.pg
-    if installation.pg.process.poll() is not None:
-        installation.pg.start()
-    wait_for(installation.pg.answers, 30)
+    yield filled.pg
+    if filled.pg.process.poll() is not None:
+        filled.pg.start()
+    wait_for(filled.pg.answers, 30)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.processes import Installation, Postgres, Process, Server, free_port, wait_for
+from tests.faults.processes import Installation, Postgres, Process, Server, allowed, free_port, wait_for
 
 
 class Redis:
@@ -58,7 +58,7 @@ def test_without_redis_each_process_counts_for_itself(installation: Installation
             redis.kill()
         answers = [ask() for _ in range(15) for ask in (server.read, lambda: server.get("/healthz"))]
         assert {answer.status for answer in answers} == {200}
-        assert sum(answer.seconds > 0.4 for answer in answers) <= 6
+        assert sum(answer.seconds > allowed(0.4) for answer in answers) <= 6
         wait_for(lambda: server.get("/readyz").json()["cache"] == "away", 10)
         found = server.get("/readyz")
         assert (found.status, found.json()["status"]) == (200, "degraded")
@@ -114,6 +114,13 @@ def mails() -> Iterator[Mails]:
         found.shutdown()
 
 
+@pytest.fixture
+def inviting(installation: Installation) -> Installation:
+    """Return an installation whose directory invites the people that it adds."""
+    installation.rows("UPDATE accounts_directory SET sends_invitations = true")
+    return installation
+
+
 def invite(server: Server) -> None:
     """Provision a person, who is invited by mail."""
     user = b'{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "nora@example.com", '
@@ -135,28 +142,23 @@ def ids_of(mails: Mails) -> list[str]:
     return [line.partition(":")[2].strip() for line in lines]
 
 
-def test_an_invitation_whose_worker_is_killed_is_sent_under_the_same_id(
-    installation: Installation, mails: Mails
-) -> None:
+def test_an_invitation_whose_worker_is_killed_is_sent_under_the_same_id(inviting: Installation, mails: Mails) -> None:
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
-    with installation.server(EMAIL_URL=url) as server:
+    with inviting.server(EMAIL_URL=url) as server:
         mails.stalls = True
-        with installation.worker(EMAIL_URL=url) as worker:
+        with inviting.worker(EMAIL_URL=url) as worker:
             invite(server)
             wait_for(lambda: invitations(mails), 60)
             worker.signal(signal.SIGKILL)
         mails.stalls = False
-        with installation.worker(EMAIL_URL=url):
-            took = wait_for(lambda: len(invitations(mails)) > 1, 60)
-        assert took < 60
+        with inviting.worker(EMAIL_URL=url):
+            wait_for(lambda: len(invitations(mails)) > 1, 60)
         assert len(set(ids_of(mails))) == 1
 
 
-def test_a_mail_server_that_stalls_costs_neither_the_mail_nor_the_worker(
-    installation: Installation, mails: Mails
-) -> None:
+def test_a_mail_server_that_stalls_costs_neither_the_mail_nor_the_worker(inviting: Installation, mails: Mails) -> None:
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
-    with installation.server(EMAIL_URL=url) as server, installation.worker(EMAIL_URL=url) as worker:
+    with inviting.server(EMAIL_URL=url) as server, inviting.worker(EMAIL_URL=url) as worker:
         mails.stalls = True
         invite(server)
         wait_for(lambda: invitations(mails), 60)
@@ -165,18 +167,16 @@ def test_a_mail_server_that_stalls_costs_neither_the_mail_nor_the_worker(
         assert worker.process.poll() is None
         assert server.get("/readyz").json()["worker"] == "ok"
         mails.stalls = False
-        installation.rows(
-            "UPDATE django_tasks_database_dbtaskresult SET run_after = enqueued_at WHERE status = 'READY'"
-        )
+        inviting.rows("UPDATE django_tasks_database_dbtaskresult SET run_after = enqueued_at WHERE status = 'READY'")
         wait_for(lambda: len(invitations(mails)) > 1, 30)
         assert len(set(ids_of(mails))) == 1
 
 
-def test_the_worker_outlives_its_database(installation: Installation, pg: Postgres, mails: Mails) -> None:
+def test_the_worker_outlives_its_database(pg: Postgres, inviting: Installation, mails: Mails) -> None:
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
-    with installation.server(EMAIL_URL=url) as server, installation.worker(EMAIL_URL=url) as worker:
+    with inviting.server(EMAIL_URL=url) as server, inviting.worker(EMAIL_URL=url) as worker:
         wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)
-        for pid in pg.backends(installation.name):
+        for pid in pg.backends(inviting.name):
             with pg.connect() as connection:
                 connection.execute("SELECT pg_terminate_backend(%s)", [pid])
         time.sleep(2)
@@ -198,4 +198,4 @@ def test_a_worker_that_is_gone_shows_in_readyz(installation: Installation) -> No
         with installation.worker() as worker:
             wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)
             assert isinstance(worker, Process)
-        assert wait_for(lambda: server.get("/readyz").json()["worker"] == "missing", 60, 1) < 60
+        wait_for(lambda: server.get("/readyz").json()["worker"] == "missing", 60, 1)

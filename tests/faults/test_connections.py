@@ -5,30 +5,14 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import Installation, Server, wait_for
+from tests.faults.processes import Installation, Server, allowed, wait_for
 
 MANY = 1_000
-
-
-@pytest.fixture(scope="module")
-def server(filled: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Return a server that none of these tests stops or reloads."""
-    with filled.copy(tmp_path_factory.mktemp("quiet"), 900).server() as running:
-        for _ in range(8):
-            running.read()
-        yield running
-
-
-@pytest.fixture
-def own_server(installation: Installation) -> Iterator[Server]:
-    """Return a server of the test's own."""
-    with installation.server() as running:
-        yield running
 
 
 def slow_head(server: Server, client: socket.socket) -> None:
@@ -73,13 +57,13 @@ def test_a_thousand_bad_connections_hold_up_nobody(
             clients.append(client)
         if kind in (not_reading, mixed):
             # A thousand answers are computed first; what is tested is that nobody reads them.
-            wait_for(lambda: server.read().seconds < 0.5, 60)
+            wait_for(lambda: server.read().seconds < allowed(0.5), 60)
         answers = [ask() for _ in range(10) for ask in (lambda: server.get("/healthz"), server.read)]
     finally:
         for client in clients:
             client.close()
     assert {answer.status for answer in answers} == {200}
-    assert max(answer.seconds for answer in answers) < 1
+    assert max(answer.seconds for answer in answers) < allowed(1)
 
 
 def test_a_head_that_does_not_end_is_refused_after_ten_seconds(server: Server) -> None:
@@ -87,7 +71,7 @@ def test_a_head_that_does_not_end_is_refused_after_ten_seconds(server: Server) -
         slow_head(server, client)
         started = time.monotonic()
         assert b" 408 " in client.recv(1000)
-        assert 9 < time.monotonic() - started < 12
+        assert 9 < time.monotonic() - started < 10 + allowed(2)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +88,7 @@ def test_a_body_that_says_it_is_too_large_is_refused_at_once(server: Server, hea
         started = time.monotonic()
         client.sendall(head)
         assert client.recv(10_000).startswith(b"HTTP/1.1 413 ")
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < allowed(1)
 
 
 @pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
@@ -194,9 +178,9 @@ class Load:
             thread.join()
 
 
-def test_stopping_under_load_resets_no_connection(installation: Installation) -> None:
+def test_stopping_under_load_resets_no_connection(shared: Installation) -> None:
     for _ in range(3):
-        with installation.server() as server, Load(server) as load:
+        with shared.server() as server, Load(server) as load:
             time.sleep(1.5)
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(20) == 0
@@ -213,4 +197,4 @@ def test_new_code_is_loaded_under_load_without_an_error(own_server: Server) -> N
         answers = [own_server.get("/healthz") for _ in range(5)]
     assert load.faults == []
     assert {answer.status for answer in answers} == {200}
-    assert max(answer.seconds for answer in answers) < 1
+    assert max(answer.seconds for answer in answers) < allowed(1)

@@ -4,19 +4,10 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.processes import Answer, Installation, Postgres, Server, wait_for
-
-
-@pytest.fixture
-def server(installation: Installation) -> Iterator[Server]:
-    with installation.server() as running:
-        for _ in range(8):
-            running.read()
-        yield running
+from tests.faults.processes import Answer, Installation, Postgres, Server, allowed, wait_for
 
 
 def together(number: int, ask: "threading.Thread | object", answers: list[Answer]) -> None:
@@ -30,7 +21,7 @@ def together(number: int, ask: "threading.Thread | object", answers: list[Answer
 
 @pytest.mark.parametrize("seconds", [4, 40])
 def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
-    server: Server, pg: Postgres, seconds: int
+    pg: Postgres, server: Server, seconds: int
 ) -> None:
     pg.stop()
     until = time.monotonic() + seconds
@@ -42,16 +33,16 @@ def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
         answers.append(server.get("/scim/Users", {"Authorization": f"Bearer {server.credentials['scim_token']}"}))
         health = server.get("/healthz")
         assert health.status == 200
-        assert health.seconds < 1
+        assert health.seconds < allowed(1)
         time.sleep(0.3)
     assert {answer.status for answer in answers} == {503}
     assert all(answer.headers["Retry-After"] for answer in answers)
-    assert max(answer.seconds for answer in answers) < 2
+    assert max(answer.seconds for answer in answers) < allowed(2)
     assert server.get("/readyz").json()["database"] == "away"
     pg.start()
     wait_for(pg.answers, 30)
     took = wait_for(lambda: server.read().status == 200, 20)
-    assert took < 5
+    assert took < allowed(5)
     # Each worker and each of its threads is back, not just the first.
     time.sleep(2)
     answers = []
@@ -60,10 +51,10 @@ def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
-def test_no_reader_meets_a_connection_that_was_cut(server: Server, pg: Postgres, installation: Installation) -> None:
+def test_no_reader_meets_a_connection_that_was_cut(pg: Postgres, server: Server, shared: Installation) -> None:
     answers: list[Answer] = []
     together(16, server.read, answers)
-    for pid in pg.backends(installation.name):
+    for pid in pg.backends(shared.name):
         with pg.connect() as connection:
             connection.execute("SELECT pg_terminate_backend(%s)", [pid])
     time.sleep(1)
@@ -71,7 +62,7 @@ def test_no_reader_meets_a_connection_that_was_cut(server: Server, pg: Postgres,
     assert {answer.status for answer in answers} == {200}
 
 
-def test_a_frozen_database_costs_bounded_time_and_healthz_none(server: Server, pg: Postgres) -> None:
+def test_a_frozen_database_costs_bounded_time_and_healthz_none(pg: Postgres, server: Server) -> None:
     answers: list[Answer] = []
     pg.signal_all(signal.SIGSTOP)
     try:
@@ -79,41 +70,42 @@ def test_a_frozen_database_costs_bounded_time_and_healthz_none(server: Server, p
         asking.start()
         for _ in range(10):
             health = server.get("/healthz")
-            assert (health.status, health.seconds < 1) == (200, True)
+            assert health.status == 200
+            assert health.seconds < allowed(1)
             time.sleep(0.5)
         asking.join()
     finally:
         pg.signal_all(signal.SIGCONT)
     assert {answer.status for answer in answers} == {503}
-    assert max(answer.seconds for answer in answers) < 28
-    assert wait_for(lambda: server.read().status == 200, 20) < 5
+    assert max(answer.seconds for answer in answers) < 24 + allowed(4)
+    assert wait_for(lambda: server.read().status == 200, 20) < allowed(5)
 
 
-def test_a_writer_that_waits_for_a_lock_is_503_after_ten_seconds(server: Server, installation: Installation) -> None:
+def test_a_writer_that_waits_for_a_lock_is_503_after_ten_seconds(server: Server, shared: Installation) -> None:
     answers: list[Answer] = []
-    if installation.pg:
-        blocker = installation.pg.connect(installation.name)
+    if shared.pg:
+        blocker = shared.pg.connect(shared.name)
         blocker.autocommit = False
         blocker.execute("LOCK TABLE history_change, items_item IN EXCLUSIVE MODE")
     else:
-        blocker = sqlite3.connect(installation.folder / "larder.sqlite3", isolation_level=None)  # type: ignore[assignment]
+        blocker = sqlite3.connect(shared.folder / "larder.sqlite3", isolation_level=None)  # type: ignore[assignment]
         blocker.execute("BEGIN IMMEDIATE")
     try:
         asking = threading.Thread(target=together, args=(4, server.add, answers))
         asking.start()
         for _ in range(10):
-            assert server.get("/healthz").seconds < 1
+            assert server.get("/healthz").seconds < allowed(1)
             time.sleep(0.5)
         asking.join()
     finally:
         blocker.close()
     assert {answer.status for answer in answers} == {503}, [answer.body for answer in answers]
-    assert all(9 < answer.seconds < 13 for answer in answers), [answer.seconds for answer in answers]
+    assert all(9 < answer.seconds < 10 + allowed(3) for answer in answers), [answer.seconds for answer in answers]
     assert "Another change holds" in answers[0].json()["Message"]
     assert server.add().status == 200
 
 
-def test_a_database_that_cannot_be_written_is_named_and_read_on(server: Server, pg: Postgres) -> None:
+def test_a_database_that_cannot_be_written_is_named_and_read_on(pg: Postgres, server: Server) -> None:
     with pg.connect() as connection:
         connection.execute("ALTER SYSTEM SET default_transaction_read_only = on")
         connection.execute("SELECT pg_reload_conf()")
