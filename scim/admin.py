@@ -1,7 +1,8 @@
 """The pages of directories: their settings, tokens, connection and log of calls (DECISIONS 2.4, 7.12)."""
 
+import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from django import forms
@@ -9,7 +10,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
@@ -17,8 +18,8 @@ from records.accounts import directories
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
-from records.backoffice.current import author_of, show_times_of, site_at, user_of
-from records.backoffice.datetimes import NOTHING, moment_column, shown
+from records.backoffice.current import author_of, show_times_of, site_at, user_of, zone_of
+from records.backoffice.datetimes import shown
 from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.forms import CredentialForm
 from records.backoffice.lists import RecordList, UncountedPaginator
@@ -29,6 +30,7 @@ from records.sites.models import Site
 from records.sites.writing import Values
 from scim.callers import Mount, base_of
 from scim.models import ProvisioningCall
+from scim.representations import moment
 from scim.selfcheck import check
 
 for _action in ("view", "add", "change"):
@@ -184,11 +186,13 @@ class _Connection:
     def context(self) -> dict[str, Any]:
         """Return what the page shows."""
         tokens = ProvisioningToken.objects.filter(directory=self.directory).order_by("-created", "pk")
-        calls = ProvisioningCall.objects.filter(directory=self.directory)[:LAST_CALLS]
+        calls = ProvisioningCall.objects.filter(directory=self.directory).select_related("directory__home_site")[
+            :LAST_CALLS
+        ]
         return {
             "addresses": [base_of(mount) for mount in MOUNTS],
             "tokens": [_line(token) for token in tokens[:20]],
-            "calls": [{"row": call, "at": shown(call.at), "failed": call.status >= 400} for call in calls],
+            "calls": [{"row": call, "at": moment_of(call), "failed": call.status >= 400} for call in calls],
             "form": self.form,
             "secret": self.secret,
             "steps": self.steps,
@@ -207,6 +211,22 @@ def _line(token: ProvisioningToken) -> dict[str, Any]:
         "last_used": shown(token.last_used) or "never",
         "expires": shown(token.expires) or "no end",
     }
+
+
+def moment_of(call: ProvisioningCall) -> str:
+    """Return when a call was made, in the time of its directory's home site, with the name of the zone."""
+    zone = zone_of(call.directory.home_site if call.directory else None)
+    return f"{call.at.astimezone(zone):%Y-%m-%d %H:%M:%S} {zone.key}"
+
+
+def exported(calls: models.QuerySet[ProvisioningCall]) -> Iterator[str]:
+    """Yield one line of JSON for each call, its moment in UTC."""
+    columns = ("at", "directory__name", "token_name", "method", "line", "status", "outcome", "body", "request_id")
+    names = ("at", "directory", "token", "method", "request", "status", "outcome", "body", "requestId", "durationMs")
+    for row in calls.values_list(*columns, "duration_ms").iterator(chunk_size=1000):
+        found = dict(zip(names, row, strict=True))
+        found["at"], found["requestId"] = moment(found["at"]), str(found["requestId"])
+        yield json.dumps(found, ensure_ascii=False) + "\n"
 
 
 class OutcomeFilter(admin.SimpleListFilter):
@@ -232,7 +252,8 @@ class ProvisioningCallAdmin(SitePermissions):
 
     site_field = "directory__home_site"
     counted = "calls"
-    list_display = ("at", "token_name", "method", "line", "status", "outcome")
+    list_display = ("when", "token_name", "method", "line", "status", "outcome")
+    list_select_related = ("directory__home_site",)
     list_filter = (OutcomeFilter, "directory")
     search_fields: ClassVar[Any] = ()
     ordering: ClassVar[Any] = ("-at", "-id")
@@ -259,9 +280,29 @@ class ProvisioningCallAdmin(SitePermissions):
         """Refuse: a call is never edited."""
         return False
 
-    def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns, the moment in the site's time."""
-        return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
+    @admin.display(description="when")
+    def when(self, call: ProvisioningCall) -> str:
+        """Return the moment of a call in its site's time, with the name of the zone."""
+        return moment_of(call)
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with the export before them."""
+        view = self.admin_site.admin_view(self.export_view)
+        return [path("export/", view, name="scim_provisioningcall_export"), *super().get_urls()]
+
+    def export_view(self, request: HttpRequest) -> StreamingHttpResponse:
+        """Send the log as JSON lines, oldest first: one object for each call, as the list is narrowed."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        calls = self.get_queryset(request).order_by("at", "id")
+        if directory := request.GET.get("directory__id__exact"):
+            calls = calls.filter(directory_id=as_uuid(directory))
+        if outcome := request.GET.get("outcome"):
+            calls = calls.filter(status__gte=400) if outcome == "failed" else calls.filter(status__lt=400)
+        response = StreamingHttpResponse(exported(calls), content_type="application/jsonl")
+        response["Content-Disposition"] = 'attachment; filename="provisioning-log.jsonl"'
+        response["Cache-Control"] = "no-store"
+        return response
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the list that counts nothing."""
@@ -270,7 +311,9 @@ class ProvisioningCallAdmin(SitePermissions):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the log; a log has no plural."""
         empty = {"empty_list": "No directory has called yet. Connect one on its page, under Directories."}
-        return super().changelist_view(request, {**empty, **(extra_context or {})})
+        export = f"{reverse('admin:scim_provisioningcall_export')}?{request.GET.urlencode()}"
+        links = {"exchange": [{"url": export, "label": "Export as JSON lines"}]}
+        return super().changelist_view(request, {**empty, **links, **(extra_context or {})})
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
@@ -279,16 +322,15 @@ class ProvisioningCallAdmin(SitePermissions):
         if request.method not in ("GET", "HEAD") or object_id is None:
             raise PermissionDenied
         key = as_number(object_id, 18)
-        call = self.get_queryset(request).filter(pk=key).select_related("directory").first() if key else None
+        call = self.get_queryset(request).filter(pk=key).select_related("directory__home_site").first() if key else None
         if call is None:
             raise Http404("There is no such call.")
-        show_times_of(site_at(request, self.site_id_of(call)))
         context = {
             **self.admin_site.each_context(request),
             "title": f"{call.method} {call.status}",
             "opts": self.opts,
             "call": call,
-            "at": shown(call.at) or NOTHING,
+            "at": moment_of(call),
         }
         return TemplateResponse(request, "scim/call.html", context)
 

@@ -8,6 +8,7 @@ from scim2_models import ResourceType as ResourceTypeModel
 from scim2_models import Schema as SchemaModel
 from scim2_models import ServiceProviderConfig as ConfigModel
 
+from scim import bulk
 from scim.callers import Caller
 from scim.requests import DEFAULT_COUNT, LARGEST_COUNT
 from scim.schemas import (
@@ -138,13 +139,13 @@ def service_provider_config(caller: Caller) -> Representation:
     return {
         "schemas": [_CONFIG],
         "patch": {"supported": caller.mount == "scim"},
-        "bulk": {"supported": False, "maxOperations": 0, "maxPayloadSize": 0},
+        "bulk": {"supported": True, "maxOperations": bulk.MOST_OPERATIONS, "maxPayloadSize": bulk.LARGEST_PAYLOAD},
         "filter": {"supported": True, "maxResults": LARGEST_COUNT},
         "changePassword": {"supported": True},
         "sort": {"supported": True},
         "etag": {"supported": True},
         "pagination": {
-            "cursor": False,
+            "cursor": True,
             "index": True,
             "defaultPaginationMethod": "index",
             "defaultPageSize": DEFAULT_COUNT,

@@ -7,8 +7,9 @@ from django.db.models import QuerySet, TextField, Value
 from pydantic import ValidationError as ShapeError
 from scim2_models import Error, InvalidPathException, Path, SearchRequest
 
-from scim import attributes, filters, sources, visibility
+from scim import attributes, cursors, filters, sources, visibility
 from scim.callers import Caller
+from scim.errors import Refused
 from scim.projection import Projection
 from scim.representations import Representation, group_documents, list_response, user_documents
 from scim.requests import Query
@@ -83,6 +84,8 @@ def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query)
 
 def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
     """Return the page; where both kinds are asked for, users come before groups, or sorted among each other."""
+    if query.cursor is not None:
+        return _cursor_page(caller, kinds, query)
     if len(kinds) == 1:
         documents, total = page_of(caller, kinds[0], query)
         return list_response(documents, total, query.start_index)
@@ -98,6 +101,37 @@ def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representatio
     }
     listed = [by_id[str(key)] for _, key in keys if str(key) in by_id]
     return list_response(listed, total, query.start_index)
+
+
+def _cursor_page(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
+    """Return the page after the query's cursor: of one kind after the other where several are asked for.
+
+    Raises Refused (400) for a cursor of another query, and for sorting over several kinds.
+    """
+    if query.sort_by and len(kinds) > 1:
+        raise Refused(400, "Sorting over Users and Groups together needs startIndex.", "invalidValue")
+    position = cursors.read(caller, kinds, query)
+    total = sum(filtered(caller, kind, query, kinds).count() for kind in kinds)
+    page: list[cursors.Position] = []
+    for kind in kinds[kinds.index(position[0]) if position else 0 :]:
+        rows = ordered(caller, kind, filtered(caller, kind, query, kinds), query)
+        if position and position[0] == kind:
+            rows = cursors.after(rows, position, query)
+        room = query.count + 1 - len(page)
+        page += [(kind, key, value) for key, value in cursors.sorted_by(rows, query)[:room]] if room > 0 else []
+    shown = page[: query.count]
+    by_id = {
+        document["id"]: document
+        for kind in kinds
+        for document in documents_at(caller, kind, [key for of, key, _ in shown if of == kind], query)
+    }
+    documents = [by_id[str(key)] for _, key, _ in shown if str(key) in by_id]
+    found = list_response(documents, total, 1)
+    del found["startIndex"]
+    if shown and len(page) > len(shown):
+        kind, key, value = shown[-1]
+        found["nextCursor"] = cursors.written(caller, kinds, query, (kind, key, value if query.sort_by else None))
+    return found
 
 
 Keys = list[tuple[str, uuid.UUID]]

@@ -6,7 +6,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -62,7 +62,7 @@ class _Sweeps:
 _sweeps = _Sweeps()
 
 
-def note(
+def entry(
     request: HttpRequest,
     response: HttpResponse,
     *,
@@ -70,29 +70,41 @@ def note(
     body: Any,
     changes: Iterable[Change],
     duration_ms: int,
-) -> None:
-    """Keep one call of a directory; a log that cannot be written never fails the call.
+) -> ProvisioningCall | None:
+    """Return the line for one call of a directory.
 
-    Calls without a valid token are only counted, so that nobody can fill the log from outside. Once an hour the
-    entries past 30 days are dropped.
+    None for calls without a valid token, which are only counted, so that nobody can fill the log from outside.
     """
     if caller is None:
         limits.count(*_UNIDENTIFIED, window=COUNTED)
-        return
+        return None
     request_id = getattr(request, "request_id", "")
+    return ProvisioningCall(
+        directory_id=caller.directory.pk,
+        token_id=caller.token_id,
+        token_name=caller.token_name,
+        method=(request.method or "")[:10],
+        line=request_line(request),
+        status=response.status_code,
+        outcome=outcome(response, changes, caller.notes, request.method or "")[:1000],
+        body=masked_body(body),
+        request_id=uuid.UUID(request_id) if _IDS.match(request_id) else uuid.uuid4(),
+        duration_ms=duration_ms,
+    )
+
+
+def keep(entries: Sequence[ProvisioningCall]) -> None:
+    """Write lines in one statement; a log that cannot be written never fails the call.
+
+    Once an hour the entries past 30 days are dropped.
+    """
+    if not entries:
+        return
     try:
-        ProvisioningCall.objects.create(
-            directory_id=caller.directory.pk,
-            token_id=caller.token_id,
-            token_name=caller.token_name,
-            method=(request.method or "")[:10],
-            line=request_line(request),
-            status=response.status_code,
-            outcome=outcome(response, changes, caller.notes)[:1000],
-            body=masked_body(body),
-            request_id=uuid.UUID(request_id) if _IDS.match(request_id) else uuid.uuid4(),
-            duration_ms=duration_ms,
-        )
+        if len(entries) == 1:
+            entries[0].save(force_insert=True)
+        else:
+            ProvisioningCall.objects.bulk_create(entries, batch_size=500)
         if _sweeps.is_due():
             prune()
     except DatabaseError as error:
@@ -152,18 +164,29 @@ def _masked(value: Any, key: str, depth: int) -> Any:
     return "…"
 
 
-def outcome(response: HttpResponse, changes: Iterable[Change], notes: Iterable[str] = ()) -> str:
-    """Return how the call ended in plain words: why it failed, or what it changed and left undone."""
+def outcome(response: HttpResponse, changes: Iterable[Change], notes: Iterable[str] = (), method: str = "") -> str:
+    """Return how the call ended in plain words: why it was refused, or what it changed and what it left undone."""
     if response.status_code >= 400:
         try:
             detail = json.loads(response.content).get("detail", "")
         except ValueError:
             detail = ""
-        return _QUOTED.sub('"…"', re.sub(r"'[^']*'", "'…'", detail))
+        return "Refused: " + _QUOTED.sub('"…"', re.sub(r"'[^']*'", "'…'", detail))
     listed = list(changes)
     if listed:
         fields = dict.fromkeys(wire_name(field["field"]) for change in listed for field in change.fields)
-        done = f"Changed: {', '.join(fields)}."
+        done = f"{'Created' if response.status_code == 201 else 'Changed'}: {', '.join(fields)}."
+        done += "".join(_members(change) for change in listed)
+    elif method in ("PUT", "PATCH") and response.status_code in (200, 204):
+        done = "Nothing changed: everything was as asked for already."
     else:
         done = _OUTCOMES.get(response.status_code, "Answered.")
     return " ".join((done, *notes))
+
+
+def _members(change: Change) -> str:
+    """Return the sentence that counts who came to a group and who went; '' where nobody did."""
+    for field in change.fields:
+        if field["field"] == "members":
+            return f" Members: {len(field['new'] or ())} added, {len(field['old'] or ())} removed."
+    return ""

@@ -8,8 +8,9 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from records.accounts.models import ExternalId, Role, RoleMembership, User, UserEmail
+from records.accounts.models import ExternalId, Role, User, UserEmail
 from scim.callers import Caller
+from scim.nesting import groups_held
 from scim.projection import Projection
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
 from scim.sources import profile_prefix
@@ -19,6 +20,9 @@ TAKEN = "taken"
 """Where an account keeps the names of what a PATCH removed although it always has a value."""
 STATE = "state"
 """Where a document for our own eyes keeps whether the account is active, whatever the shape shows."""
+
+_SHOWN_OTHERWISE = ("name", "profileUrl", ENTERPRISE, TAKEN)
+"""Kept attributes that are not shown as they are kept."""
 
 USER_COLUMNS = (
     "pk",
@@ -126,11 +130,16 @@ def _at(row: User | Role, column: str) -> Any:
 
 
 def _groups_of(caller: Caller, keys: list[uuid.UUID]) -> dict[uuid.UUID, list[Representation]]:
+    """Return the groups that each user is in, directly or through groups within groups; one query."""
     groups: dict[uuid.UUID, list[Representation]] = defaultdict(list)
-    held = RoleMembership.objects.filter(user_id__in=keys, role__in=visible_roles(caller))
-    for user_id, role_id, name in held.order_by("role_id").values_list("user_id", "role_id", "role__name"):
+    for user_id, role_id, name, is_direct in groups_held(keys, visible_roles(caller)):
         groups[user_id].append(
-            {"value": str(role_id), "$ref": f"{caller.base}/Groups/{role_id}", "display": name, "type": "direct"}
+            {
+                "value": str(role_id),
+                "$ref": f"{caller.base}/Groups/{role_id}",
+                "display": name,
+                "type": "direct" if is_direct else "indirect",
+            }
         )
     return groups
 
@@ -172,7 +181,7 @@ def user_document(
         "locale": row["locale"],
         "active": row["is_active"],
         "emails": emails,
-        **{part: value for part, value in kept.items() if part not in ("name", ENTERPRISE, TAKEN)},
+        **{part: value for part, value in kept.items() if part not in _SHOWN_OTHERWISE},
         "groups": groups,
         EMPLOYEE: employment,
     }

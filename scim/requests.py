@@ -21,14 +21,14 @@ LONGEST_NAMES = 20_000
 """Characters that `attributes` or `excludedAttributes` may have."""
 
 
-def read_body(request: HttpRequest) -> dict[str, Any]:
+def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, Any]:
     """Return the body's JSON object; raises Refused (400) or ApiError (400, 413, 415).
 
     A body without a media type is read as JSON, and a byte order mark is passed over.
     """
     bodies.check_media_type(request, MEDIA_TYPE)
     try:
-        text = bytes(bodies.read(request, LARGEST_BODY)).decode("utf-8-sig")
+        text = bytes(bodies.read(request, largest)).decode("utf-8-sig")
         body = json.loads(
             text,
             parse_constant=_refuse_constant,
@@ -107,6 +107,8 @@ class Query:
     descending: bool = False
     attributes: tuple[str, ...] = ()
     excluded_attributes: tuple[str, ...] = ()
+    cursor: str | None = None
+    """Where the page starts, '' for the first one; None where pages are counted by startIndex."""
 
 
 def query_of(parameters: Mapping[str, Any]) -> Query:
@@ -116,6 +118,9 @@ def query_of(parameters: Mapping[str, Any]) -> Query:
     excluded = _names(values.get("excludedattributes"))
     if attributes and excluded:
         raise Refused(400, "Send attributes or excludedAttributes, not both.", "invalidValue")
+    cursor = values.get("cursor")
+    if cursor is not None and values.get("startindex") is not None:
+        raise Refused(400, "Send startIndex or cursor, not both.", "invalidValue")
     order = str(values.get("sortorder") or "ascending").lower()
     if order not in ("ascending", "descending"):
         raise Refused(400, "sortOrder is ascending or descending.", "invalidValue")
@@ -127,6 +132,7 @@ def query_of(parameters: Mapping[str, Any]) -> Query:
         descending=order == "descending",
         attributes=attributes,
         excluded_attributes=excluded,
+        cursor=None if cursor is None else _text("cursor", cursor),
     )
 
 

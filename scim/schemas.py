@@ -36,6 +36,7 @@ GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
 EMPLOYEE = "urn:ietf:params:scim:schemas:extension:employee:2.0:User"
 SITE = "urn:ietf:params:scim:schemas:extension:site:2.0:Group"
 LIST_RESPONSE = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
+BULK_REQUEST = "urn:ietf:params:scim:api:messages:2.0:BulkRequest"
 SEARCH_REQUEST = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
 PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
@@ -197,6 +198,7 @@ def comparable(kind: str, path: str, value: str) -> str:
 
 
 __all__ = [
+    "BULK_REQUEST",
     "EMPLOYEE",
     "ENTERPRISE",
     "ERROR",

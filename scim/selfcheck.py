@@ -3,17 +3,13 @@
 import json
 import secrets
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any
 from urllib.parse import quote, urlencode
-
-from django.core.handlers.wsgi import WSGIRequest
-from django.http import Http404, HttpResponse
-from django.urls import resolve
 
 from records.accounts.models import Dialect, Directory
 from records.history.trail import Author
 from scim.callers import Caller, Mount
+from scim.inner import Inner, send
 from scim.schemas import PATCH_OP, USER
 
 MARK = "connection-check"
@@ -63,6 +59,7 @@ class _Check:
             author=author,
             reads_rfc=False,
         )
+        self.inner = Inner(self.caller, is_counted=False)
         self.mount = mount
         self.name = f"{MARK}-{secrets.token_hex(4)}@larder.invalid"
         self.made = ""
@@ -125,7 +122,7 @@ class _Check:
         self, name: str, method: str, path: str, body: Any = None, *, expects: int = 200, holds: Any = None
     ) -> dict[str, Any] | None:
         """Make a request and note how it went; returns the answer's body, or None when it failed."""
-        response = self._answer(method, path, body)
+        response = send(self.inner, method, path, body)
         answered = json.loads(response.content) if response.content else {}
         fault = ""
         if response.status_code != expects:
@@ -137,25 +134,6 @@ class _Check:
             Step(name, f"{method} /{self.mount}{path}", response.status_code, not fault, fault or "As it should be.")
         )
         return None if fault else answered
-
-    def _answer(self, method: str, path: str, body: Any) -> HttpResponse:
-        address, _, query = path.partition("?")
-        content = b"" if body is None else json.dumps(body).encode()
-        environ = {
-            "REQUEST_METHOD": method,
-            "PATH_INFO": f"/{self.mount}{address}",
-            "QUERY_STRING": query,
-            "CONTENT_TYPE": "application/scim+json" if content else "",
-            "CONTENT_LENGTH": str(len(content)),
-            "wsgi.input": BytesIO(content),
-        }
-        request = WSGIRequest(environ)
-        request.checking = self.caller  # type: ignore[attr-defined]
-        try:
-            match = resolve(request.path_info)
-        except Http404:
-            return HttpResponse(status=404)
-        return match.func(request, *match.args, **match.kwargs)
 
 
 def _patch(path: str, value: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, T
 from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from scim2_models.path import CompareOperator
 
-from records.accounts.models import ExternalId, RoleMembership, UserAttribute, UserEmail
+from records.accounts.models import ExternalId, Role, RoleMembership, UserAttribute, UserEmail
 from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
 from scim.callers import Scope
 from scim.expressions import (
@@ -25,6 +25,7 @@ from scim.expressions import (
     compare_text,
     text,
 )
+from scim.nesting import IsHeld
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
 from scim.visibility import visible_memberships, visible_roles
 
@@ -121,6 +122,31 @@ class Rows:
         """Return the sub-attribute of the first entry."""
         source = self.subs.get(name) or Nothing()
         return Subquery(self.queryset.order_by(*self.first).annotate(_sorted=source.order()).values("_sorted")[:1])
+
+
+@dataclass(frozen=True, slots=True)
+class HeldGroups:
+    """The groups of a user, each a role with `held_how`: direct, or indirect through groups within groups."""
+
+    visible: QuerySet[Role]
+    subs: dict[str, Source]
+
+    def rows(self) -> QuerySet[Role]:
+        """Return the roles; where none is within another, which is usual, a user's memberships tell them all."""
+        if not RoleMembership.objects.filter(member_role__isnull=False, role__in=self.visible).exists():
+            return self.visible.filter(memberships__user_id=OuterRef("pk")).annotate(held_how=text("direct"))
+        direct = Exists(RoleMembership.objects.filter(role_id=OuterRef("pk"), user_id=OuterRef(OuterRef("pk"))))
+        how = Case(When(direct, then=text("direct")), default=text("indirect"), output_field=TextField())
+        return self.visible.filter(IsHeld(F("pk"), OuterRef("pk"))).annotate(held_how=how)
+
+    def sub(self, name: str) -> Source | None:
+        """Return the column behind a sub-attribute."""
+        return self.subs.get(name)
+
+    def order(self, name: str) -> Term:
+        """Return the sub-attribute of the first group by id."""
+        source = self.subs.get(name) or Nothing()
+        return Subquery(self.rows().order_by("pk").annotate(_sorted=source.order()).values("_sorted")[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,15 +272,14 @@ def user_attributes(caller: Scope) -> Attributes:
             },
             ("-primary", "idx", "pk"),
         ),
-        "groups": Rows(
-            RoleMembership.objects.filter(user_id=OuterRef("pk"), role__in=visible_roles(caller)),
+        "groups": HeldGroups(
+            visible_roles(caller),
             {
-                "value": _id_source("role_id"),
-                "$ref": _id_below(groups, "role_id"),
-                "display": folded(F("role__name")),
-                "type": _constant("direct"),
+                "value": _id_source("pk"),
+                "$ref": _id_below(groups, "pk"),
+                "display": folded(F("name")),
+                "type": Text(F("held_how")),
             },
-            ("role_id",),
         ),
         **_meta("User", users, F("last_modified")),
         f"{EMPLOYEE}:position".lower(): folded(F("employee__position")),

@@ -36,7 +36,7 @@ def mount(mount_name: Mount) -> list[URLPattern]:
         at("ResourceTypes", one, views.ResourceTypesView, READS),
         at("Schemas", one, views.SchemasView, READS),
         at("Me", "(?:/.*)?", views.NotBuiltView, methods, what="Me"),
-        at("Bulk", "", views.NotBuiltView, methods, what="Bulk"),
+        at("Bulk", "", views.BulkView, search),
         re_path("^$", views.RootView.as_view(mount=mount_name, http_method_names=READS)),
         at("", ".*", views.NowhereView, methods),
     ]

@@ -3,8 +3,9 @@
 import json
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -19,15 +20,17 @@ from records.history.models import Change
 from records.history.trail import Trail, recording
 from records.operations import conditional, limits
 from records.operations.credentials import keep_private
-from scim import discovery, lists, log
+from scim import bulk, discovery, lists, log
 from scim.adapters import GroupAdapter, UserAdapter
 from scim.callers import Caller, Mount, caller_of
 from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
+from scim.inner import Inner, inner_of, send
+from scim.models import ProvisioningCall
 from scim.patches import tidied_schemas
 from scim.projection import Projection
-from scim.representations import Representation, list_response, version_of
-from scim.requests import Query, query_of, query_of_request, read_body
-from scim.schemas import POLICY, SEARCH_REQUEST
+from scim.representations import Representation, version_of
+from scim.requests import LARGEST_BODY, Query, query_of, query_of_request, read_body
+from scim.schemas import BULK_REQUEST, POLICY, SEARCH_REQUEST
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
 
@@ -45,19 +48,21 @@ class ProvisioningView(stock.SCIMView):
     caller: Caller | None = None
     body: Any = None
     changes: Iterable[Change] = ()
+    entries: Sequence[ProvisioningCall] = ()
+    """The lines for the log of calls that this one made itself."""
 
     @method_decorator(csrf_exempt)
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer the request."""
         started = time.perf_counter()
         allowance: dict[str, str] = {}
+        inner = inner_of(request)
         try:
-            # The self-check calls in this process, as the directory that an administrator is looking at.
-            checking: Caller | None = getattr(request, "checking", None)
-            self.caller = caller = replace(checking, notes=[]) if checking else caller_of(request, self.mount)
+            # Bulk requests and the connection test make calls in this process, for a caller who is known already.
+            self.caller = caller = replace(inner.caller, notes=[]) if inner else caller_of(request, self.mount)
             request.caller = caller  # type: ignore[attr-defined]
             request.larder_caller = f"directory {caller.directory.pk}"  # type: ignore[attr-defined]
-            if checking is None:
+            if inner is None or inner.is_counted:
                 limit: int = settings.SCIM_RATE_LIMIT
                 allowance = limits.spend("provisioning", str(caller.token_id), limit).headers()
             with POLICY:
@@ -67,7 +72,7 @@ class ProvisioningView(stock.SCIMView):
         for name, value in allowance.items():
             response.headers.setdefault(name, value)
         keep_private(response, "Authorization", "Accept")
-        log.note(
+        entry = log.entry(
             request,
             response,
             caller=self.caller,
@@ -75,6 +80,10 @@ class ProvisioningView(stock.SCIMView):
             changes=self.changes if response.status_code < 400 else (),
             duration_ms=round((time.perf_counter() - started) * 1000),
         )
+        if inner is None or inner.entries is None:
+            log.keep([*([entry] if entry else []), *self.entries])
+        elif entry is not None:
+            inner.entries.append(entry)
         return response
 
     def _handler(self, request: HttpRequest) -> Any:
@@ -93,10 +102,17 @@ class ProvisioningView(stock.SCIMView):
         allowed = ", ".join(self._allowed_methods())
         return error_response(405, f"{request.method} is not allowed here.", headers={"Allow": allowed})
 
-    def read(self, request: HttpRequest) -> dict[str, Any]:
+    def read(self, request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, Any]:
         """Read the body, keeping it for the log."""
-        self.body = read_body(request)
+        self.body = read_body(request, largest)
         return dict(self.body)
+
+
+def refuse_other_schemas(body: dict[str, Any], wanted: str) -> None:
+    """Raise Refused (400) for a message that says it is of another kind; one that says nothing is what is wanted."""
+    schemas = body.get("schemas")
+    if schemas is not None and tidied_schemas(schemas, wanted) != [wanted]:
+        raise Refused(400, f"schemas must hold {wanted} alone.", "invalidSyntax")
 
 
 def answer(document: Representation, status: int = 200, **headers: str) -> HttpResponse:
@@ -125,8 +141,7 @@ class ResourceView(ProvisioningView):
         """Answer a list or one resource."""
         query = query_of_request(request)
         if uuid is None:
-            documents, total = lists.page_of(request.caller, self.kind, query)
-            return answer(list_response(documents, total, query.start_index))
+            return answer(lists.found(request.caller, (self.kind,), query))
         key = self.key_of(uuid)
         projection = Projection.of(self.kind, query, spares=request.caller.reads_rfc)
         rows = lists.rows_of(request.caller, self.kind).filter(pk=key)
@@ -260,9 +275,7 @@ class SearchView(ProvisioningView, stock.SearchView):
     def post(self, request: ProvisioningRequest) -> HttpResponse:
         """Answer the query in the body."""
         body = self.read(request)
-        schemas = body.get("schemas")
-        if schemas is not None and tidied_schemas(schemas, SEARCH_REQUEST) != [SEARCH_REQUEST]:
-            raise Refused(400, f"schemas must hold {SEARCH_REQUEST} alone.", "invalidSyntax")
+        refuse_other_schemas(body, SEARCH_REQUEST)
         query = query_of({name: value for name, value in body.items() if name.lower() != "schemas"})
         return answer(lists.found(request.caller, self.kinds, query))
 
@@ -322,8 +335,22 @@ class SchemasView(DiscoveryView, stock.SchemasView):
         return answer(found)
 
 
+class BulkView(ProvisioningView):
+    """Bulk: many writes in one request, each in its own transaction and with every check of a single call."""
+
+    def post(self, request: ProvisioningRequest) -> HttpResponse:
+        """Make the calls and answer what came of each."""
+        body = self.read(request, bulk.LARGEST_PAYLOAD)
+        refuse_other_schemas(body, BULK_REQUEST)
+        operations, most_errors = bulk.operations_of(body)
+        entries: list[ProvisioningCall] = []
+        self.entries = entries
+        results = bulk.run(operations, most_errors, partial(send, Inner(request.caller, entries=entries)))
+        return answer({"schemas": [bulk.BULK_RESPONSE], "Operations": results})
+
+
 class NotBuiltView(ProvisioningView):
-    """Me and Bulk: 501 until they are built."""
+    """Me: 501 until it is built."""
 
     what = ""
 

@@ -26,6 +26,9 @@ def _kept_connection():
         signal.connect(close_old_connections)
 
 
+SITE_IS_KEPT = f"'{people.SITE}': 'value' is immutable"
+"""scim2-tester removes the site extension of a group, which is optional to send; a group stays at its site here."""
+
 FAKE_MEMBER = "PATCH /Groups/{id} add member"
 """scim-sanity adds a member that does not exist; here every member has to."""
 
@@ -38,7 +41,10 @@ def test_scim2_tester_finds_no_fault(mount, directory, settings):
     client = WSGISCIMClient(application, f"http://localhost{mount}", headers={"Authorization": f"Bearer {token}"})
     results = check_server(client, raise_exceptions=False)
     faults = [result for result in results if result.status in (Status.ERROR, Status.CRITICAL)]
-    assert not faults, "\n".join(f"{fault.title}: {fault.reason}" for fault in faults)
+    unexplained = [
+        fault for fault in faults if fault.title != "check_remove_attribute" or SITE_IS_KEPT not in fault.reason
+    ]
+    assert not unexplained, "\n".join(f"{fault.title}: {fault.reason}" for fault in unexplained)
     assert {result.resource_type for result in results} >= {"User", "Group"}
     assert len([result for result in results if result.status == Status.SUCCESS]) > 50
 

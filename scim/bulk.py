@@ -1,0 +1,154 @@
+"""/Bulk: many writes in one request, each with every check of a single call (RFC 7644, 3.7; DECISIONS 13.11)."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import HttpResponse
+
+from scim.errors import Refused, error_response
+from scim.representations import Representation
+
+MOST_OPERATIONS = 1_000
+LARGEST_PAYLOAD = 1_048_576
+BULK_RESPONSE = "urn:ietf:params:scim:api:messages:2.0:BulkResponse"
+
+_METHODS = ("POST", "PUT", "PATCH", "DELETE")
+_PATH = re.compile(r"/(?:Users|Groups)(?:/[^/?#\s]+)?", re.IGNORECASE)
+_REFERENCE = re.compile(r"bulkId:([^\s\"\[\]/,]+)", re.IGNORECASE)
+
+Send = Callable[[str, str, Any, str], HttpResponse]
+"""Makes one call: method, path below the mount, body or None, and the version for If-Match or ''."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation of a bulk request, with the ids of operations whose resources it refers to."""
+
+    method: str
+    path: str
+    data: Any
+    bulk_id: str
+    version: str
+    references: set[str] = field(default_factory=set)
+
+
+def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
+    """Return the operations and after how many errors to stop, None for never.
+
+    Raises Refused: 400 for a malformed request, 413 for more operations than the ServiceProviderConfig allows.
+    """
+    given = {name.lower(): value for name, value in body.items()}
+    listed, most = given.get("operations"), given.get("failonerrors")
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+        raise Refused(400, "failOnErrors must be a whole number from 1.", "invalidValue")
+    if not isinstance(listed, list) or not listed or not all(isinstance(one, dict) for one in listed):
+        raise Refused(400, "Operations must be an array of one or more operations.", "invalidSyntax")
+    if len(listed) > MOST_OPERATIONS:
+        raise Refused(413, f"A bulk request holds at most {MOST_OPERATIONS} operations.")
+    found = [_operation(one) for one in listed]
+    names = [one.bulk_id for one in found if one.bulk_id]
+    if len(set(names)) != len(names):
+        raise Refused(400, "A bulkId is used twice.", "invalidSyntax")
+    return found, most
+
+
+def _operation(given: dict[str, Any]) -> Operation:
+    """Return an operation; raises Refused (400) for one that is malformed."""
+    parts = {name.lower(): value for name, value in given.items()}
+    texts = {name: parts.get(name) or "" for name in ("method", "path", "bulkid", "version")}
+    if not all(isinstance(text, str) for text in texts.values()):
+        raise Refused(400, "method, path, bulkId and version of an operation are texts.", "invalidSyntax")
+    operation = Operation(
+        texts["method"].upper(), texts["path"].strip(), parts.get("data"), texts["bulkid"], texts["version"]
+    )
+    operation.references = {match for text in _texts([operation.path, operation.data]) for match in _named(text)}
+    return operation
+
+
+def _texts(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+
+
+def _named(text: str) -> Iterator[str]:
+    """Yield the operations that a text refers to: an id alone, a path with one, or a filter that compares one."""
+    if "bulkid:" in text.lower():
+        yield from _REFERENCE.findall(text)
+
+
+def run(operations: list[Operation], most_errors: int | None, send: Send) -> list[Representation]:
+    """Make the calls and return what came of each, in the order in which they were made.
+
+    One that refers to a resource which a later operation makes waits for it. What refers to itself through others, or
+    to what was not made, is answered 409. Stops after so many errors; what was not reached has no result.
+    """
+    made: dict[str, str] = {}
+    results: list[Representation] = []
+    errors = 0
+    waiting = list(operations)
+    while waiting:
+        coming = {one.bulk_id for one in waiting if one.method == "POST"}
+        ready = next((one for one in waiting if not one.references & (coming - {one.bulk_id})), waiting[0])
+        waiting.remove(ready)
+        result = _made(ready, made, send)
+        results.append(result)
+        errors += int(result["status"]) >= 400
+        if most_errors is not None and errors >= most_errors:
+            break
+    return results
+
+
+def _made(operation: Operation, made: dict[str, str], send: Send) -> Representation:
+    response = _refusal(operation, made)
+    if response is None:
+        path, data = _resolved(operation.path, made), _resolved(operation.data, made)
+        response = send(operation.method, path, None if operation.method == "DELETE" else data, operation.version)
+    result: Representation = {"method": operation.method}
+    if operation.bulk_id:
+        result["bulkId"] = operation.bulk_id
+    if location := response.get("Location", ""):
+        result["location"] = location
+        if operation.method == "POST":
+            made[operation.bulk_id] = location.rpartition("/")[2]
+    if version := response.get("ETag", ""):
+        result["version"] = version
+    result["status"] = str(response.status_code)
+    if response.status_code >= 400:
+        result["response"] = json.loads(response.content)
+    return result
+
+
+def _refusal(operation: Operation, made: dict[str, str]) -> HttpResponse | None:
+    """Return why an operation is not even tried, None where it is."""
+    if operation.method not in _METHODS:
+        return error_response(400, f"method must be one of {', '.join(_METHODS)}.", "invalidSyntax")
+    if not _PATH.fullmatch(operation.path):
+        return error_response(400, "path must name Users or Groups, such as /Users or /Groups/<id>.", "invalidPath")
+    if operation.method == "POST" and not operation.bulk_id:
+        return error_response(400, "A POST needs a bulkId.", "invalidSyntax")
+    if missing := sorted(operation.references - made.keys()):
+        return error_response(409, f"No operation made what bulkId:{missing[0][:100]} stands for.")
+    return None
+
+
+def _resolved(value: Any, made: dict[str, str]) -> Any:
+    """Return a path or body with the ids of resources in place of the operations that made them."""
+    if isinstance(value, str):
+        return (
+            _REFERENCE.sub(lambda match: made.get(match[1], match[0]), value) if "bulkid:" in value.lower() else value
+        )
+    if isinstance(value, dict):
+        return {name: _resolved(item, made) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_resolved(item, made) for item in value]
+    return value

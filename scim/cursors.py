@@ -1,0 +1,61 @@
+"""Paging by cursor (RFC 9865): each page ends with a sign of where the next one starts, so that no page is counted off.
+
+A cursor holds the last resource's id and what it was sorted by, signed together with the query that it belongs to.
+"""
+
+import datetime
+import json
+import uuid
+from typing import Any
+
+from django.core import signing
+from django.db.models import F, Q, QuerySet
+
+from scim.callers import Caller
+from scim.errors import Refused
+from scim.requests import Query
+
+Position = tuple[str, uuid.UUID, Any]
+"""The kind and id of the last resource of a page, and the value that it was sorted by."""
+
+
+def written(caller: Caller, kinds: tuple[str, ...], query: Query, position: Position) -> str:
+    """Return the cursor after a position."""
+    kind, key, value = position
+    shown = ["t", value.isoformat()] if isinstance(value, datetime.datetime) else ["v", value]
+    return signing.dumps([kind, str(key), shown], salt=_salt(caller, kinds, query))
+
+
+def read(caller: Caller, kinds: tuple[str, ...], query: Query) -> Position | None:
+    """Return the position that the query's cursor stands for, None for the first page; raises Refused (400)."""
+    if not query.cursor:
+        return None
+    try:
+        kind, key, (form, value) = signing.loads(query.cursor, salt=_salt(caller, kinds, query))
+    except signing.BadSignature:
+        raise Refused(400, "The cursor is unknown, or belongs to another query.", "invalidCursor") from None
+    return kind, uuid.UUID(key), datetime.datetime.fromisoformat(value) if form == "t" else value
+
+
+def _salt(caller: Caller, kinds: tuple[str, ...], query: Query) -> str:
+    asked = [str(caller.directory_id), kinds, query.filter, query.sort_by.lower(), query.descending]
+    return f"scim.cursor {json.dumps(asked)}"
+
+
+def after(rows: QuerySet[Any], position: Position, query: Query) -> QuerySet[Any]:
+    """Return those of the ordered rows that follow a position; unassigned values come last, descending first."""
+    _, key, value = position
+    if not query.sort_by:
+        return rows.filter(pk__gt=key)
+    same = Q(_sorted__isnull=True) if value is None else Q(_sorted=value)
+    rest = Q(pk__gt=key) & same
+    if query.descending:
+        beyond = Q(_sorted__isnull=False) if value is None else Q(_sorted__lt=value)
+    else:
+        beyond = Q(pk__in=[]) if value is None else Q(_sorted__gt=value) | Q(_sorted__isnull=True)
+    return rows.filter(rest | beyond)
+
+
+def sorted_by(rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
+    """Return the id of each ordered row with what it is sorted by."""
+    return rows.values_list("pk", "_sorted") if query.sort_by else rows.values_list("pk", F("pk"))

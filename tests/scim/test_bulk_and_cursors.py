@@ -1,0 +1,255 @@
+"""Many writes in one request, pages by cursor, and groups within groups."""
+
+import pytest
+from django.core.cache import cache
+
+from records.accounts.models import User
+from scim import bulk
+from scim.models import ProvisioningCall
+from tests.scim import people
+from tests.scim.conftest import Scim, assert_error
+
+BULK = "urn:ietf:params:scim:api:messages:2.0:BulkRequest"
+
+
+def send(scim: Scim, *operations: dict, **fields):
+    return scim.post("/Bulk", {"schemas": [BULK], "Operations": list(operations), **fields})
+
+
+def add_user(name: str, bulk_id: str = "", **fields) -> dict:
+    return {
+        "method": "POST",
+        "path": "/Users",
+        "bulkId": bulk_id or name,
+        "data": people.user_body(name, **fields),
+    }
+
+
+def statuses(answer) -> list[str]:
+    assert answer.status_code == 200, answer.content
+    return [one["status"] for one in answer.json()["Operations"]]
+
+
+def test_a_bulk_makes_changes_and_removes_and_tells_of_each(both):
+    old = both.add_user("old")
+    answer = send(
+        both,
+        add_user("mira"),
+        {"method": "PUT", "path": f"/Users/{old['id']}", "data": {**old, "title": "Lead"}},
+        {"method": "DELETE", "path": f"/Users/{old['id']}"},
+    )
+    assert statuses(answer) == ["201", "200", "204"]
+    body = answer.json()
+    assert body["schemas"] == [bulk.BULK_RESPONSE]
+    made, changed, removed = body["Operations"]
+    assert made["bulkId"] == "mira"
+    assert both.get(made["location"].partition(both.mount)[2]).json()["userName"] == "mira"
+    assert f"{both.mount}/Users/" in made["location"]
+    assert (made["method"], changed["method"], removed["method"]) == ("POST", "PUT", "DELETE")
+    assert made["version"].startswith('W/"')
+    assert both.get(f"/Users/{old['id']}").status_code == 404
+
+
+def test_what_an_operation_makes_is_named_by_its_bulk_id_wherever_it_comes(scim):
+    group = {
+        "method": "POST",
+        "path": "/Groups",
+        "bulkId": "g",
+        "data": {"displayName": "Team", "members": [{"value": "bulkId:mira"}]},
+    }
+    remove = {
+        "method": "PATCH",
+        "path": "/Groups/bulkId:g",
+        "data": {
+            "Operations": [
+                {"op": "add", "path": "members", "value": [{"value": "bulkId:noah"}]},
+                {"op": "remove", "path": 'members[value eq "bulkId:mira"]'},
+            ]
+        },
+    }
+    answer = send(scim, remove, group, add_user("mira"), add_user("noah"))
+    assert sorted(statuses(answer)) == ["200", "201", "201", "201"]
+    found = {one.get("bulkId"): one["location"].rpartition("/")[2] for one in answer.json()["Operations"]}
+    assert scim.members(found["g"]) == {found["noah"]}
+
+
+def test_each_operation_has_its_own_transaction_and_errors_tell_why(both):
+    both.add_user("taken")
+    answer = send(both, add_user("taken"), add_user("mira"), {"method": "DELETE", "path": "/Users/nobody"})
+    assert statuses(answer) == ["409", "201", "404"]
+    failed = answer.json()["Operations"][0]
+    assert "location" not in failed
+    assert (failed["response"]["scimType"], failed["response"]["status"]) == ("uniqueness", "409")
+    assert both.ids("/Users", 'userName eq "mira"')
+
+
+def test_a_bulk_stops_after_as_many_errors_as_it_was_told(both):
+    nobody = {"method": "DELETE", "path": "/Users/nobody"}
+    answer = send(both, nobody, nobody, add_user("mira"), failOnErrors=2)
+    assert statuses(answer) == ["404", "404"]
+    assert both.ids("/Users", 'userName eq "mira"') == []
+    assert statuses(send(both, nobody, add_user("mira"), failOnErrors=2)) == ["404", "201"]
+    assert_error(send(both, nobody, failOnErrors=0), 400, "invalidValue")
+
+
+def test_references_in_a_circle_or_to_nothing_are_conflicts(scim):
+    def group(name: str, member: str) -> dict:
+        data = {"displayName": name, "members": [{"value": f"bulkId:{member}"}]}
+        return {"method": "POST", "path": "/Groups", "bulkId": name, "data": data}
+
+    assert statuses(send(scim, group("a", "b"), group("b", "a"))) == ["409", "409"]
+    assert statuses(send(scim, group("a", "nobody"))) == ["409"]
+    assert scim.get("/Groups", {"filter": 'displayName eq "a"'}).json()["totalResults"] == 0
+
+
+@pytest.mark.parametrize(
+    ("operation", "status"),
+    [
+        ({"method": "GET", "path": "/Users"}, "400"),
+        ({"method": "POST", "path": "/Users", "data": {"userName": "x"}}, "400"),
+        ({"method": "POST", "path": "/Bulk", "bulkId": "1", "data": {}}, "400"),
+        ({"method": "POST", "path": "/../admin/", "bulkId": "1", "data": {}}, "400"),
+        ({"method": "DELETE", "path": "/Users"}, "405"),
+        ({"method": "PUT", "path": "/Users/x", "data": {"userName": "x"}}, "404"),
+    ],
+)
+def test_an_operation_that_cannot_be_is_an_error_of_its_own(both, operation, status):
+    answer = send(both, operation, add_user("mira"))
+    assert statuses(answer) == [status, "201"]
+
+
+def test_the_mount_without_patch_has_none_in_a_bulk_either(scim_of):
+    scim = scim_of(mount="/prodscim")
+    user = scim.add_user("mira")
+    data = {"Operations": [{"op": "replace", "path": "active", "value": False}]}
+    assert statuses(send(scim, {"method": "PATCH", "path": f"/Users/{user['id']}", "data": data})) == ["405"]
+    assert scim.user(user["id"])["active"] is True
+
+
+def test_versions_are_judged_in_a_bulk(scim):
+    user = scim.add_user("mira")
+    put = {"method": "PUT", "path": f"/Users/{user['id']}", "data": {**user, "title": "Lead"}}
+    assert statuses(send(scim, {**put, "version": 'W/"99"'}, {**put, "version": user["meta"]["version"]})) == [
+        "412",
+        "200",
+    ]
+
+
+def test_the_limits_of_a_bulk_are_those_that_are_told(both):
+    told = both.get("/ServiceProviderConfig").json()["bulk"]
+    assert told == {"supported": True, "maxOperations": bulk.MOST_OPERATIONS, "maxPayloadSize": bulk.LARGEST_PAYLOAD}
+    nobody = {"method": "DELETE", "path": "/Users/nobody"}
+    assert_error(send(both, *[nobody] * (bulk.MOST_OPERATIONS + 1)), 413)
+    assert_error(send(both, {**nobody, "data": "x" * bulk.LARGEST_PAYLOAD}), 413)
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"Operations": []}, {"Operations": [1]}, {"Operations": [{"path": 5}]}, {"schemas": ["x"]}]
+)
+def test_a_malformed_bulk_is_refused(both, body):
+    assert_error(both.post("/Bulk", body), 400, "invalidSyntax")
+
+
+def test_every_operation_counts_and_has_its_line_in_the_log(scim, settings):
+    send(scim, add_user("mira"), {"method": "DELETE", "path": "/Users/nobody"})
+    lines = ProvisioningCall.objects.order_by("-id")[:3]
+    assert {(line.method, line.line, line.status) for line in lines} == {
+        ("POST", "/scim/Bulk", 200),
+        ("POST", "/scim/Users", 201),
+        ("DELETE", "/scim/Users/nobody", 404),
+    }
+    cache.clear()
+    settings.SCIM_RATE_LIMIT = 3
+    answer = send(scim, add_user("a"), add_user("b"), add_user("c"))
+    assert statuses(answer) == ["201", "201", "429"]
+
+
+def walk(scim: Scim, path: str, query: dict) -> list[str]:
+    """Return the ids on all pages, by cursor."""
+    found: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        body = scim.get(path, {**query, "cursor": cursor}).json()
+        assert "startIndex" not in body, body
+        assert body["itemsPerPage"] == len(body["Resources"])
+        found += [one["id"] for one in body["Resources"]]
+        cursor = body.get("nextCursor")
+    return found
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"sortBy": "title"},
+        {"sortBy": "title", "sortOrder": "descending"},
+        {"sortBy": "meta.created"},
+        {"sortBy": "active", "sortOrder": "descending"},
+        {"filter": 'userName sw "u"'},
+        {"filter": "title pr", "sortBy": "name.familyName"},
+    ],
+)
+def test_pages_by_cursor_meet_everybody_once_in_order(both, query):
+    for number in range(7):
+        both.add_user(f"u{number}", title=["", "b", "a", "b", "É", "", "z"][number], active=number % 3 > 0)
+    counted = [one["id"] for one in both.get("/Users", query).json()["Resources"]]
+    for count in (1, 2, 3, 7, 100):
+        assert walk(both, "/Users", {**query, "count": count}) == counted
+
+
+def test_a_walk_by_cursor_misses_nobody_while_others_come_and_go(scim):
+    keys = sorted(scim.add_user(f"u{number}")["id"] for number in range(6))
+    first = scim.get("/Users", {"cursor": "", "count": 3}).json()
+    scim.delete(f"/Users/{keys[0]}")
+    second = scim.get("/Users", {"cursor": first["nextCursor"], "count": 3}).json()
+    assert [one["id"] for one in [*first["Resources"], *second["Resources"]]] == keys
+    assert (first["totalResults"], second["totalResults"]) == (6, 5)
+    assert "nextCursor" not in second
+
+
+def test_both_kinds_are_walked_by_cursor(scim):
+    user = scim.add_user("mira")
+    group = scim.add_group("Team", user["id"])
+    found: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        body = scim.post("/.search", {"cursor": cursor, "count": 2}).json()
+        found += [one["id"] for one in body["Resources"]]
+        cursor = body.get("nextCursor")
+    assert found[0] == user["id"]
+    assert group["id"] in found
+    assert len(found) == len(set(found)) == body["totalResults"]
+
+
+def test_a_cursor_of_another_query_or_of_nobody_is_refused(both):
+    for number in range(3):
+        both.add_user(f"u{number}")
+    cursor = both.get("/Users", {"cursor": "", "count": 1}).json()["nextCursor"]
+    for wrong in (
+        {"cursor": "x"},
+        {"cursor": cursor, "sortBy": "title"},
+        {"cursor": cursor, "filter": "active eq true"},
+    ):
+        assert_error(both.get("/Users", wrong), 400, "invalidCursor")
+    assert_error(both.get("/Groups", {"cursor": cursor}), 400, "invalidCursor")
+    assert_error(both.get("/Users", {"cursor": "", "startIndex": 1}), 400, "invalidValue")
+    assert both.get("/ServiceProviderConfig").json()["pagination"]["cursor"] is True
+    assert both.get("/Users", {"cursor": "", "count": 0}).json()["Resources"] == []
+
+
+def test_a_user_shows_groups_within_groups_and_is_found_by_them(both):
+    mira, noah, other = (both.add_user(name)["id"] for name in ("mira", "noah", "other"))
+    inner = both.add_group("Inner", mira)["id"]
+    middle = both.add_group("Middle", inner)["id"]
+    outer = both.add_group("Outer", middle, noah)["id"]
+    both.add_group("Beside", other)
+    shown = {one["value"]: one["type"] for one in both.user(mira)["groups"]}
+    assert shown == {inner: "direct", middle: "indirect", outer: "indirect"}
+    listed = {one["id"]: one for one in both.get("/Users").json()["Resources"]}
+    assert listed[mira] == both.user(mira)
+    assert {one["type"] for one in listed[noah]["groups"]} == {"direct"}
+    assert set(both.ids("/Users", f'groups.value eq "{outer}"')) == {mira, noah}
+    assert both.ids("/Users", f'groups[value eq "{outer}" and type eq "indirect"]') == [mira]
+    assert set(both.ids("/Users", 'groups.display eq "middle"')) == {mira}
+    assert set(both.ids("/Users", 'not (groups.type eq "indirect")')) == {noah, other}
+    assert User.objects.filter(pk=mira).exists()
