@@ -184,6 +184,7 @@ class Finding(ChildRow):
         "reference.Nonconformance", models.PROTECT, null=True, blank=True, related_name="+"
     )
 
+    SEARCHED: ClassVar[tuple[str, ...]] = ("question", "comment")
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("audit_record",)
 
     class Meta(ChildRow.Meta):

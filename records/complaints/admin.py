@@ -73,7 +73,13 @@ class ComplaintAdmin(RecordAdmin):
         ("production_unit", ReferenceFilter),
         ("entity_folder", ReferenceFilter),
     )
-    search_fields = ("trace_number_key", "consumer_last_name", "complaint_description")
+    search_fields = (
+        "trace_number_key",
+        "consumer_last_name",
+        "complaint_description",
+        "customer__name_key",
+        "product__name_key",
+    )
     fieldsets = (
         (
             None,

@@ -1,11 +1,12 @@
-"""The search across all kinds of record, by name, code or number, at the sites where somebody may see them.
+"""The search across all kinds of record, by every text that staff type, at the sites where somebody may see them.
 
 A few queries a kind, however much is stored: what bears the number or begins with the text is read from the indexes,
 one query a column; where that is not enough, one more looks for the words anywhere, the newest first.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.admin import AdminSite
@@ -13,12 +14,14 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path
+from django.utils.text import capfirst
 
 from documents.models import Document
 from materials.models import Material
 from records.accounts import access
 from records.actions.models import Action
-from records.audits.models import AuditProgram, AuditRecord
+from records.attachments.models import Attachment
+from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.backoffice.current import current_site, sites_of, user_of
 from records.backoffice.lists import search
 from records.complaints.models import Complaint
@@ -29,6 +32,10 @@ from records.items.models import Item
 from records.sites.text import fold
 
 SHOWN = 6
+MOST = 50
+"""How many are shown of one kind when only that is asked for."""
+AROUND = 60
+"""How many letters of a text are shown on either side of what was found."""
 SHORTEST = 2
 LONGEST = 200
 MOST_DIGITS = 15
@@ -43,25 +50,51 @@ class Kind:
     anywhere: Sequence[str] = ()
     about: Sequence[str] = ()
     points_at: Sequence[str] = ()
+    private: Sequence[str] = ()
+    """The columns among those searched that only holders of the permission see."""
+    private_permission: str = ""
+    of: str = ""
+    """The column that leads from a row of a record to its record, which is what is found then."""
+
+    @property
+    def record(self) -> type[models.Model]:
+        """Return the kind of record that is found."""
+        found: Any = self.model._meta.get_field(self.of).related_model if self.of else self.model
+        return found
+
+    @property
+    def key(self) -> str:
+        """Return the kind's name in an address."""
+        return str(self.model._meta.model_name)
+
+    @property
+    def title(self) -> str:
+        """Return what the kind is called."""
+        return capfirst(str(self.model._meta.verbose_name_plural))
 
 
 KINDS = (
     Kind(
         Complaint,
         ("trace_number_key",),
-        ("trace_number_key",),
+        ("trace_number_key", "complaint_description", "consumer_last_name"),
         ("record_status", "product", "customer"),
         ("product", "customer"),
+        ("consumer_last_name",),
+        "complaints.view_private_complaint",
     ),
+    Kind(Action, (), ("name", "description"), ("record_status", "owner"), ("owner",)),
     Kind(Action, (), ("name", "description"), ("record_status", "owner"), ("owner",)),
     Kind(Customer, ("name_key", "code_key"), ("name_key", "code_key"), ("code", "physical_address_city")),
     Kind(Item, ("name_key", "code_key", "serial_number_key"), ("name_key", "code_key", "serial_number_key"), ("code",)),
-    Kind(Document, (), ("name", "file_name"), ("record_status", "file_name")),
+    Kind(Document, (), ("name", "description", "file_name"), ("record_status", "file_name")),
     Kind(Material, (), ("name", "external_id", "our_code", "supplier_code"), ("our_code", "external_id")),
     Kind(AuditProgram, (), ("name",), ("type", "department")),
-    Kind(AuditRecord, (), ("audit_program__name",), ("record_status",), ("audit_program",)),
+    Kind(AuditRecord, (), ("audit_program__name", "notes"), ("record_status",), ("audit_program",)),
+    Kind(Finding, (), ("question", "comment"), of="audit_record", points_at=("audit_record__audit_program",)),
     Kind(Employee, (), ("last_name", "first_name", "code"), ("code", "position")),
     Kind(JobDescription, (), ("name", "code"), ("code", "department")),
+    Kind(Attachment, (), ("name", "description", "file_name"), ("file_name",)),
 )
 
 
@@ -73,6 +106,8 @@ class Hit:
     url: str
     about: str
     is_archived: bool
+    snippet: tuple[str, str, str] | None = None
+    """Where the text was found: what stands before it, the text, and what follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,58 +126,100 @@ def number_in(text: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS else None
 
 
-def find(admin_site: AdminSite, request: HttpRequest, text: str) -> list[Group]:
-    """Return what the user may see and the text means, by kind; a fixed number of queries."""
+def find(admin_site: AdminSite, request: HttpRequest, text: str, only: str = "") -> list[Group]:
+    """Return what the user may see and the text means, by kind, or of one kind; a fixed number of queries."""
     found = []
     user, here = user_of(request), current_site(request)
     names = {site.pk: site.name for site in sites_of(request)}
     for kind in KINDS:
-        label = f"{kind.model._meta.app_label}.{{}}_{kind.model._meta.model_name}"
+        label = f"{kind.record._meta.app_label}.{{}}_{kind.record._meta.model_name}"
         sites = {site for action in ("view", "change") for site in access.sites_where(user, label.format(action))}
-        if not sites or not admin_site.is_registered(kind.model):
+        if not sites or not admin_site.is_registered(kind.record) or only not in ("", kind.key):
             continue
-        rows = matches(kind, sites, text)
-        hits = [
-            Hit(_name(row), page_of(admin_site, kind.model, row.pk), _about(kind, row, names, here), row.is_archived)
-            for row in rows[:SHOWN]
-        ]
+        most = MOST if only else SHOWN
+        visible = None if kind.of else admin_site._registry[kind.model].get_queryset(request)
+        private = {site for site in sites if not kind.private or access.may(user, site, kind.private_permission)}
+        rows = matches(kind, private, text, most, visible) if private else []
+        if sites - private:
+            columns = [name for name in kind.anywhere if name not in kind.private]
+            rows += matches(replace(kind, anywhere=columns), sites - private, text, most, visible)
+        hits = [_hit(admin_site, kind, row, text, private, names, here) for row in rows[:most]]
         if hits:
-            more = len(rows) > SHOWN and here is not None and here.pk in sites
-            list_url = list_of(admin_site, kind.model, q=text) if more else ""
-            title = str(kind.model._meta.verbose_name_plural).capitalize()
-            found.append(Group(str(kind.model._meta.model_name), title, hits, list_url))
+            more = len(rows) > most and here is not None and here.pk in sites
+            list_url = list_of(admin_site, kind.model, q=text) if more and not kind.of else ""
+            found.append(Group(kind.key, kind.title, hits, list_url))
     return found
 
 
-def matches(kind: Kind, sites: set[Any], text: str) -> list[Any]:
-    """Return up to one row more than are shown: the number first, then what begins with the text, then the others."""
-    rows = kind.model._default_manager.filter(site__in=sites).select_related(*kind.points_at)
+def _hit(
+    admin_site: AdminSite, kind: Kind, row: Any, text: str, private: set[Any], names: dict[Any, str], here: Any
+) -> Hit:
+    record = getattr(row, kind.of) if kind.of else row
+    columns = [name for name in kind.anywhere if name not in kind.private or record.site_id in private]
+    name = _name(record)
+    return Hit(
+        name,
+        page_of(admin_site, kind.record, record.pk),
+        _about(kind, row, record, names, here),
+        record.is_archived,
+        snippet(row, columns, text, name),
+    )
+
+
+def snippet(row: Any, columns: Sequence[str], text: str, name: str) -> tuple[str, str, str] | None:
+    """Return the place in one of the row's columns where a word of the text stands, unless the name shows it."""
+    words = [word.casefold() for word in text.split()]
+    if any(word in name.casefold() for word in words):
+        return None
+    for column in columns:
+        value = " ".join(str(getattr(row, column.removesuffix("_key"), "") or "").split())
+        at = next((at for word in words if (at := value.casefold().find(word)) >= 0), -1)
+        if at >= 0:
+            word = next(word for word in words if value.casefold().startswith(word, at))
+            start, end = max(at - AROUND, 0), at + len(word)
+            before = f"{'…' if start else ''}{value[start:at]}"
+            after = f"{value[end : end + AROUND]}{'…' if len(value) > end + AROUND else ''}"
+            return before, value[at:end], after
+    return None
+
+
+def matches(
+    kind: Kind, sites: set[Any], text: str, most: int = SHOWN, visible: models.QuerySet[Any] | None = None
+) -> list[Any]:
+    """Return up to one row more than are shown: the number first, then what begins with the text, then the others.
+
+    `visible` are the rows that the user may see; of each kind all of the sites when it is None.
+    """
+    step = f"{kind.of}__" if kind.of else ""
+    everything = kind.model._default_manager.all() if visible is None else visible
+    here = everything.filter(**{f"{step}site__in": sites})
+    rows = here.select_related(*kind.points_at)
     beginnings = {key: models.Q(**{f"{key}__startswith": fold(text)}) for key in kind.keys}
-    if (number := number_in(text)) is not None:
+    if (number := number_in(text)) is not None and not kind.of:
         beginnings = {"site_sequence_id": models.Q(site_sequence_id=number), **beginnings}
     found: dict[Any, Any] = {}
     for key, condition in beginnings.items():
         # One condition a query: of several joined by OR, a database may read the whole site instead of its indexes.
-        found.update((row.pk, row) for row in rows.filter(condition).order_by(key, "id")[: SHOWN + 1])
-    if len(found) <= SHOWN:
+        found.update((row.pk, row) for row in rows.filter(condition).order_by(key, "id")[: most + 1])
+    if len(found) <= most:
         # Ids first: carrying whole rows, with what they point at, through the sort would cost more than looking.
-        newest = search(kind.model._default_manager.filter(site__in=sites), kind.anywhere, text)
-        inside = newest.order_by("-site_sequence_id", "id").values("pk")[: SHOWN + 1 + len(found)]
-        others = rows.filter(pk__in=inside).order_by("-site_sequence_id", "id")
+        newest = search(here, kind.anywhere, text)
+        inside = newest.order_by(f"-{step}site_sequence_id", "id").values("pk")[: most + 1 + len(found)]
+        others = rows.filter(pk__in=inside).order_by(f"-{step}site_sequence_id", "id")
         found.update((row.pk, row) for row in others if row.pk not in found)
-    return list(found.values())[: SHOWN + 1]
+    return list(found.values())[: most + 1]
 
 
 def _name(row: Any) -> str:
     number = row.site_sequence_id
     name = str(row)
-    return name if number is None or str(number) in name.split() else f"{name} (No. {number})"
+    return name if number is None or re.search(rf"\b{number}\b", name) else f"{name} (No. {number})"
 
 
-def _about(kind: Kind, row: Any, names: dict[Any, str], here: Any) -> str:
+def _about(kind: Kind, row: Any, record: Any, names: dict[Any, str], here: Any) -> str:
     parts = [str(value) for name in kind.about if (value := getattr(row, name))]
-    if here is None or row.site_id != here.pk:
-        parts.append(f"at {names.get(row.site_id, '')}")
+    if here is None or record.site_id != here.pk:
+        parts.append(f"at {names.get(record.site_id, '')}")
     return " · ".join(parts)
 
 
@@ -154,6 +231,7 @@ def pages(admin_site: Any) -> list[Any]:
 def search_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
     """Show what was found, by kind."""
     text = " ".join(request.GET.get("q", "").replace("\x00", " ").split())[:LONGEST]
+    only = next((kind.key for kind in KINDS if kind.key == request.GET.get("kind")), "")
     is_asked = len(text) >= SHORTEST or number_in(text) is not None
     context = {
         **admin_site.each_context(request),
@@ -161,6 +239,8 @@ def search_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
         "asked": text,
         "global_query": text,
         "is_asked": is_asked,
-        "groups": find(admin_site, request, text) if is_asked else [],
+        "groups": find(admin_site, request, text, only) if is_asked else [],
+        "kinds": [(kind.key, kind.title) for kind in KINDS],
+        "only": only,
     }
     return TemplateResponse(request, "dashboard/search.html", context)

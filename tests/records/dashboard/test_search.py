@@ -8,14 +8,16 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.audits.models import Finding
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.dashboard.search import KINDS, Kind, matches
+from records.reference.models import Product
 from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
-from tests.make.backoffice import address, browser, sign_in
-from tests.make.complaints import make_complaint, make_draft
+from tests.make.backoffice import address, browser, list_address, sign_in
+from tests.make.complaints import make_complaint, make_draft, make_entry
 from tests.make.customers import make_customer
 from tests.make.documents import make_document
 from tests.make.figures import make_complaints, noon
@@ -147,3 +149,39 @@ def test_a_beginning_is_read_from_an_index(site: Site) -> None:
     )
     if connection.vendor == "sqlite":
         assert "USING INDEX customer_by_name" in plan or "USING COVERING INDEX customer_by_name" in plan, plan
+
+
+def test_words_of_descriptions_and_findings_are_found_with_the_place_where_they_stand(site: Site) -> None:
+    make_complaint(site, complaint_description="The customer bit on a metal splinter in the crust.")
+    audit = make_audits.start(make_audits.make_audit(make_audits.make_program(site)))
+    Finding.objects.create(audit_record=audit, idx=0, question="Blades?", comment="A splinter under the slicer")
+    client = browser(site)
+    groups = {group.key: group for group in client.get(reverse("admin:search"), {"q": "splinter"}).context["groups"]}
+    assert groups.keys() == {"complaint", "finding"}
+    assert groups["complaint"].hits[0].snippet == (
+        "The customer bit on a metal ",
+        "splinter",
+        " in the crust.",
+    )
+    assert groups["finding"].hits[0].url == address(audit, "read")
+    text = client.get(reverse("admin:search"), {"q": "splinter", "kind": "finding"}).content.decode()
+    assert "<mark>splinter</mark> under the slicer" in text
+    assert "bit on a metal" not in text
+
+
+def test_a_consumer_is_found_by_those_alone_who_may_see_consumers(site: Site) -> None:
+    make_complaint(site, consumer_last_name="Zimmermann")
+    assert found(browser(site, DefaultRole.READER), "zimmermann") == {}
+    assert found(browser(site, DefaultRole.STANDARD), "zimmermann").keys() == {"complaint"}
+
+
+def test_a_complaint_s_number_is_named_once(site: Site) -> None:
+    complaint = make_complaint(site, trace_number="L2611-0042")
+    assert found(browser(site), "l2611")["complaint"] == [str(complaint)]
+
+
+def test_the_list_of_complaints_is_searched_by_product_and_customer(site: Site) -> None:
+    rye = make_complaint(site, product=make_entry(Product, site, "Rye loaf"))
+    make_complaint(site)
+    rows = browser(site).get(list_address(Complaint), {"q": "rye"}).context["cl"].result_list
+    assert [row.pk for row in rows] == [rye.pk]
