@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from records.history.models import Change
 from records.history.trail import now
 from records.operations import limits
+from records.operations.calls import buffer
 from scim.callers import Caller
 from scim.models import ProvisioningCall
 from scim.wording import wire_name
@@ -96,10 +97,21 @@ def entry(
 def keep(entries: Sequence[ProvisioningCall]) -> None:
     """Write lines in one statement; a log that cannot be written never fails the call.
 
-    Once an hour the entries past 30 days are dropped.
+    Lines of reads that were answered wait up to a second in the server's workers, so that a read writes nothing itself.
     """
-    if not entries:
+    if (
+        len(entries) == 1
+        and entries[0].method == "GET"
+        and entries[0].status < 400
+        and buffer.put_aside(entries[0], _write)
+    ):
         return
+    if entries:
+        _write(entries)
+
+
+def _write(entries: Sequence[ProvisioningCall]) -> None:
+    """Write lines; once an hour the entries past 30 days are dropped."""
     try:
         if len(entries) == 1:
             entries[0].save(force_insert=True)

@@ -13,8 +13,9 @@ import threading
 import time
 import uuid
 from collections import deque
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import OperationalError, connection
 
@@ -32,6 +33,10 @@ SWEEP_EVERY = 3_600.0
 LAST_WRITE = 3.0
 """How long a process that ends waits for its last calls to be written."""
 MOST_KEYS = 1000
+MOST_ASIDE = 10_000
+"""How many lines of another log wait at most while the database is away; the oldest are dropped."""
+
+Writer = Callable[[Sequence[Any]], None]
 
 
 class Call(NamedTuple):
@@ -55,6 +60,7 @@ class CallBuffer:
         """Start anew with nothing noted, as a process does that was forked."""
         self._lock = threading.Lock()
         self._calls: dict[uuid.UUID, deque[Call]] = {}
+        self._aside: dict[Writer, deque[Any]] = {}
         self._noted = threading.Event()
         self._ending = threading.Event()
         self._keeper = CallKeeper()
@@ -71,11 +77,28 @@ class CallBuffer:
                     return
                 kept = self._calls[key_id] = deque(maxlen=NEWEST)
             kept.append(call)
-            if self._wanted and self._writer is None:
-                self._writer = threading.Thread(target=self._write_on, name="recent calls", daemon=True)
-                self._writer.start()
+            self._start_writer()
         if not self._noted.is_set():
             self._noted.set()
+
+    def put_aside(self, row: Any, write: Writer) -> bool:
+        """Keep a line of another log until the thread calls `write` with all of them; never touches the database.
+
+        Returns false in a process without such a thread, where the caller writes the line itself.
+        """
+        if not self._wanted:
+            return False
+        with self._lock:
+            self._aside.setdefault(write, deque(maxlen=MOST_ASIDE)).append(row)
+            self._start_writer()
+        self._noted.set()
+        return True
+
+    def _start_writer(self) -> None:
+        """Start the thread at the first call; the lock is held."""
+        if self._wanted and self._writer is None:
+            self._writer = threading.Thread(target=self._write_on, name="recent calls", daemon=True)
+            self._writer.start()
 
     def write_by_itself(self) -> None:
         """Let a thread write from the first call on: of each process by itself, since threads do not survive a fork."""
@@ -87,6 +110,9 @@ class CallBuffer:
         """Write what was noted and return how many calls that were; raises DatabaseError, and then keeps them."""
         with self._lock:
             taken, self._calls = self._calls, {}
+            aside, self._aside = self._aside, {}
+        for write, rows in aside.items():
+            write(list(rows))
         calls = [_row(key, call) for key, of_key in taken.items() for call in of_key]
         if not calls:
             return 0

@@ -6,6 +6,8 @@ import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.operations.calls import CallBuffer
+from scim import log
 from scim.models import ProvisioningCall
 from tests import make
 from tests.make.backoffice import sign_in
@@ -76,3 +78,20 @@ def test_the_log_is_exported_as_json_lines(scim, other_site, administrator):
 def test_the_log_is_exported_to_nobody_below_site_administrator(site):
     manager = sign_in(make.make_user(site=site, role=DefaultRole.MANAGER), site)
     assert manager.get(reverse("admin:scim_provisioningcall_export")).status_code == 403
+
+
+def test_reads_are_noted_in_memory_where_a_thread_writes_and_written_together(scim, monkeypatch):
+    buffer = CallBuffer()
+    monkeypatch.setattr(buffer, "_wanted", True)
+    monkeypatch.setattr(buffer, "_start_writer", lambda: None)
+    monkeypatch.setattr(log, "buffer", buffer)
+    scim.get("/Users")
+    scim.get("/Groups")
+    assert ProvisioningCall.objects.count() == 0
+    scim.get("/Users/nobody")
+    scim.add_user("mira")
+    assert [call.status for call in ProvisioningCall.objects.order_by("id")] == [404, 201]
+    buffer.flush()
+    assert ProvisioningCall.objects.filter(method="GET", status=200).count() == 2
+    buffer.flush()
+    assert ProvisioningCall.objects.count() == 4
