@@ -52,7 +52,7 @@ def test_an_action_is_made_from_a_record_and_shown_on_it(site: Site, make_record
     page = client.get(address(record)).content.decode()
     assert "Train line 2" in page
     assert address(action) in page
-    assert address(record) in client.get(address(action)).content.decode()
+    assert address(record, "read") in client.get(address(action)).content.decode()
 
 
 def test_an_action_is_made_from_a_finding_and_alone(site: Site) -> None:
