@@ -19,6 +19,7 @@ from records.accounts.models import User
 from records.files import storage
 from records.history.trail import Author, now
 from records.sites.targets import errors_of
+from records.sites.text import is_blank
 from records.sites.writing import RecordNotFoundError, changing
 
 Confirm = Callable[[User, str], Confirmation | None]
@@ -92,7 +93,7 @@ def reject(
 
     Raises as `sign_review` does, and ValidationError without a comment.
     """
-    if not comment.strip():
+    if is_blank(comment):
         text = "Say what has to change: a rejection needs a comment."
         raise ValidationError({"comment": ValidationError(text, code="RequiredField")})
     with _signing(version_id, user, password, None, confirm, author, "Reject") as (document, version, by):
@@ -169,7 +170,7 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
     ValidationError: no reason, signed already, version no longer waiting, successor not valid at the site, asked
     already, or approver of their own upload.
     """
-    if not reason.strip():
+    if is_blank(reason):
         raise ValidationError({"reason": ValidationError("A reason is required.", code="RequiredField")})
     known = Signer.objects.select_related("document").filter(pk=signer_id).first()
     if known is None:

@@ -58,8 +58,18 @@ class DesiredMaterial:
     precondition: Precondition | None = None
 
 
-Outcome = Material | Exception
-"""What became of a desired: the material as it is now, or why it was refused."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a desired material that was not refused: `Added`, `Changed` or `Unchanged`."""
+
+    material: Material
+    outcome: str
+    stays_archived: bool = False
+    """Whether the material was archived before, and still is."""
+
+
+Outcome = Stored | Exception
+"""What became of a desired material, or why it was refused."""
 
 
 def upsert(
@@ -69,7 +79,7 @@ def upsert(
     author: Author,
     may: Callable[[str], bool],
     operation: str = "PostMaterial",
-) -> Material:
+) -> Stored:
     """Add or change one material: by its Id where given, else by a non-empty external id, else a new one.
 
     Raises RecordNotFoundError, PermissionDenied, ConcurrentWriteError or ValidationError (code Duplicate); then
@@ -167,14 +177,16 @@ class Batch:
             return refusal
         if desired.precondition is not None:
             desired.precondition(material if material.pk in self.by_key else None)
-        kept = dict(material.__dict__)
+        kept, number_of_steps = dict(material.__dict__), len(self.steps)
+        is_new, was_archived = material.pk not in self.by_key, material.is_archived
         try:
             self._apply(material, desired)
         except (ValidationError, PermissionDenied) as refusal:
             material.__dict__.clear()
             material.__dict__.update(kept)
             return refusal
-        return material
+        outcome = "Added" if is_new else "Changed" if len(self.steps) > number_of_steps else "Unchanged"
+        return Stored(material, outcome, stays_archived=not is_new and was_archived and material.is_archived)
 
     def _target(self, desired: DesiredMaterial) -> Material:
         external_id = desired.values.get("external_id")
@@ -326,7 +338,7 @@ def add_material(
     """Add a material. Raises PermissionDenied, or ValidationError (code Duplicate where its external id is in use)."""
     with recording():
         _refuse_taken(site_id, values.get("external_id", ""))
-        return upsert(site_id, DesiredMaterial(values), author=author, may=may, operation=operation)
+        return upsert(site_id, DesiredMaterial(values), author=author, may=may, operation=operation).material
 
 
 def update_material(

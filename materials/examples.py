@@ -31,13 +31,15 @@ POST_MATERIAL = (
             {"externalId": "ERP/100003"},
         ],
         answer=[
-            {"externalId": "ERP/100001", "Error": "", "Message": "Success.", "Id": FLOUR},
-            {"externalId": "ERP/100002", "Error": "", "Message": "Success.", "Id": RYE},
+            {"externalId": "ERP/100001", **done(FLOUR), "Outcome": "Unchanged", "Fields": []},
+            {"externalId": "ERP/100002", **done(RYE), "Outcome": "Added", "Fields": []},
             {
                 "externalId": "ERP/100003",
                 "Error": "ValidationFailed",
                 "Message": "name: This field is required.",
                 "Id": "",
+                "Outcome": "Refused",
+                "Fields": [{"Field": "name", "Code": "RequiredField", "Message": "This field is required."}],
             },
         ],
     ),

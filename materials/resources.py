@@ -37,8 +37,10 @@ class MaterialResource(RecordResource):
             rows[0].faults += self.sentences(raced)
             return
         for row, outcome in zip(rows, outcomes, strict=True):
-            if isinstance(outcome, Material):
-                row.record = outcome
+            if isinstance(outcome, actions.Stored):
+                row.record = outcome.material
+                if outcome.stays_archived and outcome.outcome == "Changed":
+                    row.faults.append("This material is archived. Restore it before you change it.")
             elif isinstance(outcome, PermissionDenied) and "is_archived" in row.values:
                 row.faults.append("isArchived: You may not archive or restore materials.")
             else:

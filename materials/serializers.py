@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from materials.models import Material
 from records.operations import fields as wire
+from records.operations.schema import FaultShape
 from records.operations.serializers import WireSerializer
 
 
@@ -47,3 +48,5 @@ class MaterialResult(serializers.Serializer[Any]):
     Error = serializers.CharField(help_text="Empty on success, else the code of the refusal.")
     Message = serializers.CharField(help_text="`Success.` on success, else what is wrong.")
     Id = serializers.CharField(help_text="Id of the material; empty when it was refused.")
+    Outcome = serializers.ChoiceField(choices=("Added", "Changed", "Unchanged", "Refused"))
+    Fields = FaultShape(many=True, help_text="Every fault of a refused material; empty on success.")

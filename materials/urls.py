@@ -41,7 +41,7 @@ urlpatterns = operation_urls(
         route="/",
         many=True,
         response=MaterialSerializer,
-        parameters=(SITE, Parameter("externalId")),
+        parameters=(SITE, Parameter("externalId", separable=True)),
         examples=examples.GET_LIST_OF_MATERIAL,
     ),
     Operation(

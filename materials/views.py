@@ -12,7 +12,6 @@ from rest_framework.request import Request
 
 from materials import actions, paths, renderers
 from materials.credentials import KeyAndTokenAuthentication, insufficient_scope
-from materials.models import Material
 from materials.serializers import MaterialSerializer
 from records.accounts.keys import Caller
 from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
@@ -97,7 +96,8 @@ class MaterialViewSet(OperationViewSet):
         """Add or change one material, or each of an array of up to 500 on its own.
 
         A material is found by `Id` where it is given, else by a non-empty externalId at the site; else it is added. An
-        omitted isArchived stays as it is; `false` restores. An array is answered by an array of results in its order.
+        omitted isArchived stays as it is; `false` restores. An archived material is changed too, and Message says that
+        it stays archived. An array is answered by an array of results in its order.
         If-Match says which revision of the one material is to be changed.
         """
         body = bodies.decode(self.raw_body()) if self.raw_body() else None
@@ -107,10 +107,10 @@ class MaterialViewSet(OperationViewSet):
             raise errors.ApiError(400, "MalformedJson", "The body must be a JSON object, or an array of them.")
         desired = dataclasses.replace(_wish(self.checked(body, MaterialSerializer)), precondition=self.precondition)
         try:
-            material = actions.upsert(self.site_id, desired, author=self.author, may=self.caller.may)
+            stored = actions.upsert(self.site_id, desired, author=self.author, may=self.caller.may)
         except Exception as error:
             raise _refusal(error) from error
-        return self.written(material.pk, material.revision)
+        return self.written(stored.material.pk, stored.material.revision, note=_note(stored))
 
     def _post_all(self, rows: list[Any]) -> HttpResponse:
         if len(rows) > actions.MOST:
@@ -127,7 +127,7 @@ class MaterialViewSet(OperationViewSet):
             raise errors.unavailable() from raced
         return self.json(
             [
-                _result(row, errors.invalid(faults) if faults else next(outcomes))
+                _result(row, errors.invalid(faults) if faults else next(outcomes), validated=self.validates_only)
                 for row, (_, faults) in zip(rows, read, strict=True)
             ]
         )
@@ -173,16 +173,24 @@ def _refusal(error: Exception) -> errors.ApiError:
     raise error
 
 
-def _result(row: Any, outcome: Material | Exception) -> dict[str, str]:
-    """Return the answer to one row of an array."""
+def _note(stored: actions.Stored) -> str:
+    """Return what is added to Message where a material was changed that stays archived (DECISIONS 1.17)."""
+    return " The material stays archived; send isArchived false to restore it." if stored.stays_archived else ""
+
+
+def _result(row: Any, outcome: actions.Outcome, *, validated: bool) -> dict[str, Any]:
+    """Return the answer to one row of an array; `validated` says that nothing was stored."""
     sent = row.get("externalId") if isinstance(row, dict) else ""
-    external_id = sent if isinstance(sent, str) else ""
-    if isinstance(outcome, Material):
-        return {"externalId": external_id, "Error": "", "Message": "Success.", "Id": str(outcome.pk)}
+    result: dict[str, Any] = {"externalId": sent if isinstance(sent, str) else ""}
+    if isinstance(outcome, actions.Stored):
+        key = "" if validated else str(outcome.material.pk)
+        text = ("Valid." if validated else "Success.") + _note(outcome)
+        return result | {"Error": "", "Message": text, "Id": key, "Outcome": outcome.outcome, "Fields": []}
     refusal = _refusal(outcome)
     named = [f"{fault.field}: {fault.message}" if fault.field else fault.message for fault in refusal.fields]
     text = " ".join(named) if len(named) > 1 else refusal.message
-    return {"externalId": external_id, "Error": refusal.code, "Message": text, "Id": ""}
+    fields = [fault.shape() for fault in refusal.fields]
+    return result | {"Error": refusal.code, "Message": text, "Id": "", "Outcome": "Refused", "Fields": fields}
 
 
 def outside(request: HttpRequest, refused: errors.ApiError) -> HttpResponse:

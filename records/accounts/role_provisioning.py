@@ -17,7 +17,7 @@ from records.accounts.security import security_events
 from records.history.inserts import insert_rows
 from records.history.snapshots import columns, differences
 from records.history.trail import Author, now, recording
-from records.sites.text import fold, refuse_breaks
+from records.sites.text import fold, is_blank, refuse_breaks
 
 _AT_HAND = ("site", "directory")
 """What is set to rows at hand, and needs no look whether they are there."""
@@ -169,7 +169,7 @@ def refuse_foreign(role: Role, directory: Directory) -> None:
 
 
 def _set_external_id(role: Role, directory: Directory, value: str) -> None:
-    if value and not value.strip():
+    if value and is_blank(value):
         raise ValidationError({"external_id": ValidationError("This must not be blank.", code="blank")})
     if (
         value
@@ -187,7 +187,7 @@ def _check_name(name: str) -> None:
         refuse_breaks(name)
     except ValidationError as fault:
         raise ValidationError({"name": fault}) from fault
-    if name and not name.strip():
+    if name and is_blank(name):
         raise ValidationError({"name": ValidationError("This must not be blank.", code="blank")})
 
 

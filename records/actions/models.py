@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from records.sites.about import AboutRecord
 from records.sites.models import Entity, SiteRecord, site_record_constraints
-from records.sites.text import FreeTextField, LineField
+from records.sites.text import FreeTextField, LineField, is_blank
 
 
 class Kind(models.TextChoices):
@@ -105,6 +105,6 @@ class Action(AboutRecord, SiteRecord):
 
     def clean(self) -> None:
         """Check that what is Done or Closed says what came of it."""
-        if self.record_status in (Status.DONE, Status.CLOSED) and not self.result.strip():
+        if self.record_status in (Status.DONE, Status.CLOSED) and is_blank(self.result):
             text = "Say what was done and what came of it."
             raise ValidationError({"result": ValidationError(text, code="RequiredField")})

@@ -17,6 +17,7 @@ from records.audits.schedule import next_due_date
 from records.audits.scores import outcome_of
 from records.history.snapshots import snapshot
 from records.history.trail import Author, now, recording
+from records.sites.text import is_blank
 from records.sites.writing import (
     Precondition,
     RecordNotFoundError,
@@ -180,7 +181,7 @@ def save_findings(
 
 
 def _need(reason: str, text: str) -> None:
-    if not reason.strip():
+    if is_blank(reason):
         raise ValidationError({"reason": ValidationError(text, code="RequiredField")})
 
 

@@ -75,4 +75,10 @@ GET_RATING = (
 FOLDER = sample("EntityFolder", "Retailers", entity="customer")
 GET_FOLDER_LIST = (Example(query={"entity": "customer"}, answer=[row(FOLDER, "Retailers")]),)
 GET_SITE_LIST = (Example(answer=[row(sample("Site", "the site"), "Hillside Bakery")]),)
-GET_USER_LIST = (Example(query={"name": CALLER_NAME.lower()}, answer=[row(CALLER, CALLER_NAME)]),)
+GET_USER_LIST = (
+    Example(
+        query={"name": CALLER_NAME.lower()},
+        answer=[{**row(CALLER, CALLER_NAME), "EmailAddress": "ann.baker@hillside.example"}],
+        differs=("EmailAddress",),
+    ),
+)

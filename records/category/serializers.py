@@ -1,5 +1,6 @@
 """The row that every list answers, and the whole shape of a rating."""
 
+from collections.abc import Container
 from functools import cache
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from records.operations.plans import ReadPlan
 from records.operations.serializers import ChildRows, WireSerializer
 from records.reference.models import Rating, RatingResponse, ReferenceEntry, ScoreBand
 from records.sites.models import EntityFolder, Site
-from records.sites.text import NAME, LineField
+from records.sites.text import EMAIL, NAME, LineField
 
 
 def _line(text: str) -> Value:
@@ -36,6 +37,7 @@ COMPUTED: dict[type[models.Model], dict[str, Any]] = {
             output_field=LineField(),
         ),
         "code": Coalesce(F("employee__code"), _line(""), output_field=LineField()),
+        "email_address": models.ExpressionWrapper(F("email"), output_field=LineField()),
         "idx": _NO_PLACE,
         "is_archived": models.ExpressionWrapper(Q(is_active=False), output_field=models.BooleanField()),
     },
@@ -44,14 +46,14 @@ COMPUTED: dict[type[models.Model], dict[str, Any]] = {
 
 
 class EntryPlan(ReadPlan):
-    """Fetches a row's five values, computing those for which the model has no column."""
+    """Fetches a row's values, computing those for which the model has no column."""
 
-    def __init__(self, model: type[models.Model], names: tuple[str, ...]) -> None:
+    def __init__(self, model: type[models.Model], names: tuple[str, ...], private: Container[str] = ()) -> None:
         super().__init__(model)
         self.computed = COMPUTED.get(model, {})
         for name in names:
             column = self._column(snake(name))
-            self.add_column(name, column, None, empty=None, private=False)
+            self.add_column(name, column, None, empty="", private=name in private)
 
     def _column(self, source: str) -> Any:
         if source not in self.computed:
@@ -91,7 +93,21 @@ class EntrySerializer(WireSerializer):
 
 @cache
 def _plan(cls: type[EntrySerializer]) -> EntryPlan:
-    return EntryPlan(cls.Meta.model, cls.Meta.fields)
+    return EntryPlan(cls.Meta.model, cls.Meta.fields, cls.option("private"))
+
+
+class UserEntrySerializer(EntrySerializer):
+    """One person who holds a role at the site."""
+
+    EmailAddress = wire.TextField(
+        read_only=True, max_length=EMAIL, help_text="Empty for callers whose role is below Manager."
+    )
+
+    class Meta(EntrySerializer.Meta):
+        model = User
+        fields = (*EntrySerializer.Meta.fields, "EmailAddress")
+        private = ("EmailAddress",)
+        private_permission = "employees.view_private_employee"
 
 
 def entry_serializer(name: str, model: type[models.Model]) -> type[EntrySerializer]:

@@ -1,13 +1,12 @@
 """The operations of the category endpoint, one for each list of the registry; start reading here."""
 
 from records.category import examples
-from records.category.serializers import RatingSerializer
+from records.category.serializers import RatingSerializer, UserEntrySerializer
 from records.category.views import (
     LIST_SERIALIZERS,
     CategoryViewSet,
     FolderEntrySerializer,
     SiteEntrySerializer,
-    UserEntrySerializer,
 )
 from records.operations.operation import READER, SITE_ADMINISTRATOR, Operation, Parameter, operation_urls, permits
 from records.reference.lists import LISTS, SITE_LISTS

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from records.accounts import access
 from records.accounts.models import User
 from records.category.schema import CategorySchema
-from records.category.serializers import EntrySerializer, RatingSerializer, entry_serializer
+from records.category.serializers import EntrySerializer, RatingSerializer, UserEntrySerializer, entry_serializer
 from records.operations import conditional, errors, lists
 from records.operations.names import snake
 from records.operations.viewsets import OperationViewSet
@@ -25,7 +25,6 @@ OTHERS = lists.ListRules(search=("name", "code"), sort="Name")
 LIST_SERIALIZERS = {name: entry_serializer(name, model) for name, model in LISTS.items()}
 FolderEntrySerializer = entry_serializer("Folder", EntityFolder)
 SiteEntrySerializer = entry_serializer("Site", Site)
-UserEntrySerializer = entry_serializer("User", User)
 
 
 class CategoryViewSet(OperationViewSet):
@@ -45,7 +44,8 @@ class CategoryViewSet(OperationViewSet):
     ) -> HttpResponse:
         """Return one page of the rows as a bare array, with the paging headers."""
         plan = serializer.plan()
-        return self.page_of(plan.computing(rows), plan, rules)
+        hidden = frozenset() if self.sees_private(serializer) else serializer.option("private")
+        return self.page_of(plan.computing(rows), plan, rules, hidden=frozenset(hidden))
 
     def get_rating(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one rating with the responses that findings can have and its score bands."""

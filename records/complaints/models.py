@@ -14,7 +14,7 @@ from records.history.trail import now
 from records.history.visibility import NOBODY, STANDARD
 from records.reference.folding import FoldedField
 from records.sites.models import Entity, SiteRecord, site_record_constraints
-from records.sites.text import EMAIL, FreeTextField, LineField
+from records.sites.text import EMAIL, FreeTextField, LineField, is_blank
 
 
 class RecordStatus(models.TextChoices):
@@ -240,7 +240,7 @@ class Complaint(SiteRecord):
                 for name in REQUIRED
                 if getattr(self, f"{name}_id") is None
             }
-        if self.is_completed and not self.review_report.strip():
+        if self.is_completed and is_blank(self.review_report):
             text = "A completed complaint needs a review report."
             faults["review_report"] = ValidationError(text, code="RequiredField")
         if self.manufacture_date and self.expiration_date and self.expiration_date < self.manufacture_date:

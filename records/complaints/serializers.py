@@ -54,6 +54,15 @@ class ComplaintSerializer(WireSerializer):
         )
         required: tuple[str, ...] = ("CustomerId", "ProductId", "NonconformanceId")
         read_only = ("RecordStatus", "ReviewReport")
+        private = (
+            "ConsumerFirstName",
+            "ConsumerLastName",
+            "ConsumerAddress",
+            "ConsumerPhone",
+            "ConsumerMobile",
+            "ConsumerEmail",
+        )
+        private_permission = "complaints.view_private_complaint"
 
 
 class ComplaintChangeSerializer(ComplaintSerializer):

@@ -16,7 +16,7 @@ from django.db import DatabaseError, InterfaceError
 
 from records.files.content import PIECE, Incoming
 from records.files.models import FileRecord
-from records.history.trail import now
+from records.history.trail import is_rehearsal, now
 from records.operations.outages import is_refusal
 
 logger = logging.getLogger("larder.files")
@@ -90,8 +90,9 @@ def _settle(path: str) -> None:
 def storing(content: Incoming) -> Iterator[StoredFile]:
     """Store a file and yield it for the block to point a row at.
 
-    A block that fails takes the file with it. Only where it is unknown whether the commit went through, since the
-    connection broke, does the file stay; `manage.py sweep_files` removes it when no row points at it.
+    A block that fails takes the file with it, and so does a rehearsal. Only where it is unknown whether the commit went
+    through, since the connection broke, does the file stay; `manage.py sweep_files` removes it when no row points at
+    it.
     """
     stored = store(content)
     try:
@@ -100,6 +101,8 @@ def storing(content: Incoming) -> Iterator[StoredFile]:
         if not isinstance(error, DatabaseError | InterfaceError) or is_refusal(error):
             _discard(stored.path)
         raise
+    if is_rehearsal():
+        _discard(stored.path)
 
 
 def _discard(path: str) -> None:

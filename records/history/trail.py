@@ -31,6 +31,8 @@ class Trail:
     """The changes of one open transaction, in the order in which they were made."""
 
     pending: list[Change] = field(default_factory=list)
+    is_rehearsal: bool = False
+    """Whether everything is rolled back at the end of the transaction."""
 
     def add(
         self,
@@ -95,6 +97,28 @@ def recording() -> Iterator[Trail]:
             connection.larder_trail = None  # type: ignore[attr-defined]
             stop_stamping()
         _flush(trail.pending)
+
+
+class _RollBackError(Exception):
+    """Ends the transaction of a rehearsal."""
+
+
+@contextmanager
+def rehearsing() -> Iterator[None]:
+    """Let the block write as it always does, then roll everything back: rows, changes, numbers and mails."""
+    try:
+        with recording() as trail:
+            trail.is_rehearsal = True
+            yield
+            raise _RollBackError
+    except _RollBackError:
+        pass
+
+
+def is_rehearsal() -> bool:
+    """Return whether the open transaction will be rolled back at its end."""
+    trail: Trail | None = getattr(connection, "larder_trail", None)
+    return trail is not None and trail.is_rehearsal
 
 
 def _flush(pending: Iterable[Change]) -> None:

@@ -35,7 +35,8 @@ class Order:
         given = query.get("sort", [rules.sort])[-1].strip()
         name = folded.get(given.casefold())
         if name is None:
-            raise ApiError(400, "InvalidParameter", f"sort: {unknown(given, sortable, 'field to sort by')}")
+            text = f"sort: {unknown(given, sortable, 'field to sort by')} Fields to sort by: {', '.join(sortable)}."
+            raise ApiError(400, "InvalidParameter", text)
         direction = query.get("order", ["asc"])[-1].strip().lower()
         if direction not in ("asc", "desc"):
             raise ApiError(400, "InvalidParameter", "order: Allowed are asc and desc.")

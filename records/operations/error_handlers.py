@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
 from records.operations.errors import ApiError, answer, refusal_of
+from records.operations.near_misses import meant
 from records.operations.paths import first_part, is_page
 
 logger = logging.getLogger("larder.errors")
@@ -50,7 +51,8 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     """Answer 404 (Django's handler404)."""
     if is_page(request.path):
         return defaults.page_not_found(request, exception or Exception())
-    return refuse(request, 404, "NotFound", "There is no such path.")
+    hint = meant(request.method or "", request.path_info)
+    return refuse(request, 404, "NotFound", f"There is no such path. {hint}".strip())
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

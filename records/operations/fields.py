@@ -226,15 +226,16 @@ class IntegerField(WireField, serializers.IntegerField):
         super().__init__(**kwargs)
 
     def read(self, value: Any) -> int | None:
-        """Return the number; raises WireError."""
+        """Return the number, which may be written as 5.0 as well; raises WireError."""
         if value == "":
             return None
-        if isinstance(value, bool) or not isinstance(value, int):
+        whole = isinstance(value, int) or (isinstance(value, Decimal) and value == value.to_integral_value())
+        if isinstance(value, bool) or not whole:
             raise WireError("InvalidValue", "This must be a whole number.")
         lowest, highest = self.min_value or 0, self.max_value or values.INTEGER_LIMIT
         if not lowest <= value <= highest:
             raise WireError("InvalidValue", f"This must lie between {lowest} and {highest}.")
-        return value
+        return int(value)
 
 
 class BooleanField(WireField, serializers.BooleanField):

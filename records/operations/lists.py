@@ -147,9 +147,12 @@ def page(
     later = entity is None and (start > 0 or "search" in query)
     known = facts(site_id, entity, counted=asked if later else None, proof=proof)
     kept = None if entity is None else Kept(site_id, known.known, known.archived)
-    rows = _rows(asked, plan, order, start, limit, position, None if _archived(query) else kept)
+    states = archive_states(query)
+    if kept is not None and states == {True, False}:
+        kept = Kept(site_id, known.known, 0)
+    rows = _rows(asked, plan, order, start, limit, position, kept if False in states else None)
     if kept is not None:
-        total = kept.archived if _archived(query) else kept.known - kept.archived
+        total = kept.known - kept.archived if False in states else kept.archived
     else:
         total = known.counted if later else len(rows) if len(rows) <= limit else asked.count()
     shapes = plan.show_all(rows[:limit], with_private=not hidden)
@@ -162,7 +165,10 @@ def page(
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is known of a site's records without counting: how many are numbered, and how many of them archived."""
+    """What is known of a site's records without counting: how many have a number, and how many of them are left out.
+
+    Left out are the archived ones; none are where a list shows both.
+    """
 
     site_id: uuid.UUID
     known: int
@@ -219,13 +225,23 @@ def _from_number(
     return ordered.filter(**beyond), archived.exclude(**beyond).count()
 
 
-def _archived(query: Mapping[str, list[str]]) -> bool:
-    if "isArchived" not in query:
-        return False
-    value = values.read_boolean(query["isArchived"][-1])
-    if value is None:
-        raise invalid("isArchived", "This must be true or false.")
-    return value
+def archive_states(query: Mapping[str, list[str]]) -> set[bool]:
+    """Return which values of `is_archived` the query asks for: active records only, unless it says otherwise.
+
+    `any` asks for both, and so do `true` and `false` together. Raises the 400 InvalidParameter.
+    """
+    states: set[bool] = set()
+    for text in _pieces(query.get("isArchived", ["false"])):
+        value = values.read_boolean(text)
+        if value is None and text.casefold() != "any":
+            raise invalid("isArchived", "This must be true, false or any.")
+        states |= {True, False} if value is None else {value}
+    return states
+
+
+def _pieces(given: Sequence[str]) -> list[str]:
+    """Return the values of a repeated parameter, each of them separated by its commas."""
+    return list(dict.fromkeys(piece.strip() for whole in given for piece in whole.split(",")))
 
 
 def integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, highest: int) -> int:
@@ -245,13 +261,16 @@ def _filtered(
     query: Mapping[str, list[str]],
     parameters: Sequence[Parameter],
 ) -> tuple[models.QuerySet[Any, Any], bool]:
-    asked = records.filter(is_archived=_archived(query))
+    states = archive_states(query)
+    asked = records if len(states) == 2 else records.filter(is_archived=True in states)
     filtered = False
     many = False
     for parameter in parameters:
         if parameter.filters and parameter.name in query:
             asked = asked.filter(
-                reduce(or_, (_condition(parameter, lookup, query[parameter.name]) for lookup in parameter.lookups))
+                reduce(
+                    or_, (_condition(parameter, lookup, query[parameter.name], records) for lookup in parameter.lookups)
+                )
             )
             filtered = True
             many = many or any(_crosses_rows(plan.model, lookup) for lookup in parameter.lookups)
@@ -260,7 +279,7 @@ def _filtered(
         filtered = True
     if "entityFolderId" in query:
         parameter = Parameter("entityFolderId", "id")
-        asked = asked.filter(_condition(parameter, "entity_folder_id", query["entityFolderId"]))
+        asked = asked.filter(_condition(parameter, "entity_folder_id", query["entityFolderId"], records))
         filtered = True
     if searched := " ".join(query.get("search", ())).strip():
         asked = _search(asked, rules, searched)
@@ -279,22 +298,31 @@ def _search(asked: models.QuerySet[Any], rules: ListRules, text: str) -> models.
     return holding(asked, rules.search, [(text, number)])
 
 
-def _condition(parameter: Parameter, lookup: str, given: Sequence[str]) -> Q:
-    """Return what a filter demands; a repeated or comma-separated value means any of them."""
+def _condition(parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[Any, Any]) -> Q:
+    """Return what a filter demands. A repeated parameter means any of its values, and so does a comma in it.
+
+    A comma in a text or a moment belongs to the value (DECISIONS 3).
+    """
     if parameter.kind == "text":
-        return _any_text(parameter, lookup, given)
-    condition = Q()
+        return _any_text(parameter, lookup, given, records)
+    pieces = [whole.strip() for whole in given] if parameter.kind == "date-time" else _pieces(given)
+    return reduce(or_, (_single(parameter, lookup, piece) for piece in pieces))
+
+
+def _any_text(parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[Any, Any]) -> Q:
+    """Return the condition that a text is one of those given, whole and in any case.
+
+    Where the parameter says `separable`, a value with commas that no record of the site has means any of its pieces.
+    """
+    condition = _one_of(lookup, [whole.strip() for whole in given])
     for whole in given:
-        pieces = [whole] if parameter.kind == "date-time" else whole.split(",")
-        for piece in dict.fromkeys(piece.strip() for piece in pieces):
-            condition |= _single(parameter, lookup, piece)
+        if parameter.separable and "," in whole:
+            known = models.Exists(records.filter(_one_of(lookup, [whole.strip()])))
+            condition |= _one_of(lookup, _pieces([whole])) & ~Q(known)
     return condition
 
 
-def _any_text(parameter: Parameter, lookup: str, given: Sequence[str]) -> Q:
-    """Return that a text is one of those given; what holds a comma may be one value or several."""
-    pieces = [piece.strip() for whole in given for piece in (whole, *whole.split(","))]
-    texts = list(dict.fromkeys(piece for piece in pieces))
+def _one_of(lookup: str, texts: Sequence[str]) -> Q:
     return Q(**{f"{lookup}__whole": texts[0]} if len(texts) == 1 else {f"{lookup}__whole_in": texts})
 
 
@@ -305,7 +333,10 @@ def _single(parameter: Parameter, lookup: str, text: str) -> Q:
             raise invalid(parameter.name, "This must be an Id: a UUID of 36 characters.")
         return Q(**{lookup: key})
     if parameter.kind == "date-time":
-        return Q(**{lookup: _moment(parameter.name, text)})
+        moment = _moment(parameter.name, text)
+        if lookup.endswith("__lte") and values.is_day(text):
+            moment += datetime.timedelta(days=1, milliseconds=-1)  # all stored moments are whole milliseconds
+        return Q(**{lookup: moment})
     if parameter.kind == "choice":
         written = {word.casefold(): word for word in parameter.choices}
         if text.casefold() not in written:

@@ -36,6 +36,8 @@ class Parameter:
     also: Sequence[str] = ()
     required: bool = False
     filters: bool = True
+    separable: bool = False
+    """Whether commas may separate the texts of a filter: for codes that seldom hold one themselves."""
 
     @property
     def lookups(self) -> tuple[str, ...]:

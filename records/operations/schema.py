@@ -52,7 +52,11 @@ LIST_PARAMETERS = (
     OpenApiParameter("startIndex", _whole(0, INTEGER_LIMIT), description="First row, from 0.", default=0),
     OpenApiParameter("limit", _whole(1, LARGEST_PAGE), description="Most rows of a page.", default=USUAL_PAGE),
     OpenApiParameter("order", OpenApiTypes.STR, enum=["asc", "desc"], default="asc"),
-    OpenApiParameter("isArchived", OpenApiTypes.BOOL, description="Archived ones instead of active ones."),
+    OpenApiParameter(
+        "isArchived",
+        {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["any"]}]},
+        description="Archived ones instead of active ones; `any` lists both.",
+    ),
     OpenApiParameter("modifiedSince", OpenApiTypes.DATETIME, description="Changed at or after this moment."),
     OpenApiParameter("entityFolderId", OpenApiTypes.UUID, description="Filed in this folder."),
     OpenApiParameter("search", OpenApiTypes.STR, description="Part of a name or code, or the number."),
@@ -178,6 +182,9 @@ class OperationSchema(AutoSchema):
             found.append(
                 OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="Id of the record.")
             )
+        if row.writes:
+            text = "Check everything that the write would check, and store nothing: Message is `Valid.` and Id empty."
+            found.append(OpenApiParameter("validateOnly", OpenApiTypes.BOOL, description=text, default=False))
         if row.method == "POST":
             text = "1 to 255 characters; a repeat within 24 hours answers what the first did and writes nothing."
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
@@ -225,7 +232,8 @@ def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
     kind = _KINDS[parameter.kind]
     description = parameter.description
     if many and parameter.filters and parameter.kind in ("text", "id", "choice"):
-        description = f"{description} Repeat it or separate by commas for any of several.".strip()
+        separated = "Repeat it" if parameter.kind == "text" and not parameter.separable else "Repeat it, or use commas,"
+        description = f"{description} {separated} for any of several values.".strip()
     return OpenApiParameter(
         parameter.name,
         kind,

@@ -20,7 +20,7 @@ from records.operations.json_subqueries import Convert, JsonRows, converter, row
 from records.operations.names import snake, unknown
 from records.operations.plans import ReadPlan
 from records.sites.models import ChildRow
-from records.sites.text import NAME
+from records.sites.text import NAME, is_blank
 
 SYSTEM = {
     "id",
@@ -121,7 +121,7 @@ class WireSerializer(serializers.Serializer[Any]):
 
 
 def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip()) or value == []
+    return value is None or (isinstance(value, str) and is_blank(value)) or value == []
 
 
 def source_of(name: str, field: Any) -> str:

@@ -49,6 +49,11 @@ def read_date_time(text: str) -> datetime.datetime:
     return moment
 
 
+def is_day(text: str) -> bool:
+    """Return whether a date-time that can be read is a bare day, without a time."""
+    return _DATE.fullmatch(text) is not None
+
+
 def _moment(
     year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: int = 0, milliseconds: int = 0
 ) -> datetime.datetime:

@@ -17,7 +17,7 @@ from rest_framework.viewsets import ViewSet
 
 from records.accounts.keys import Caller
 from records.accounts.opening import Proof, StaleAccessError, prove
-from records.history.trail import Author
+from records.history.trail import Author, rehearsing
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
 from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
 from records.operations.names import unknown
@@ -26,6 +26,9 @@ from records.operations.plans import ReadPlan, Shape
 from records.operations.references import resolve
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.writing import Precondition, faults_in
+
+VALIDATE_ONLY = "validateOnly"
+"""The query parameter by which a write is checked and not stored."""
 
 
 class OperationPermission(BasePermission):
@@ -180,8 +183,14 @@ class OperationViewSet(ViewSet):
         return getattr(self, self.operation.action)  # type: ignore[union-attr]
 
     def run(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
-        """Call the method; a POST under an Idempotency-Key runs once."""
+        """Call the method; a POST under an Idempotency-Key runs once, and a write with `validateOnly` stores nothing.
+
+        Such a check neither reads nor keeps the answer of an Idempotency-Key (DECISIONS 13.2).
+        """
         operation = self.operation
+        if operation is not None and self.validates_only:
+            with rehearsing():
+                return handler(self.request, **self.kwargs)
         key = idempotency.key_of(self.http_request) if operation is not None and operation.method == "POST" else None
         if key is None or operation is None:
             return handler(self.request, **self.kwargs)
@@ -224,7 +233,8 @@ class OperationViewSet(ViewSet):
         if operation is None:
             return []
         own = [parameter.name for parameter in operation.parameters]
-        return [*own, *lists.PARAMETERS] if operation.many else own
+        own += lists.PARAMETERS if operation.many else ()
+        return [*own, VALIDATE_ONLY] if operation.writes else own
 
     def check_parameters(self) -> None:
         """Read the query under the known names; raises the 400 for an unknown one, naming the nearest."""
@@ -271,6 +281,11 @@ class OperationViewSet(ViewSet):
         if value is None:
             raise lists.invalid(name, "This must be true or false.")
         return value
+
+    @property
+    def validates_only(self) -> bool:
+        """Return whether a write is to be checked without being stored (DECISIONS 1.19); raises the 400."""
+        return self.operation is not None and self.operation.writes and self.flag(VALIDATE_ONLY)
 
     def largest_body(self) -> int:
         """Return how many bytes a body may have; an endpoint that takes files allows more."""
@@ -339,9 +354,11 @@ class OperationViewSet(ViewSet):
             refusal = errors.refused(error, self.serializer.wire_name)
             raise errors.invalid(self.with_others(refusal.fields)) if refusal.status == 400 else refusal from error
 
-    def written(self, record_id: uuid.UUID, revision: int | None = None) -> HttpResponse:
-        """Return the success body of an add or update (DECISIONS 1.3)."""
-        response = self.json({"Error": "", "Message": "Success.", "Id": str(record_id)})
+    def written(self, record_id: uuid.UUID, revision: int | None = None, *, note: str = "") -> HttpResponse:
+        """Return the success body of an add or update (DECISIONS 1.3), or of its check; `note` is added to Message."""
+        if self.validates_only:
+            return self.json({"Error": "", "Message": f"Valid.{note}", "Id": ""})
+        response = self.json({"Error": "", "Message": f"Success.{note}", "Id": str(record_id)})
         if revision is not None:
             response["ETag"] = conditional.etag(revision, variant=self.variant)
         return response

@@ -12,7 +12,7 @@ from records.history.trail import now
 from records.history.visibility import READER
 from records.reference.folding import FoldedField
 from records.sites.models import ChildRow, Site
-from records.sites.text import FreeTextField, LineField
+from records.sites.text import FreeTextField, LineField, is_blank
 
 QUESTION = 1_000
 """The most characters of an audit's question."""
@@ -45,8 +45,8 @@ class ReferenceEntry(models.Model):
         return READER
 
     def clean(self) -> None:
-        """Raise ValidationError when the name is only white space."""
-        if not self.name.strip():
+        """Raise ValidationError when the name shows nothing."""
+        if is_blank(self.name):
             raise ValidationError({"name": ValidationError("The name must not be blank.", code="RequiredField")})
 
 

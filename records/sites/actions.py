@@ -17,7 +17,7 @@ from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.models import Entity, EntityFolder, Site
 from records.sites.targets import ARCHIVED, UNKNOWN
-from records.sites.text import fold
+from records.sites.text import fold, is_blank
 from records.sites.writing import RecordNotFoundError
 
 DEEPEST = 20
@@ -186,7 +186,7 @@ def _changing(
 
 
 def _need(reason: str) -> None:
-    if not reason.strip():
+    if is_blank(reason):
         raise ValidationError({"reason": ValidationError("Say why.", code="RequiredField")})
 
 

@@ -2,14 +2,14 @@
 
 from django.core.exceptions import ValidationError
 
-from records.sites.text import REASON, normalise
+from records.sites.text import REASON, is_blank, normalise
 
 
 def required_reason(reason: str) -> str:
     """Return the reason as it is kept; raises ValidationError, under `reason`, where it is blank or too long."""
     try:
         text = normalise(reason).strip()
-        if not text:
+        if is_blank(text):
             raise ValidationError("Say why.", code="RequiredField")
         if len(text) > REASON:
             raise ValidationError(f"At most {REASON} characters are allowed.", code="ValueTooLong")

@@ -41,6 +41,22 @@ def normalise(text: str) -> str:
 _BREAKS = re.compile("[\n\r\x7f-\x9f\u2028\u2029]")
 
 
+_FILLERS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that show nothing although Unicode counts them among letters, symbols or combining marks."""
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text shows nothing: it is empty, or all of it is white space, fillers or invisible marks."""
+    if text.isascii():
+        return not text.strip()
+    return all(
+        unicodedata.category(character) in ("Cc", "Cf", "Zs", "Zl", "Zp") or _FILLERS.match(character)
+        for character in text
+    )
+
+
 def refuse_breaks(text: str) -> None:
     """Raise ValidationError for a name of more than one line, or with a control character that `normalise` allows."""
     if _BREAKS.search(text):
@@ -66,9 +82,9 @@ class _Normalised:
         return normalise(value) if isinstance(value, str) else value
 
     def validate(self, value: Any, model_instance: Any) -> None:
-        """Refuse white space alone where something is required (DECISIONS 1.9)."""
+        """Refuse a text that shows nothing where something is required (DECISIONS 1.21)."""
         super().validate(value, model_instance)  # type: ignore[misc]
-        if not self.blank and isinstance(value, str) and not value.strip():  # type: ignore[attr-defined]
+        if not self.blank and isinstance(value, str) and is_blank(value):  # type: ignore[attr-defined]
             raise ValidationError("This must not be blank.", code="blank")
 
 

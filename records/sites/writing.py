@@ -146,7 +146,8 @@ def changing(
     """Lock one of the site's records, let the block change it, then check, stamp, save and record what changed.
 
     The block sets attributes or calls `apply`. A block that changes nothing leaves no trace: no stamp, no revision, no
-    Change. Raises RecordNotFoundError, ValidationError, or what `precondition` raises; then nothing is stored.
+    Change. Raises RecordNotFoundError, ValidationError (code InvalidTransition where the record is archived and stays
+    so, DECISIONS 1.17), or what `precondition` raises; then nothing is stored.
     """
     with recording() as trail:
         # By the key alone, which is always the way to one row; another site's is let go at once.
@@ -161,6 +162,9 @@ def changing(
         changed = differences(record, before, after)
         if not changed:
             return
+        if before["is_archived"] and after["is_archived"]:
+            text = f"This {record._meta.verbose_name} is archived. Restore it before you change it."
+            raise ValidationError(text, code="InvalidTransition")
         names = [name for name in after if after[name] != before.get(name)]
         check_record(record, changed=names, skip=skip)
         after = snapshot(record) if _renormalised(record, after) else after

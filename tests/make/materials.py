@@ -20,7 +20,8 @@ def make_material(site: Site, **fields: Any) -> Material:
     """Make a material at the site."""
     number = next(_counter)
     values = {"external_id": f"EXT-{number}", "name": f"Material {number}", **fields}
-    return actions.upsert(site.pk, actions.DesiredMaterial(values), author=make.SYSTEM, may=lambda permission: True)
+    desired = actions.DesiredMaterial(values)
+    return actions.upsert(site.pk, desired, author=make.SYSTEM, may=lambda permission: True).material
 
 
 def make_category(site: Site, name: str = "", **fields: Any) -> MaterialCategory:

@@ -230,7 +230,7 @@ def test_each_row_of_an_array_stands_alone_and_is_answered_in_order(materials: A
     answer = materials.upsert(rows)
     assert answer.status_code == 200, answer.content
     results = answer.json()
-    assert [set(one) for one in results] == [{"externalId", "Error", "Message", "Id"}] * len(rows)
+    assert [set(one) for one in results] == [{"externalId", "Error", "Message", "Id", "Outcome", "Fields"}] * len(rows)
     assert [(one["externalId"], one["Error"]) for one in results] == [
         ("A", ""),
         ("B", "ValidationFailed"),

@@ -55,7 +55,9 @@ def test_one_material_a_write_and_an_array_of_results_are_xml_too(materials: Any
     }
     assert xml(materials, materials.at("A")).tag == "ExternalIdMaterialDto"
     rows = parsed(materials.upsert([{"externalId": "<&>", "name": "x"}, {"externalId": "C"}], Accept="application/xml"))
-    assert [[one.tag for one in row] for row in rows] == [["externalId", "Error", "Message", "Id"]] * 2
+    assert [[one.tag for one in row] for row in rows] == [
+        ["externalId", "Error", "Message", "Id", "Outcome", "Fields"]
+    ] * 2
     assert [row.find("Error").text or "" for row in rows] == ["", "ValidationFailed"]  # type: ignore[union-attr]
     deleted = parsed(materials.send("DELETE", materials.at("A"), Accept="application/xml"))
     assert deleted.find("Message").text == "Success."  # type: ignore[union-attr]

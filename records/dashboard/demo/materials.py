@@ -67,9 +67,9 @@ def fill(place: Place) -> None:
             upserts.append(actions.DesiredMaterial(values))
     author = place.author()
     made = actions.upsert_all(place.site.pk, upserts, author=author, may=lambda permission: True)
-    for material in made[::7]:
-        if isinstance(material, Exception):
-            raise material
-        correction = actions.DesiredMaterial({"risk": "High"}, material.pk, "Supplier lost its certificate")
+    for stored in made[::7]:
+        if isinstance(stored, Exception):
+            raise stored
+        correction = actions.DesiredMaterial({"risk": "High"}, stored.material.pk, "Supplier lost its certificate")
         actions.upsert(place.site.pk, correction, author=author, may=lambda permission: True)
-    place.records["Material"] = list(made)
+    place.records["Material"] = [stored.material for stored in made if isinstance(stored, actions.Stored)]

@@ -10,6 +10,7 @@ from records.reference.lists import LISTS, SITE_LISTS, SYSTEM_LISTS
 from records.reference.models import Nonconformance, Product
 from records.sites.models import Entity
 from tests import make
+from tests.conftest import Api
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +55,8 @@ def test_an_entry_is_found_by_code_name_or_part_of_it_in_any_case(api, query):
 
 
 def test_several_codes_are_asked_for_at_once(api):
-    assert names(api.get("/category/GetCountryList", {"code": "FR,DE"})) == ["France", "Germany"]
+    assert names(api.get("/category/GetCountryList?code=FR&code=DE")) == ["France", "Germany"]
+    assert names(api.get("/category/GetCountryList", {"code": "FR,DE"})) == []
 
 
 def test_case_does_not_count_in_any_alphabet_and_wildcards_mean_themselves(api, site):
@@ -166,6 +168,17 @@ def test_a_superuser_lists_every_site(api, site, other_site):
     ]
 
 
+def test_users_show_their_email_address_to_managers_alone(api, site):
+    make.make_user("rita", site=site, role=DefaultRole.READER, display_name="Rita", email="rita@hillside.example")
+    query = {"name": "Rita"}
+    assert api.get("/category/GetUserList", query).json()[0]["EmailAddress"] == "rita@hillside.example"
+    standard = Api(make.make_key(site, DefaultRole.STANDARD))
+    assert standard.get("/category/GetUserList", query).json()[0]["EmailAddress"] == ""
+    refused = standard.get("/category/GetUserList", {"sort": "EmailAddress"})
+    assert refused.status_code == 400
+    assert refused.json()["Message"].endswith("Fields to sort by: Id, Name, Code, Idx, IsArchived.")
+
+
 def test_users_hold_a_role_at_the_site_and_carry_their_employee_code(api, site, other_site):
     holder = api.key.user
     reader = make.make_user("rita", site=site, role=DefaultRole.READER, display_name="Rita R.")
@@ -175,9 +188,10 @@ def test_users_hold_a_role_at_the_site_and_carry_their_employee_code(api, site, 
     make.make_user("gone", site=site, role=DefaultRole.MANAGER, is_active=False)
     make.make_employee(site, id=reader.pk, user=reader, code="E-7")
     rows = api.get("/category/GetUserList", {"sort": "Code"}).json()
+    base = {"Idx": 0, "IsArchived": False}
     assert rows == [
-        {"Id": str(holder.pk), "Name": holder.printed_name, "Code": "", "Idx": 0, "IsArchived": False},
-        {"Id": str(reader.pk), "Name": "Rita R.", "Code": "E-7", "Idx": 0, "IsArchived": False},
+        {**base, "Id": str(holder.pk), "Name": holder.printed_name, "Code": "", "EmailAddress": holder.email},
+        {**base, "Id": str(reader.pk), "Name": "Rita R.", "Code": "E-7", "EmailAddress": reader.email},
     ]
     assert names(api.get("/category/GetUserList", {"search": "RITA"})) == ["Rita R."]
     assert names(api.get("/category/GetUserList", {"code": "e-7"})) == ["Rita R."]

@@ -1,0 +1,43 @@
+"""A path that nearly names an operation is a 404 that says which one (DECISIONS 1.18)."""
+
+from typing import Any
+
+import pytest
+
+from records.operations.near_misses import is_near
+from tests.interface.test_doors import refused
+
+ID = "9b2f3c44-0f3e-4d6a-8a38-5a1f2b0c7d11"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "named"),
+    [
+        ("GET", "/employee/getemployeelist", "GetEmployeeList: GET /employee/GetEmployeeList"),
+        ("GET", f"/employee/GetEmploye/{ID}", "GetEmployee: GET /employee/GetEmployee/<Id>"),
+        ("GET", f"/Employee/GETEMPLOYEE/{ID}", "GetEmployee: GET /employee/GetEmployee/<Id>"),
+        ("GET", "/employee/GetEmployee", "GetEmployee: GET /employee/GetEmployee/<Id>"),
+        ("POST", "/employees/AddEmployee", "AddEmployee: POST /employee/AddEmployee"),
+        ("POST", "/employee/AddEmpolyee/", "AddEmployee: POST /employee/AddEmployee"),
+        ("PUT", f"/complaint/UpdateComplaintDetails/{ID}", "UpdateComplaintDetail: PUT /complaint/UpdateComplaintDeta"),
+        ("GET", "/Materials/", "GetListOfMaterial: GET /materials/"),
+        ("POST", "/material", "PostMaterial: POST /materials/"),
+        ("GET", "/materialss/X-1", "GetMaterialById: GET /materials/<Id>"),
+    ],
+)
+def test_the_operation_that_is_meant_is_named(method: str, path: str, named: str, api: Any) -> None:
+    answer = api.send(method, path)
+    assert refused(answer, 404, "NotFound")
+    assert named in answer.json()["Message"]
+
+
+@pytest.mark.parametrize("path", ["/employee/GetEverything", "/nothing", "/employee/" + "x" * 5000])
+def test_a_path_that_is_near_none_names_none(path: str, api: Any) -> None:
+    answer = api.get(path)
+    assert refused(answer, 404, "NotFound")
+    assert answer.json()["Message"] == "There is no such path."
+
+
+def test_one_error_is_a_letter_more_less_or_other_or_two_that_changed_places() -> None:
+    assert all(is_near("list", other) for other in ("list", "lst", "lists", "lisd", "lits", "ilst"))
+    assert not any(is_near("list", other) for other in ("ls", "listen", "tsil", "lsit1", ""))

@@ -1,0 +1,216 @@
+"""Rules that every endpoint keeps: what a comma and a day mean, what is blank, what happens to archived records."""
+
+import datetime
+import itertools
+from typing import Any
+
+import pytest
+
+from records.accounts.models import DefaultRole
+from records.complaints.workflow import archive_complaint
+from records.customers.models import Customer
+from records.history.models import Change
+from records.items.actions import archive_item
+from records.sites.models import Site
+from records.sites.text import is_blank
+from tests import make
+from tests.conftest import Api
+from tests.interface.subjects import ENDPOINT_ROWS, body_for, named, path_of, stored
+from tests.interface.test_doors import refused
+from tests.make.complaints import make_complaint
+from tests.make.customers import make_customer
+from tests.make.documents import make_document
+from tests.make.items import make_item
+from tests.make.materials import MaterialApi, make_api, make_material
+
+INVISIBLE = ("\u200b", "\u2060", "\ufeff", "\u00ad", "\u2800", "\u3164", "\u00a0\u3000", "\u034f", "\ufe0f\u200d")
+update_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "PUT"]
+add_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "POST"]
+
+
+def listed(answer: Any, name: str) -> list[Any]:
+    """Return one field of each row of a list."""
+    assert answer.status_code == 200, answer.content
+    assert answer["X-Total-Count"] == str(len(answer.json()))
+    return [row[name] for row in answer.json()]
+
+
+@pytest.mark.django_db
+def test_a_comma_in_a_name_belongs_to_the_name(api: Any, site: Site) -> None:
+    for name in ("Acme", "Inc.", "Acme, Inc."):
+        make_customer(site, name=name)
+    assert listed(api.get("/customer/GetCustomerList?name=Acme%2C%20Inc."), "Name") == ["Acme, Inc."]
+    assert listed(api.get("/customer/GetCustomerList?name=acme&name=INC."), "Name") == ["Acme", "Inc."]
+
+
+@pytest.mark.django_db
+def test_a_comma_separates_external_ids_unless_it_is_part_of_one(site: Site, other_site: Site) -> None:
+    materials: MaterialApi = make_api(site)
+    make_material(other_site, external_id="P2,P3")
+    for external_id in ("P1", "P2", "P1,P2", "P3"):
+        make_material(site, external_id=external_id)
+
+    def found(query: str) -> list[str]:
+        return listed(materials.get(f"/materials/?siteId={site.pk}&{query}"), "externalId")
+
+    assert found("externalId=P1%2CP2") == ["P1,P2"]
+    assert found("externalId=P2%2CP3") == ["P2", "P3"]
+    assert found("externalId=P1%2CP2&externalId=P3") == ["P1,P2", "P3"]
+    assert found("externalId=P3%2C%20P9") == ["P3"]
+
+
+@pytest.mark.django_db
+def test_a_bare_day_as_the_end_of_a_period_is_the_whole_day(api: Any, site: Site) -> None:
+    for day, time in ((30, "23:59:59.999"), (31, "00:00:00"), (31, "10:00:00"), (31, "23:59:59.999")):
+        make_complaint(site, date=datetime.datetime.fromisoformat(f"2024-05-{day}T{time}+00:00"))
+    make_complaint(site, date=datetime.datetime.fromisoformat("2024-06-01T00:00:00+00:00"))
+    period = "/complaint/GetComplaintList?dateFrom=2024-05-31&dateTo="
+    assert listed(api.get(f"{period}2024-05-31"), "SiteSequenceId") == [2, 3, 4]
+    assert listed(api.get(f"{period}2024-05-31T10:00:00Z"), "SiteSequenceId") == [2, 3]
+    assert listed(api.get(f"{period}9999-12-31"), "SiteSequenceId") == [2, 3, 4, 5]
+
+
+@pytest.mark.django_db
+def test_active_and_archived_records_are_listed_together_when_both_are_asked_for(api: Any, site: Site) -> None:
+    items = [make_item(site) for _ in range(5)]
+    for item in items[1:3]:
+        archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason="Sold")
+    listing = "/item/GetItemList?"
+    assert listed(api.get(listing), "SiteSequenceId") == [1, 4, 5]
+    assert listed(api.get(f"{listing}isArchived=TRUE"), "SiteSequenceId") == [2, 3]
+    for both in ("isArchived=any", "isArchived=true&isArchived=false", "isArchived=true,0", "isArchived=Any"):
+        assert listed(api.get(listing + both), "SiteSequenceId") == [1, 2, 3, 4, 5]
+        page = api.get(f"{listing}{both}&startIndex=1&limit=2")
+        assert [row["SiteSequenceId"] for row in page.json()] == [2, 3]
+        assert page["X-Total-Count"] == "5"
+        assert listed(api.get(f"{listing}{both}&search={items[1].name}"), "SiteSequenceId") == [2]
+    assert refused(api.get(f"{listing}isArchived=all"), 400, "InvalidParameter")
+
+
+@pytest.mark.django_db
+def test_a_list_that_cannot_be_sorted_so_names_what_it_can_be_sorted_by(api: Any) -> None:
+    answer = api.get("/item/GetItemList?sort=Nmae")
+    assert refused(answer, 400, "InvalidParameter")
+    assert "Did you mean Name? Fields to sort by: Id, SiteSequenceId, Name, Code," in answer.json()["Message"]
+
+
+@pytest.mark.parametrize("text", INVISIBLE)
+def test_text_that_shows_nothing_is_blank(text: str, api: Any, db: None) -> None:
+    assert is_blank(text)
+    assert not is_blank(f"{text}a")
+    answer = api.post("/item/AddItem", {"Name": text})
+    assert refused(answer, 400, "ValidationFailed")
+    assert [(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]] == [("Name", "RequiredField")]
+    assert refused(api.post("/customer/AddCustomer", {"Name": f"{text} {text}"}), 400, "ValidationFailed")
+    assert not Customer.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_whole_number_may_be_written_with_a_decimal_point(api: Any, site: Site) -> None:
+    body = {"Name": "Recipe", "FileType": "text/plain", "FileName": "a.txt", "FileContent": "QQ=="}
+    names = (f"Recipe {number}" for number in itertools.count())
+
+    def add(version: str) -> Any:
+        text = ", ".join(f'"{name}": "{value}"' for name, value in {**body, "Name": next(names)}.items())
+        return api.send("POST", "/document/AddDocument", f'{{{text}, "Version": {version}}}'.encode())
+
+    for version in ("5.0", "5", "50e-1"):
+        answer = add(version)
+        assert answer.status_code == 200, answer.content
+        assert api.get(f"/document/GetDocument/{answer.json()['Id']}").json()["Version"] == 5
+    for version in ("5.5", "1e400", "1e-400", "0.0", "true", '"5"'):
+        assert refused(add(version), 400, "ValidationFailed")
+
+
+@pytest.mark.parametrize(("row", "viewset"), update_rows, ids=named(update_rows))
+def test_an_archived_record_is_not_changed(row: Any, viewset: Any, api: Any) -> None:
+    record = stored(row, api.key.site)
+    path = path_of(row, viewset, record.pk)
+    body = body_for(row, api.key.site)
+    type(record).objects.filter(pk=record.pk).update(is_archived=True)
+    before = list(type(record).objects.filter(pk=record.pk).values())
+    changes = Change.objects.count()
+    answer = api.send("PUT", path, body)
+    assert refused(answer, 409, "InvalidTransition")
+    assert "is archived" in answer.json()["Message"]
+    assert list(type(record).objects.filter(pk=record.pk).values()) == before
+    assert Change.objects.count() == changes
+
+
+@pytest.mark.django_db
+def test_an_archived_record_that_is_sent_back_as_it_is_stored_is_no_change(api: Any, site: Site) -> None:
+    item = make_item(site)
+    archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason="Sold")
+    path = f"/item/{{}}Item/{item.pk}"
+    assert api.send("PUT", path.format("Update"), api.get(path.format("Get")).json()).status_code == 200
+
+
+@pytest.mark.django_db
+def test_an_archived_material_is_changed_stays_archived_and_the_answer_says_so(site: Site) -> None:
+    materials = make_api(site)
+    key = make_material(site, external_id="A", is_archived=True).pk
+    told = " The material stays archived; send isArchived false to restore it."
+    answer = materials.upsert({"externalId": "A", "name": "New"})
+    assert answer.json() == {"Error": "", "Message": f"Success.{told}", "Id": str(key)}
+    rows = materials.upsert([{"externalId": "A", "name": "Newer"}, {"externalId": "A", "name": "Newer"}]).json()
+    assert [(row["Message"], row["Outcome"]) for row in rows] == [
+        (f"Success.{told}", "Changed"),
+        (f"Success.{told}", "Unchanged"),
+    ]
+    assert materials.upsert({"externalId": "A", "name": "Newer", "isArchived": False}).json()["Message"] == "Success."
+
+
+@pytest.mark.django_db
+def test_each_row_of_an_array_of_materials_says_what_became_of_it(site: Site) -> None:
+    materials = make_api(site)
+    kept = make_material(site, external_id="A", name="A")
+    body = [{"externalId": "A", "name": "B"}, {"externalId": "N", "name": "N"}, {"externalId": "", "risk": "Odd"}]
+    checked = materials.post(materials.at() + "&validateOnly=true", body).json()
+    assert [(row["Message"], row["Id"], row["Outcome"]) for row in checked[:2]] == [
+        ("Valid.", "", "Changed"),
+        ("Valid.", "", "Added"),
+    ]
+    kept.refresh_from_db()
+    assert (kept.name, type(kept).objects.count()) == ("A", 1)
+    rows = materials.upsert(body).json()
+    assert [row["Outcome"] for row in rows] == ["Changed", "Added", "Refused"]
+    assert [row["Fields"] for row in rows[:2]] == [[], []]
+    assert {(fault["Field"], fault["Code"]) for fault in rows[2]["Fields"]} == {
+        ("name", "RequiredField"),
+        ("risk", "InvalidValue"),
+    }
+    assert rows[2] == checked[2]
+    assert [row["Outcome"] for row in materials.upsert(body[:2]).json()] == ["Unchanged", "Unchanged"]
+
+
+@pytest.mark.django_db
+def test_what_is_private_to_consumers_is_empty_below_standard(api: Any, site: Site) -> None:
+    complaint = make_complaint(site, consumer_first_name="Ann", consumer_email="ann@example.org")
+    reader, standard = (Api(make.make_key(site, role)) for role in (DefaultRole.READER, DefaultRole.STANDARD))
+    path, listing = f"/complaint/GetComplaint/{complaint.pk}", "/complaint/GetComplaintList"
+    names = ("ConsumerFirstName", "ConsumerEmail")
+    for shape in (reader.get(path).json(), reader.get(listing).json()[0]):
+        assert [shape[name] for name in names] == ["", ""]
+    for shape in (standard.get(path).json(), standard.get(listing).json()[0]):
+        assert [shape[name] for name in names] == ["Ann", "ann@example.org"]
+    assert refused(reader.get(f"{listing}?sort=ConsumerFirstName"), 400, "InvalidParameter")
+    assert reader.get(path)["ETag"] != standard.get(path)["ETag"]
+
+
+@pytest.mark.django_db
+def test_a_check_of_a_document_leaves_no_file(api: Any, site: Site, files: Any) -> None:
+    body = {"Name": "Recipe", "FileType": "text/plain", "FileName": "a.txt", "FileContent": "QQ=="}
+    assert api.post("/document/AddDocument?validateOnly=true", body).json()["Message"] == "Valid."
+    assert not [path for path in files.rglob("*") if path.is_file()]
+    assert make_document(site).site_sequence_id == 1
+
+
+@pytest.mark.django_db
+def test_an_archived_complaint_is_not_changed_before_it_is_restored(api: Any, site: Site) -> None:
+    complaint = make_complaint(site)
+    archive_complaint(site.pk, complaint.pk, archived=True, author=make.SYSTEM, reason="Filed twice")
+    path = f"/complaint/UpdateComplaintDetail/{complaint.pk}"
+    body = {**api.get(f"/complaint/GetComplaint/{complaint.pk}").json(), "TraceNumber": "X", "ReasonForChange": "x"}
+    assert refused(api.send("PUT", path, body), 409, "InvalidTransition")
+    archive_complaint(site.pk, complaint.pk, archived=False, author=make.SYSTEM, reason="Not so")
+    assert api.send("PUT", path, body).status_code == 200

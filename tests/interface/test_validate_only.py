@@ -1,0 +1,46 @@
+"""What a write with `validateOnly` does, for every row that writes: it checks everything and stores nothing."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from records.accounts.models import KeptAnswer
+from records.history.models import Change
+from tests.interface.subjects import ENDPOINT_ROWS, body_for, model_of, named, path_of, stored
+from tests.interface.test_doors import refused
+
+write_rows = [entry for entry in ENDPOINT_ROWS if entry[0].writes]
+every_write_row = pytest.mark.parametrize(("row", "viewset"), write_rows, ids=named(write_rows))
+body_rows = [entry for entry in write_rows if entry[0].request is not None]
+every_body_row = pytest.mark.parametrize(("row", "viewset"), body_rows, ids=named(body_rows))
+
+
+@every_write_row
+def test_a_valid_write_is_answered_as_valid_and_stores_nothing(row: Any, viewset: Any, api: Any) -> None:
+    record = stored(row, api.key.site) if row.takes_id else None
+    body = body_for(row, api.key.site) if row.request is not None else None
+    before = copy.deepcopy(list(model_of(row).objects.order_by("pk").values()))
+    changes = Change.objects.count()
+    path = path_of(row, viewset, record.pk if record is not None else "")
+    answer = api.send(row.method, f"{path}?validateOnly=true", body, **{"Idempotency-Key": "key"})
+    assert (answer.status_code, answer.json()) == (200, {"Error": "", "Message": "Valid.", "Id": ""}), answer.content
+    assert "ETag" not in answer
+    assert list(model_of(row).objects.order_by("pk").values()) == before
+    assert Change.objects.count() == changes
+    assert not KeptAnswer.objects.exists()
+
+
+@every_body_row
+def test_a_write_that_would_be_refused_is_refused_in_the_same_words(row: Any, viewset: Any, api: Any) -> None:
+    path = path_of(row, viewset, stored(row, api.key.site).pk if row.takes_id else "")
+    body = {"Nonsense": 1}
+    plain, checked = (api.send(row.method, path + query, body).json() for query in ("", "?validateOnly=1"))
+    assert {**plain, "RequestId": ""} == {**checked, "RequestId": ""}
+    assert plain["Error"] == "ValidationFailed"
+
+
+@every_write_row
+def test_a_switch_that_is_not_a_boolean_is_refused(row: Any, viewset: Any, api: Any) -> None:
+    path = path_of(row, viewset, stored(row, api.key.site).pk if row.takes_id else "")
+    assert refused(api.send(row.method, f"{path}?validateOnly=maybe", {}), 400, "InvalidParameter")
