@@ -113,6 +113,8 @@ def _of_validation(error: ValidationError) -> HttpResponse:
     detail = f"{wire_name(name)}: {text}" if name and name != "__all__" else text
     if any(found.code in _UNIQUE for _, found in faults):
         return error_response(409, detail, "uniqueness")
+    if all(found.code == "InvalidTransition" for _, found in faults):
+        return error_response(409, detail)
     return error_response(400, detail, "invalidValue")
 
 
