@@ -78,7 +78,8 @@ def test_lists_find_by_code_serial_number_and_place(api: Any) -> None:
         return [row["SiteSequenceId"] for row in api.get(LIST, query).json()]
 
     assert found(code="s1") == [1]
-    assert found(serialNumber="sn-2,SN-1") == [1, 2]
+    assert found(serialNumber=["sn-2", "SN-1"]) == [1, 2]
+    assert found(serialNumber="sn-2,SN-1") == []
     assert found(location="store") == [1, 2]
     assert found(location="stor") == []
     assert found(search="ove") == [2]
