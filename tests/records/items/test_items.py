@@ -1,5 +1,6 @@
 """AddItem, GetItem, GetItemList, UpdateItem and archiving."""
 
+import uuid
 from typing import Any
 
 import pytest
@@ -123,9 +124,10 @@ def test_a_walk_sorted_by_long_texts_keeps_to_addresses_that_servers_take(api: A
 
 
 def test_the_link_to_the_next_page_is_no_longer_for_its_commas(api: Any) -> None:
+    folder = make.make_folder(api.key.site, Entity.ITEM)
     for _ in range(2):
-        make_item(api.key.site, code="here")
-    query = "?limit=1&code=" + ",".join(["here", *(f"{number:x}" for number in range(1500))])
+        make_item(api.key.site, entity_folder=folder)
+    query = "?limit=1&entityFolderId=" + ",".join([str(folder.pk), *(str(uuid.uuid4()) for _ in range(80))])
     link = api.get(LIST + query).headers["Link"]
     assert len(link) < len(query) + 200
     following = link[1:].partition(">")[0].removeprefix(settings.BASE_URL)
