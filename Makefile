@@ -133,8 +133,16 @@ deploy-check: dev ## Check the container file, compose, manifests, scripts, unit
 docs: dev ## Build the documentation as a site in build/site/site
 	$(PY) deploy/site/build.py build/site
 
+.PHONY: openapi-lint
+openapi-lint: ## Check the OpenAPI document by spectral and redocly, where npm has installed them
+	@if npx --no-install spectral --version >/dev/null 2>&1 && npx --no-install redocly --version >/dev/null 2>&1; then \
+		npx --no-install spectral lint docs/openapi.yaml --fail-severity=warn && npx --no-install redocly lint docs/openapi.yaml; \
+	else \
+		echo "Not checked: npm install --no-save @stoplight/spectral-cli@6 @redocly/cli@2 brings both."; \
+	fi
+
 .PHONY: check
-check: lint types imports schema-check migrations-check locks-check deploy-check docs ## Everything but the tests: lint, types, imports, schema, migrations, locks, deployment files, documentation
+check: openapi-lint lint types imports schema-check migrations-check locks-check deploy-check docs ## Everything but the tests: lint, types, imports, schema, migrations, locks, deployment files, documentation
 
 .PHONY: bench
 bench: dev ## Measure reads and writes against a bare server (minutes; see bench/)

@@ -62,7 +62,7 @@ class UpdateDocumentSerializer(WireSerializer):
 
 
 class DocumentSerializer(UpdateDocumentSerializer):
-    """A document, in the order of DECISIONS 3; the file fields describe its newest version."""
+    """A document; the file fields describe its newest version (DECISIONS 3)."""
 
     Version = IntegerField(min_value=FIRST_VERSION, max_value=LAST_VERSION, required=False)
 

@@ -13,6 +13,7 @@ from records.accounts.models import DefaultRole, Role, User
 from records.employees.models import Employee, JobDescription
 from records.history.trail import Author, now, recording
 from records.sites.targets import errors_of
+from records.sites.text import is_blank
 from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
 
 REPORTING = 1
@@ -65,6 +66,8 @@ def update_employee(
             before, revision = facts_of(employee), employee.revision
             check_reporting_to(employee, site_id, values)
             apply(employee, values)
+            if before.family_name and is_blank(employee.last_name):
+                raise ValidationError({"last_name": ValidationError("This field is required.", code="RequiredField")})
         if employee.user_id is not None and employee.revision != revision:
             follow_employee(employee.user_id, before, facts_of(employee), author=author)
     return employee

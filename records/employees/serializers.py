@@ -66,6 +66,13 @@ class EmployeeSerializer(WireSerializer):
         private_permission = "employees.view_private_employee"
 
 
+class EmployeeChangeSerializer(EmployeeSerializer):
+    """The body of an update, which takes an empty LastName back where provisioning left it empty (DECISIONS 1.20)."""
+
+    class Meta(EmployeeSerializer.Meta):
+        may_be_blank = ("LastName",)
+
+
 class JobDescriptionSerializer(WireSerializer):
     """A job description with the employees who hold it."""
 

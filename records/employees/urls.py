@@ -1,7 +1,7 @@
 """The operations of the employee endpoint; start reading here."""
 
 from records.employees import examples
-from records.employees.serializers import EmployeeSerializer, JobDescriptionSerializer
+from records.employees.serializers import EmployeeChangeSerializer, EmployeeSerializer, JobDescriptionSerializer
 from records.employees.views import EmployeeViewSet
 from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult
@@ -28,7 +28,7 @@ urlpatterns = operation_urls(
         permission="employees.change_employee",
         role=MANAGER,
         takes_id=True,
-        request=EmployeeSerializer,
+        request=EmployeeChangeSerializer,
         response=WriteResult,
         examples=examples.UPDATE_EMPLOYEE,
     ),

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from records.employees import actions
-from records.employees.serializers import EmployeeSerializer, JobDescriptionSerializer
+from records.employees.serializers import EmployeeChangeSerializer, EmployeeSerializer, JobDescriptionSerializer
 from records.operations.lists import ListRules
 from records.operations.viewsets import OperationViewSet
 
@@ -25,7 +25,7 @@ class EmployeeViewSet(OperationViewSet):
 
     def update_employee(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change an employee: an absent optional field stays, an array that is present is the whole new one."""
-        values = self.body(EmployeeSerializer)
+        values = self.body(EmployeeChangeSerializer)
         employee = self.acting(
             actions.update_employee, self.site_id, id, values, author=self.author, precondition=self.precondition
         )

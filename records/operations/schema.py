@@ -14,7 +14,7 @@ from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.operations.fields import MOST_IDS, MOST_ROWS
 from records.operations.lists import LARGEST_PAGE, USUAL_PAGE
 from records.operations.operation import Operation, Parameter
-from records.operations.values import INTEGER_LIMIT
+from records.operations.values import INTEGER_LIMIT, read_boolean
 
 
 class WriteResult(serializers.Serializer[Any]):
@@ -89,7 +89,9 @@ PAGE_HEADERS = (
     ),
     _header("Link", OpenApiTypes.STR, [200], 'The next page, with `rel="next"`, while there is one.'),
 )
-RECORD_HEADERS = (_header("ETag", OpenApiTypes.STR, [200], "The record's revision, for If-Match and If-None-Match."),)
+RECORD_HEADERS = (
+    _header("ETag", OpenApiTypes.STR, [200, 304], "The record's revision, for If-Match and If-None-Match."),
+)
 REFUSAL_HEADERS = (
     _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The credential that is asked for."),
     _header("Retry-After", OpenApiTypes.INT32, [429, 503], "Seconds after which another try makes sense."),
@@ -161,7 +163,10 @@ class OperationSchema(AutoSchema):
             for status, text in _REFUSALS.items()
             if status not in self._impossible(row)
         }
-        return {200: OpenApiResponse(found, description="Success."), **refusals}
+        success = {200: OpenApiResponse(found, description="Success.")}
+        if row.takes_id and not row.writes and not row.many:
+            success[304] = OpenApiResponse(description="The caller has the record already (If-None-Match).")
+        return {**success, **refusals}
 
     @staticmethod
     def _impossible(row: Operation) -> set[int]:
@@ -185,6 +190,9 @@ class OperationSchema(AutoSchema):
         if row.writes:
             text = "Check everything that the write would check, and store nothing: Message is `Valid.` and Id empty."
             found.append(OpenApiParameter("validateOnly", OpenApiTypes.BOOL, description=text, default=False))
+        if row.takes_id and not row.writes and not row.many:
+            text = "The ETag of the last read; 304 while the record is still the same."
+            found.append(OpenApiParameter("If-None-Match", str, header, description=text))
         if row.method == "POST":
             text = "1 to 255 characters; a repeat within 24 hours answers what the first did and writes nothing."
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
@@ -200,7 +208,11 @@ class OperationSchema(AutoSchema):
         for number, example in enumerate(self.row.examples, start=1):
             title = example.title or f"Example {number}"
             given: list[tuple[str, Any, str]] = [("id", OpenApiParameter.PATH, example.id)] if example.id else []
-            given += [(name, OpenApiParameter.QUERY, value) for name, value in example.query.items()]
+            kinds = {parameter.name: parameter.kind for parameter in self.row.parameters}
+            given += [
+                (name, OpenApiParameter.QUERY, _typed(kinds.get(name, ""), value))
+                for name, value in example.query.items()
+            ]
             found += [OpenApiExample(title, value=value, parameter_only=(name, place)) for name, place, value in given]
         return found
 
@@ -226,6 +238,13 @@ class OperationSchema(AutoSchema):
 
     def _is_list_view(self, serializer: Any = None) -> bool:
         return self.row.many or isinstance(serializer, serializers.ListSerializer)
+
+
+def _typed(kind: str, value: str) -> Any:
+    """Return the value of a query parameter as its schema has it."""
+    if kind == "boolean":
+        return read_boolean(value)
+    return int(value) if kind in ("integer", "position") else value
 
 
 def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:

@@ -278,6 +278,8 @@ def build_field(cls: type[WireSerializer], name: str) -> Any:  # noqa: C901 (one
         return wire.ChoiceTextField(choices=column.choices, allow_blank=column.blank, **common)
     if isinstance(column, models.JSONField):
         return wire.TextListField(**common)
+    if name in cls.option("may_be_blank"):
+        common["allow_blank"] = True
     return wire.TextField(max_length=column.max_length or NAME, **common)
 
 

@@ -121,3 +121,44 @@ def test_the_document_is_made_once_and_not_sent_again_to_whoever_has_it(path: st
         assert Api().get(path).content == first.content
         again = Api().get(path, None, **{"If-None-Match": f"W/{first['ETag']}"})
     assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+
+
+def test_a_reader_of_the_document_finds_all_that_it_names(document: Any) -> None:
+    text = json.dumps(document)
+    assert "DECISIONS" not in text
+    assert "(?" not in text
+    operations = [one for path in document["paths"].values() for one in path.values()]
+    assert {tag["name"] for tag in document["tags"]} == {tag for one in operations for tag in one["tags"]}
+    assert document["servers"]
+    assert document["info"]["license"]["name"]
+    assert all(f'"#/components/schemas/{name}"' in text for name in document["components"]["schemas"])
+
+
+def test_an_add_leads_to_the_operations_that_read_and_change_the_record(document: Any) -> None:
+    known = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
+    for name, reads in (("AddItem", "GetItem"), ("AddComplaintDetail", "GetComplaint"), ("AddDocument", "GetDocument")):
+        links = known[name]["responses"]["200"]["links"]
+        assert links[reads]["parameters"] == {"id": "$response.body#/Id"}
+        assert f"Update{name.removeprefix('Add')}" in links
+    for described in known.values():
+        assert described["responses"]["200"].get("links", {}).keys() <= known.keys()
+
+
+def test_a_read_says_that_it_is_304_to_whoever_has_the_record(document: Any) -> None:
+    described = document["paths"]["/item/GetItem/{id}"]["get"]
+    assert "If-None-Match" in {parameter["name"] for parameter in described["parameters"]}
+    assert "content" not in described["responses"]["304"]
+    assert "304" not in document["paths"]["/item/GetItemList"]["get"]["responses"]
+
+
+def test_the_document_lets_be_empty_what_may_be_empty_and_names_the_roots_of_xml(document: Any) -> None:
+    shapes = document["components"]["schemas"]
+    material = shapes["MaterialRequest"]["properties"]
+    assert all("minLength" not in material[name] for name in ("externalId", "name"))
+    assert shapes["Material"]["properties"]["siteSequenceId"]["format"] == "int64"
+    answers = {path: document["paths"][path]["get"]["responses"]["200"]["content"] for path in MATERIAL_PATHS}
+    roots = [answers[path]["application/xml"]["schema"]["xml"]["name"] for path in MATERIAL_PATHS]
+    assert roots == ["ExternalIdMaterialDtoArray", "ExternalIdMaterialDto"]
+
+
+MATERIAL_PATHS = ("/materials/", "/materials/{id}")

@@ -214,3 +214,17 @@ def test_an_archived_complaint_is_not_changed_before_it_is_restored(api: Any, si
     assert refused(api.send("PUT", path, body), 409, "InvalidTransition")
     archive_complaint(site.pk, complaint.pk, archived=False, author=make.SYSTEM, reason="Not so")
     assert api.send("PUT", path, body).status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_family_name_that_provisioning_left_empty_is_taken_back_as_it_is(api: Any, site: Site) -> None:
+    employee = make.make_employee(site)
+    type(employee).objects.filter(pk=employee.pk).update(last_name="")
+    shape = api.get(f"/employee/GetEmployee/{employee.pk}").json()
+    path = f"/employee/UpdateEmployee/{employee.pk}"
+    assert api.send("PUT", path, {**shape, "Position": "Packer"}).status_code == 200
+    assert api.send("PUT", path, {**shape, "LastName": "Baker"}).status_code == 200
+    for nothing in ("", " ", "\u200b"):
+        answer = api.send("PUT", path, {**shape, "LastName": nothing})
+        assert answer.status_code == 400
+        assert [(one["Field"], one["Code"]) for one in answer.json()["Fields"]] == [("LastName", "RequiredField")]

@@ -1,0 +1,100 @@
+"""The last touches to the OpenAPI document: what every reader and checker of such documents expects in it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+LINKS = {"Get": "GET", "Update": "PUT"}
+_POINT = re.compile(r"\s*\((?:DECISIONS|RFC) [^)]*\)")
+
+
+def publish(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Finish the document: tags, one server, links, the root of XML, and nothing that only we would use (a hook)."""
+    result["servers"] = [{"url": "/", "description": "The installation that serves this document."}]
+    result["tags"] = [{"name": name, "description": f"Operations below `/{name}`."} for name in _tags(result)]
+    for path, operations in result["paths"].items():
+        if path.startswith("/materials"):
+            _describe_xml(operations)
+        for operation in operations.values():
+            _link(operation, result["paths"])
+    for part in _objects(result):
+        _tidy(part)
+    _drop_unused(result)
+    return result
+
+
+def _tags(result: dict[str, Any]) -> list[str]:
+    """Return every tag that an operation has, in order."""
+    return sorted(
+        {tag for path in result["paths"].values() for operation in path.values() for tag in operation["tags"]}
+    )
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of the document, outer ones first; examples are data and left alone."""
+    if isinstance(value, dict):
+        yield value
+        for name, part in value.items():
+            if name not in ("example", "examples", "default", "enum"):
+                yield from _objects(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _objects(part)
+
+
+def _tidy(part: dict[str, Any]) -> None:
+    """Take out of one object what other languages cannot read, and the references to our own decisions."""
+    if "(?" in str(part.get("pattern", "")):
+        # ECMA's regular expressions know no inline flags; such a pattern says no more than that some text is needed.
+        part.pop("pattern")
+        part["minLength"] = 1
+    if isinstance(part.get("description"), str):
+        part["description"] = _POINT.sub("", part["description"])
+    number = part.get("properties", {}).get("siteSequenceId") if isinstance(part.get("properties"), dict) else None
+    if number is not None:
+        number["format"] = "int64"
+
+
+def _describe_xml(operations: dict[str, Any]) -> None:
+    """Name the root elements of the XML answers below /materials."""
+    for operation in operations.values():
+        for response in operation["responses"].values():
+            for media_type, content in response.get("content", {}).items():
+                if "xml" in media_type and "$ref" in content["schema"]:
+                    name = content["schema"]["$ref"].rpartition("/")[2]
+                    content["schema"] = {"allOf": [content["schema"]], "xml": {"name": ROOTS.get(name, name)}}
+                elif "xml" in media_type and content["schema"].get("type") == "array":
+                    content["schema"]["xml"] = {"name": "ExternalIdMaterialDtoArray", "wrapped": True}
+
+
+ROOTS = {"Material": "ExternalIdMaterialDto"}
+
+
+def _link(operation: dict[str, Any], paths: dict[str, Any]) -> None:
+    """Lead from the Id that an add answers to the operations that read and change the record."""
+    name = operation["operationId"]
+    if not name.startswith("Add"):
+        return
+    known = {one["operationId"]: one for path in paths.values() for one in path.values()}
+    links = {
+        target: {"operationId": target, "parameters": {"id": "$response.body#/Id"}}
+        for start in LINKS
+        if (target := start + name.removeprefix("Add")) in known
+    }
+    # The document reads what AddComplaintDetail adds by GetComplaint.
+    if name == "AddComplaintDetail":
+        links["GetComplaint"] = {"operationId": "GetComplaint", "parameters": {"id": "$response.body#/Id"}}
+    if links:
+        operation["responses"]["200"]["links"] = links
+
+
+def _drop_unused(result: dict[str, Any]) -> None:
+    """Drop the components that nothing names, until all that is left is named."""
+    shapes = result["components"]["schemas"]
+    while True:
+        named = {str(part["$ref"]).rpartition("/")[2] for part in _objects(result) if "$ref" in part}
+        unused = shapes.keys() - named
+        if not unused:
+            return
+        for name in unused:
+            del shapes[name]
