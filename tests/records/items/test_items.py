@@ -127,7 +127,7 @@ def test_the_link_to_the_next_page_is_no_longer_for_its_commas(api: Any) -> None
     folder = make.make_folder(api.key.site, Entity.ITEM)
     for _ in range(2):
         make_item(api.key.site, entity_folder=folder)
-    query = "?limit=1&entityFolderId=" + ",".join([str(folder.pk), *(str(uuid.uuid4()) for _ in range(80))])
+    query = "?limit=1&entityFolderId=" + ",".join([str(folder.pk), *(str(uuid.uuid4()) for _ in range(120))])
     link = api.get(LIST + query).headers["Link"]
     assert len(link) < len(query) + 200
     following = link[1:].partition(">")[0].removeprefix(settings.BASE_URL)
