@@ -15,7 +15,7 @@ class DeskConfig(AppConfig):
         from django.contrib import admin
 
         from records.backoffice import extension_points
-        from records.dashboard import rights, search, start
+        from records.dashboard import rights, search, start, training
         from records.dashboard.printing import pages as printing
 
         extension_points.start_page = start.context
@@ -25,3 +25,5 @@ class DeskConfig(AppConfig):
         admin.site.index_template = "dashboard/start.html"
         extension_points.add_pages(rights.addresses)
         extension_points.add_menu_links(rights.links)
+        extension_points.add_pages(training.addresses)
+        extension_points.add_menu_links(training.links)

@@ -1,5 +1,6 @@
 """The back-office pages of employees and job descriptions."""
 
+import uuid
 from typing import Any
 
 from django.contrib import admin
@@ -8,16 +9,19 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from records.accounts import access
+from records.accounts.actions import create
 from records.backoffice.current import author_of, user_of
 from records.backoffice.extension_points import RecordLink, add_record_links
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.inlines import RowsStacked
 from records.backoffice.lists import ArchivedFilter
+from records.backoffice.plain_records import PlainAdmin
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.employees import actions
-from records.employees.models import EducationTraining, Employee, EmploymentHistory, JobDescription
+from records.employees.models import Course, EducationTraining, Employee, EmploymentHistory, JobDescription
 from records.employees.transitions import GIVE_ACCOUNT
+from records.sites.writing import Values
 
 
 class EducationRows(RowsStacked):
@@ -98,8 +102,22 @@ class JobDescriptionAdmin(RecordAdmin):
     fieldsets = (
         (None, {"fields": ("name", "code", "department", "reports_to", "deputy", "employees", "entity_folder")}),
         ("Content", {"fields": ("purpose", "responsibilities", "authority", "qualifications", "experience")}),
+        ("What its holders must have", {"fields": ("required_courses", "required_documents")}),
         ("Validity", {"fields": ("effective_date", "review_date", "document")}),
     )
+
+
+@admin.register(Course)
+class CourseAdmin(PlainAdmin):
+    """The courses that people of the site take."""
+
+    list_display = ("name", "months_of_validity")
+    fieldsets = ((None, {"fields": ("name", "months_of_validity")}),)
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Course:
+        """Add a course to the site."""
+        course = Course(site_id=site_id, **values)
+        return create(course, author=author_of(request), operation="AddCourse", site_id=site_id)
 
 
 def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:

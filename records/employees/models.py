@@ -1,12 +1,16 @@
 """Employees with their education and employment history, and the job descriptions that they hold."""
 
+import calendar
+import datetime
+import uuid
 from collections.abc import Mapping
 from typing import ClassVar
 
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Upper
+from django.db.models.functions import Lower, Upper
 
 from records.history.trail import now
 from records.history.visibility import MANAGER
@@ -89,8 +93,53 @@ class Employee(SiteRecord):
             raise ValidationError(faults)
 
 
+class Course(models.Model):
+    """A course that people of a site take, and for how many months it counts (DECISIONS 13.25)."""
+
+    HISTORY_PROVES_ROWS: ClassVar[bool] = True
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "created", "last_modified")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+", editable=False)
+    name = LineField(blank=False)
+    months_of_validity = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(1200)],
+        help_text="After so many months the course has to be taken again; empty where it counts for ever.",
+    )
+    is_archived = models.BooleanField("archived", default=False, editable=False)
+    created = models.DateTimeField(default=now, editable=False)
+    last_modified = models.DateTimeField(default=now, editable=False)
+
+    class Meta:
+        ordering = ("name", "id")
+        constraints = (
+            models.UniqueConstraint(
+                Lower("name"),
+                "site",
+                condition=Q(is_archived=False),
+                name="course_name_once_per_site",
+                violation_error_message="The site has an active course of this name already.",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+    def expires(self, completed_on: datetime.datetime) -> datetime.date | None:
+        """Return the last day on which a course completed on this day counts; None where it counts for ever."""
+        if self.months_of_validity is None:
+            return None
+        day = completed_on.astimezone(datetime.UTC).date()
+        year, month = divmod(day.year * 12 + day.month - 1 + self.months_of_validity, 12)
+        if year > datetime.MAXYEAR:
+            return None
+        return datetime.date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
+
+
 class EducationTraining(ChildRow):
-    """One line of an employee's education and training."""
+    """One line of an employee's education and training; one that names a course expires as the course does."""
 
     employee = models.ForeignKey(Employee, models.CASCADE, related_name="education_training", db_index=False)
     title = LineField()
@@ -99,6 +148,10 @@ class EducationTraining(ChildRow):
     award = LineField()
     education_result = models.ForeignKey(
         "reference.EducationResult", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    course = models.ForeignKey(Course, models.PROTECT, null=True, blank=True, related_name="+")
+    completed_on = models.DateTimeField(
+        null=True, blank=True, help_text="The day on which the course was completed; its validity begins then."
     )
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("employee",)
@@ -110,6 +163,15 @@ class EducationTraining(ChildRow):
 
     def __str__(self) -> str:
         return self.title
+
+    def clean(self) -> None:
+        """Check that a course has the day on which it was completed, and that the day is not in the future."""
+        if self.course_id is not None and self.completed_on is None:
+            fault = ValidationError("Say on which day the course was completed.", code="RequiredField")
+            raise ValidationError({"completed_on": fault})
+        if self.completed_on is not None and self.completed_on > now() + datetime.timedelta(days=1):
+            fault = ValidationError("The day lies in the future.", code="InvalidValue")
+            raise ValidationError({"completed_on": fault})
 
 
 class EmploymentHistory(ChildRow):
@@ -158,6 +220,8 @@ class JobDescription(SiteRecord):
     review_date = models.DateTimeField(null=True, blank=True)
     document = models.ForeignKey("documents.Document", models.PROTECT, null=True, blank=True, related_name="+")
     employees = models.ManyToManyField(Employee, blank=True, related_name="job_descriptions")
+    required_courses = models.ManyToManyField(Course, blank=True, related_name="+")
+    required_documents = models.ManyToManyField("documents.Document", blank=True, related_name="+")
 
     class Meta:
         ordering = ("site_sequence_id", "id")

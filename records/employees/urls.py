@@ -9,6 +9,9 @@ from records.operations.schema import WriteResult
 permits("employees.view_private_employee", MANAGER)
 permits("employees.archive_employee", MANAGER)
 permits("employees.change_jobdescription", MANAGER)
+permits("employees.view_course", READER)
+permits("employees.add_course", MANAGER)
+permits("employees.change_course", MANAGER)
 permits("employees.archive_jobdescription", MANAGER)
 
 urlpatterns = operation_urls(

@@ -20,6 +20,7 @@ PARTS = (
     "items",
     "materials",
     "documents",
+    "training",
     "complaints",
     "audits",
     "actions",

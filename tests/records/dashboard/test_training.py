@@ -1,0 +1,188 @@
+"""Courses, what jobs require, and the gaps of a site by person and by job."""
+
+import datetime
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from documents import reading
+from records.accounts.actions import create
+from records.accounts.models import DefaultRole
+from records.dashboard import training
+from records.employees import actions
+from records.employees.models import Course, EducationTraining, Employee, JobDescription
+from records.history.models import Change
+from records.history.verification import verify
+from records.sites.models import Site
+from tests import make
+from tests.conftest import Api
+from tests.make.backoffice import address, browser, list_address, save
+from tests.make.documents import add_version, make_document, version_of
+
+TODAY = datetime.date(2026, 3, 10)
+MATRIX = "/admin/training/"
+
+
+def day(text: str) -> datetime.datetime:
+    """Return a day as days are kept: its midnight UTC."""
+    return datetime.datetime.fromisoformat(f"{text}T00:00:00+00:00")
+
+
+def make_course(site: Site, name: str = "Hygiene", months: int | None = 12) -> Course:
+    """Make a course of the site."""
+    course = Course(site=site, name=name, months_of_validity=months)
+    return create(course, author=make.SYSTEM, operation="AddCourse", site_id=site.pk)
+
+
+def make_job(site: Site, *holders: Employee, name: str = "Baker", **fields: Any) -> JobDescription:
+    """Make a job description that people hold."""
+    return actions.add_job_description(
+        site.pk, {"name": name, "employees": list(holders), **fields}, author=make.SYSTEM
+    )
+
+
+def train(employee: Employee, course: Course, completed: str) -> None:
+    """Add a line of training to an employee's record."""
+    rows = [{"id": row.pk} for row in employee.education_training.all()]
+    rows.append({"title": course.name, "course": course, "completed_on": day(completed)})  # type: ignore[dict-item]
+    actions.update_employee(employee.site_id, employee.pk, {"education_training": rows}, author=make.SYSTEM)
+
+
+def states(site: Site) -> list[tuple[str, str, str]]:
+    """Return person, requirement and how it stands, on a day in March 2026."""
+    return [(str(need.person), need.name, need.text) for need in training.needs_at(site, TODAY)]
+
+
+@pytest.mark.parametrize(
+    ("completed", "months", "last"),
+    [
+        ("2024-02-29", 12, datetime.date(2025, 2, 28)),
+        ("2026-01-31", 1, datetime.date(2026, 2, 28)),
+        ("2025-12-15", 24, datetime.date(2027, 12, 15)),
+        ("2025-12-15", None, None),
+    ],
+)
+def test_a_course_expires_after_its_months(completed: str, months: int | None, last: datetime.date | None) -> None:
+    assert Course(name="Hygiene", months_of_validity=months).expires(day(completed)) == last
+
+
+def test_managers_keep_the_courses_of_their_site(site: Site, other_site: Site) -> None:
+    client, add = browser(site), reverse("admin:employees_course_add")
+    assert client.post(add, {"name": "Forklift", "months_of_validity": "36"}).status_code == 302
+    course = Course.objects.get()
+    assert (course.site, course.months_of_validity) == (site, 36)
+    assert client.post(add, {"name": "forklift"}).status_code == 200
+    assert client.post(add, {"name": "Zero", "months_of_validity": "0"}).status_code == 200
+    assert Course.objects.count() == 1
+    assert save(client, course, months_of_validity="24", change_reason="New law").status_code == 302
+    assert list(Change.objects.filter(record_id=course.pk).order_by("number").values_list("operation", flat=True)) == [
+        "AddCourse",
+        "UpdateCourse",
+    ]
+    assert browser(site, DefaultRole.READER).get(list_address(Course)).status_code == 200
+    assert browser(site, DefaultRole.STANDARD).get(add).status_code == 403
+    assert browser(other_site).get(address(course)).status_code == 404
+    assert not verify().faults
+
+
+def test_a_training_that_names_a_course_says_when_it_was_completed(site: Site, other_site: Site) -> None:
+    employee, course = make.make_employee(site), make_course(site)
+    for wrong in (
+        {"title": "Hygiene", "course": course},
+        {"title": "Hygiene", "course": course, "completed_on": day("2999-01-01")},
+        {"title": "Hygiene", "course": make_course(other_site), "completed_on": day("2026-01-01")},
+    ):
+        with pytest.raises(ValidationError):
+            actions.update_employee(site.pk, employee.pk, {"education_training": [wrong]}, author=make.SYSTEM)
+    assert not EducationTraining.objects.exists()
+
+
+def test_people_lack_what_their_jobs_require_and_they_do_not_have(site: Site, other_site: Site) -> None:
+    ada, bob, cleo, dan = (
+        make.make_employee(site, first_name=name, last_name="") for name in ("Ada", "Bob", "Cleo", "Dan")
+    )
+    course = make_course(site)
+    make_job(site, ada, bob, cleo, dan, required_courses=[course])
+    train(ada, course, "2025-09-01")
+    train(bob, course, "2025-03-20")
+    train(cleo, course, "2023-01-01")
+    train(cleo, course, "2025-03-09")
+    assert states(site) == [
+        ("Ada", "Hygiene", "Valid until 2026-09-01"),
+        ("Bob", "Hygiene", "Valid until 2026-03-20"),
+        ("Cleo", "Hygiene", "Expired on 2026-03-09"),
+        ("Dan", "Hygiene", "Missing"),
+    ]
+    assert [need.state for need in training.needs_at(site, TODAY)] == ["valid", "soon", "expired", "missing"]
+    [line] = training.by_job(training.needs_at(site, TODAY))
+    assert (line.name, line.holders, line.fulfilled) == ("Hygiene", 4, 2)
+    assert states(other_site) == []
+    actions.archive_employee(site.pk, dan.pk, archived=True, author=make.SYSTEM, reason="Left.")
+    assert len(states(site)) == 3
+
+
+def test_a_required_document_counts_when_the_version_in_force_was_read(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.READER)
+    employee = make.make_employee(site, id=user.pk, first_name="Ada", last_name="")
+    Employee.objects.filter(pk=employee.pk).update(user=user)
+    role = make.make_role(site, ["items.view_item"], [user])
+    document = make_document(site, name="Rules", must_read=[role])
+    make_job(site, employee, required_documents=[document])
+    assert states(site) == [("Ada", "Rules", "Missing")]
+    reading.confirm(version_of(document).pk, user, author=make.author_of(user))
+    assert states(site) == [("Ada", "Rules", "Has read version 1")]
+    add_version(document)
+    assert states(site) == [("Ada", "Rules", "Expired: read version 1")]
+
+
+def test_the_page_shows_gaps_by_person_and_by_job(site: Site) -> None:
+    client = browser(site)
+    assert "No job of this site requires anything" in client.get(MATRIX).content.decode()
+    ada, bob = (make.make_employee(site, first_name=name, last_name="") for name in ("Ada", "Bob"))
+    course = make_course(site, months=None)
+    job = make_job(site, ada, bob, required_courses=[course])
+    train(ada, course, "2020-01-01")
+    page = client.get(MATRIX)
+    assert [str(need.person) for need in page.context["page"]] == ["Bob"]
+    assert "1 of 2 requirements are met." in page.content.decode()
+    assert [str(need.person) for need in client.get(f"{MATRIX}?show=all").context["page"]] == ["Ada", "Bob"]
+    assert "1 of 2 <strong" in client.get(f"{MATRIX}?by=job").content.decode()
+    train(bob, course, "2020-01-01")
+    assert "Everybody has what their jobs require." in client.get(MATRIX).content.decode()
+    assert browser(site, DefaultRole.STANDARD).get(MATRIX).status_code == 403
+    answer = save(client, job, required_courses=[], change_reason="Not needed")
+    assert answer.status_code == 302
+    assert not job.required_courses.exists()
+
+
+def test_the_page_costs_the_same_for_few_and_for_many(site: Site) -> None:
+    client, course = browser(site), make_course(site)
+
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(MATRIX).status_code == 200
+        return len(queries)
+
+    make_job(site, make.make_employee(site), required_courses=[course])
+    client.get(MATRIX)
+    few = cost()
+    for number in range(3):
+        make_job(site, *(make.make_employee(site) for _ in range(5)), name=f"Job {number}", required_courses=[course])
+    assert cost() == few
+
+
+def test_the_interface_keeps_the_documented_shape_and_the_course_of_a_line(api: Api, site: Site) -> None:
+    employee, course = make.make_employee(site), make_course(site)
+    train(employee, course, "2026-01-05")
+    [line] = api.get(f"/employee/GetEmployee/{employee.pk}").json()["EducationTraining"]
+    assert set(line) == {"Id", "Title", "Institution", "Year", "Award", "EducationResultId"}
+    body = {"EducationTraining": [{**line, "Award": "Certificate"}], "FirstName": "Ada"}
+    current = api.get(f"/employee/GetEmployee/{employee.pk}").json()
+    needed = {name: current[name] for name in ("NatureOfEmploymentId", "Position", "LastName")}
+    assert api.put(f"/employee/UpdateEmployee/{employee.pk}", {**needed, **body}).status_code == 200
+    row = EducationTraining.objects.get()
+    assert (row.award, row.course) == ("Certificate", course)
