@@ -85,7 +85,7 @@ class Environment:
             try:
                 found.append(ipaddress.ip_network(part, strict=False))
             except ValueError:
-                self.fault(f"{name} holds {part!r}, which is no address or network.")
+                self.fault(f"{name} holds {part!r}, which is not an address or a network.")
         return found
 
     def base_url(self, default: str) -> SplitResult:

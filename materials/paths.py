@@ -27,7 +27,7 @@ class AnyText:
 
 
 def spellings(request: HttpRequest, decoded: str) -> list[str]:
-    """Return what the path's text may mean, likeliest first; raises the 400 InvalidId on what is no text.
+    """Return what the path's text may mean, likeliest first; raises the 400 InvalidId on what is not text.
 
     WSGI hands over the path decoded, so that an encoded slash at its end looks like the trailing slash that every path
     may have. The raw address, where the server passes it on, tells them apart; without it both are looked for.
@@ -36,7 +36,7 @@ def spellings(request: HttpRequest, decoded: str) -> list[str]:
     try:
         unquote_to_bytes(raw).decode()
     except UnicodeDecodeError as error:
-        raise ApiError(400, "InvalidId", "The path is no text in UTF-8.") from error
+        raise ApiError(400, "InvalidId", "The path is not text in UTF-8.") from error
     known = bool(raw) and unquote_to_bytes(raw).endswith(decoded.encode("utf-8", "surrogatepass"))
     if known:
         found = [decoded[:-1] if raw.endswith("/") else decoded]

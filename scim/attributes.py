@@ -50,7 +50,7 @@ class Text:
     equals: Callable[[str], Condition] | None = None
 
     def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Return the comparison; a value that is no text equals nothing."""
+        """Return the comparison; a value that is not text equals nothing."""
         if value is not None and not isinstance(value, str):
             return ALWAYS if op == CompareOperator.ne else NEVER
         if value and self.prepare:

@@ -86,7 +86,7 @@ def _of_protocol(error: ProtocolError) -> HttpResponse:
 
 
 _OBJECT = re.compile(r"Input should be a valid dictionary or instance of [^:]*")
-"""What a model says of a value that is no object, with the name of its class."""
+"""What a model says of a value that is not an object, with the name of its class."""
 
 
 def _of_shape(report: ShapeError) -> HttpResponse:

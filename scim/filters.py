@@ -62,7 +62,7 @@ _BARE_WORD = re.compile(
 
 
 def refuse_single_quotes(expression: str) -> None:
-    """Raise InvalidFilterException for text in single quotes, which is no text in SCIM (DECISIONS 7.5)."""
+    """Raise InvalidFilterException for text in single quotes, which is not text in SCIM (DECISIONS 7.5)."""
     if _SINGLE_QUOTE.search(_STRINGS.sub('""', expression)):
         raise InvalidFilterException(detail="Text in a filter stands in double quotes, not in single ones.")
 
@@ -250,7 +250,7 @@ class _EntryCompiler(FilterVisitor[Any]):
         item: Any = self.binding.field_type
         inner = ScimFilter[item](f"{path} pr").resolve(path)
         if inner is None or inner.sub_field_name:
-            raise InvalidFilterException(detail=f"'{path}' is no sub-attribute of '{self.binding.urn}'.")
+            raise InvalidFilterException(detail=f"'{path}' is not a sub-attribute of '{self.binding.urn}'.")
         return inner
 
 
@@ -262,7 +262,7 @@ def _operand(binding: AttributeBinding, node: Comparison) -> Any:
     """Return the operand in the form that its source is compared in; raises InvalidFilterException."""
     try:
         if isinstance(node.value, str):
-            # Escapes are resolved only now: what no record may hold is no operand either (DECISIONS 1.9).
+            # Escapes are resolved only now: what a record may not hold is not an operand either (DECISIONS 1.9).
             normalise(node.value)
         value = coerce_value(binding, node.value, node.op)
         if isinstance(value, datetime.datetime):

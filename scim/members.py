@@ -59,7 +59,7 @@ def entries_of(value: Any) -> dict[uuid.UUID, str]:
 
 
 def named_in(value: Any) -> set[uuid.UUID]:
-    """Return the ids of members to remove; what is no id is nobody's, and nobody is no member."""
+    """Return the ids of members to remove; what is not an id belongs to nobody and is left out."""
     listed = value if isinstance(value, list) else [value]
     return {uuid.UUID(key) for key, _ in map(_entry, listed) if _is_id(key)}
 

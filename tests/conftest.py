@@ -94,7 +94,7 @@ class Api:
     def send(
         self, method: str, path: str, body: Any = None, content_type: str = "application/json", **headers: str
     ) -> Any:
-        """Send any request; a body that is no text is written as JSON."""
+        """Send any request; a body that is not text is written as JSON."""
         import orjson
 
         data = body if isinstance(body, bytes | str) else b"" if body is None else orjson.dumps(body)

@@ -29,7 +29,7 @@ M = TypeVar("M", bound=models.Model)
 def editing(
     record: M, *, author: Author, operation: str, reason: str = "", site_id: uuid.UUID | None = None
 ) -> Iterator[M]:
-    """Lock a stored row that is no site record (a site, account or role), let the block change it, check and record.
+    """Lock a stored row that is not a site record (a site, account or role), let the block change it, check and record.
 
     Yields the locked row, fresh from the database. A block that changes nothing leaves no trace.
     """
@@ -64,7 +64,7 @@ def _told_when_taken(record: models.Model) -> Iterator[None]:
 
 
 def create(record: M, *, author: Author, operation: str, reason: str = "", site_id: uuid.UUID | None = None) -> M:
-    """Check and store a new row that is no site record, and record it; raises ValidationError."""
+    """Check and store a new row that is not a site record, and record it; raises ValidationError."""
     with recording() as trail:
         if isinstance(record, User | Role):
             _fold_names(record)

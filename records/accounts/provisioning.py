@@ -258,7 +258,7 @@ def _save(user: User) -> None:
 
 
 def _check_name(user_name: str, user: User | None) -> None:
-    """Raise ValidationError for a new name that is no single line, or another account's; a name that stays may stay.
+    """Raise ValidationError for a new name that has several lines or is another account's.
 
     A tab is refused too: who signs in types the name.
     """

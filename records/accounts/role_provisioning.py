@@ -182,7 +182,7 @@ def _set_external_id(role: Role, directory: Directory, value: str) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Raise ValidationError for a new name that is no single line, or white space alone; none at all is allowed."""
+    """Raise ValidationError for a new name that has several lines or only white space; an empty name is allowed."""
     try:
         refuse_breaks(name)
     except ValidationError as fault:

@@ -94,7 +94,7 @@ class AuditProgram(SiteRecord):
     def clean(self) -> None:
         """Check that the response is one of the rating's."""
         if self.rating_response is not None and self.rating_response.rating_id != self.rating_id:
-            fault = ValidationError("This is no response of the program's rating.", code="InvalidReference")
+            fault = ValidationError("This is not a response of the program's rating.", code="InvalidReference")
             raise ValidationError({"rating_response": fault})
 
 

@@ -195,7 +195,7 @@ def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
     scale = values.get("rating_scale", record.rating_scale)
     faults = [
         ValidationError(
-            "This is no response of the audit's rating.",
+            "This is not a response of the audit's rating.",
             code="InvalidReference",
             params={"relation": "findings", "idx": idx, "name": "rating_response"},
         )

@@ -1,4 +1,4 @@
-"""Two people edit one record: the second sees who changed what, keeps the own input, and loses nothing (case R57)."""
+"""Two people edit one record: the second sees who changed what, keeps the own input, and loses nothing."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -19,7 +19,7 @@ UNKNOWN_CHOICE = "Choose one of the entries that are offered."
 
 
 def newlines(text: str) -> str:
-    r"""Return the text with `\n` line ends: browsers send `\r\n`, which is no change of ours (case R55)."""
+    r"""Return the text with `\n` line ends: browsers send `\r\n`, which is not a change."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -58,7 +58,7 @@ class NumberField(forms.DecimalField):
 
 
 class DayField(forms.Field):
-    """A day, kept at midnight UTC and the same day in every time zone (case R05)."""
+    """A day, kept at midnight UTC and the same day in every time zone."""
 
     widget = DayInput
 

@@ -1,4 +1,4 @@
-"""The list of a kind of record: the current site's, counted never, read by index, and always with a next step."""
+"""The list of a kind of record: the current site's, not counted, read by index, and always with a next step."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -92,7 +92,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return self.may(request, "archive", obj)
 
     def has_history_permission(self, request: HttpRequest, obj: Any) -> bool:
-        """Return whether the user may read the record's history (Managers and above: case R63)."""
+        """Return whether the user may read the record's history (Managers and above)."""
         return access.may(user_of(request), self.site_id_of(obj), "history.view_change")
 
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:

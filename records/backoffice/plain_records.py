@@ -1,4 +1,4 @@
-"""What the pages of rows that are no numbered records share: sites, list entries, accounts, roles."""
+"""What the pages of rows that are not numbered records share: sites, list entries, accounts, roles."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The category endpoint: one method for each list, made from the registry, and the lists that are no reference list."""
+"""The category endpoint: one method for each list, made from the registry, and the other lists."""
 
 import uuid
 from hashlib import sha256

@@ -73,7 +73,7 @@ def import_complaints(
 def changing_submitted(
     site_id: uuid.UUID, complaint_id: uuid.UUID, *, precondition: Precondition | None = None, **recorded: Any
 ) -> Iterator[Complaint]:
-    """Lock a complaint that is no draft and let the block change it; for others a draft does not exist."""
+    """Lock a complaint that is not a draft and let the block change it; for others a draft does not exist."""
 
     def check(complaint: Complaint) -> None:
         if complaint.is_draft:

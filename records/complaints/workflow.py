@@ -43,7 +43,7 @@ def update_draft(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as complaint:
         if not complaint.is_draft:
-            raise refuse("This complaint is no draft any more; it has been submitted meanwhile.")
+            raise refuse("This complaint is not a draft any more; somebody submitted it meanwhile.")
         apply(complaint, values)
     return complaint
 

@@ -54,7 +54,7 @@ class FileContentField(OnDemandField):
         except FileEmptyError as error:
             raise WireError("RequiredField", "The file is empty; a file must have content.") from error
         except NotBase64Error as error:
-            raise WireError("InvalidBase64", "This is no base64 with padding, in the alphabet with + and /.") from error
+            raise WireError("InvalidBase64", "This is not padded base64 in the alphabet with + and /.") from error
 
 
 class FileViewSet(OperationViewSet):

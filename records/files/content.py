@@ -12,7 +12,7 @@ PIECE = 256 * 1024
 
 
 class NotBase64Error(ValueError):
-    """Raised for text that is no strict, padded base64."""
+    """Raised for text that is not strict, padded base64."""
 
 
 class FileTooLargeError(Exception):

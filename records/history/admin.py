@@ -1,4 +1,4 @@
-"""The trail of a site: every change of every kind of record, read-only, for Managers and above (case R63)."""
+"""The trail of a site: every change of every kind of record, read-only, for Managers and above."""
 
 import datetime
 import uuid

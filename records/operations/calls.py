@@ -153,7 +153,7 @@ class CallBuffer:
         try:
             if connection.vendor == "sqlite":
                 with connection.cursor() as cursor:
-                    # Whoever writes a record comes first; and a call that a power cut takes is no evidence.
+                    # Whoever writes a record comes first; and a call that a power cut loses is not evidence.
                     cursor.execute("PRAGMA busy_timeout = 100")
                     cursor.execute("PRAGMA synchronous = NORMAL")
             self.flush()

@@ -111,7 +111,7 @@ class EmailAddressField(TextField, serializers.EmailField):
             try:
                 validate_email(text)
             except ValidationError as error:
-                raise WireError("InvalidValue", "This is no well-formed e-mail address.") from error
+                raise WireError("InvalidValue", "This is not a well-formed e-mail address.") from error
         return text
 
 

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
+from records.accounts.housekeeping import drop_old_access_changes
 from records.history.trail import now
 from records.operations.heartbeats import WORKER
 from records.operations.idempotency import forget_old_answers
@@ -28,6 +29,7 @@ def clean_up() -> dict[str, int]:
     found = {
         "tasks": forget_finished_tasks(),
         "answers": forget_old_answers(),
+        "access_changes": drop_old_access_changes(),
         "heartbeats": Heartbeat.objects.filter(name__startswith=WORKER, at__lt=Now() - OLD_HEARTBEATS).delete()[0],
     }
     logger.info("Housekeeping is done.")

@@ -370,7 +370,7 @@ def check_utf8(request: HttpRequest) -> None:
             unquote_to_bytes(pair).decode()
         except UnicodeDecodeError as error:
             name = unquote_to_bytes(pair.partition(b"=")[0]).decode("utf-8", "replace")
-            raise invalid(name[:100], "This is no text in UTF-8.") from error
+            raise invalid(name[:100], "This is not text in UTF-8.") from error
 
 
 def _moment(name: str, text: str) -> Any:

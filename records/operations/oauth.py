@@ -42,7 +42,7 @@ def _form(request: HttpRequest) -> QueryDict:
         form = QueryDict(raw, encoding="utf-8")
         unquote_to_bytes(raw).decode()
     except (ValueError, UnicodeError) as error:
-        raise OAuth2Error("The body is no form in UTF-8.", error="invalid_request") from error
+        raise OAuth2Error("The body is not a form in UTF-8.", error="invalid_request") from error
     if any(len(values) > 1 for _, values in form.lists()):
         raise OAuth2Error("A parameter is given more than once.", error="invalid_request")
     return form

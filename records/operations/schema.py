@@ -344,7 +344,7 @@ class TextListShape(OpenApiSerializerFieldExtension):
 
 
 class EmailAddressShape(OpenApiSerializerFieldExtension):
-    """Describes an address as text, since an empty one is no address in the sense of the format."""
+    """Describes an address as text, since an empty one is not an address in the sense of the format."""
 
     target_class = "records.operations.fields.EmailAddressField"
 

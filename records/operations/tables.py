@@ -190,7 +190,7 @@ class WireTable:
     def outside(
         self, model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
     ) -> set[uuid.UUID]:
-        """Return those of the loaded records that no record of the site may name: as an id of nobody's is answered."""
+        """Return those of the loaded records that no record of the site may name: as for an id that does not exist."""
         return outside(self.serializer, model, known, site_id)
 
     def sentences(self, error: ValidationError) -> list[str]:
@@ -237,5 +237,5 @@ def split(text: str) -> list[str]:
     except orjson.JSONDecodeError:
         found = None
     if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
-        raise CellError("This begins like a JSON array, but is no array of texts.")
+        raise CellError("This begins like a JSON array, but is not an array of texts.")
     return found

@@ -152,7 +152,7 @@ class OperationViewSet(ViewSet):
         """Turn the path's id into a UUID; raises the 400 InvalidId."""
         key = values.read_uuid(self.kwargs["id"])
         if key is None:
-            raise errors.ApiError(400, "InvalidId", "The Id in the path is no UUID of 36 characters.")
+            raise errors.ApiError(400, "InvalidId", "The Id in the path is not a UUID of 36 characters.")
         self.kwargs["id"] = key
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

@@ -19,7 +19,7 @@ def is_time_zone(value: str) -> None:
     try:
         zoneinfo.ZoneInfo(value)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValidationError("This is no time zone name, such as Europe/London.", code="InvalidValue") from None
+        raise ValidationError("This is not a time zone name such as Europe/London.", code="InvalidValue") from None
 
 
 class Entity(models.TextChoices):

@@ -1,4 +1,4 @@
-"""The doors that are no operation of an endpoint take their own methods, and refuse others in the interface's shape."""
+"""Addresses that are not operations take their own methods and refuse others in the interface's shape."""
 
 from io import BytesIO
 from typing import Any

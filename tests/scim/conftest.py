@@ -36,7 +36,7 @@ class Scim:
     def send(
         self, method: str, path: str, body: Any = None, content_type: str = "application/scim+json", **headers: str
     ) -> Any:
-        """Send a request; a body that is no text is written as JSON."""
+        """Send a request; a body that is not text is written as JSON."""
         data = body if isinstance(body, bytes | str) else "" if body is None else json.dumps(body)
         given = {"Authorization": f"Bearer {self.secret}", **{name.replace("_", "-"): v for name, v in headers.items()}}
         return self.client.generic(method, f"{self.mount}{path}", data, content_type, headers=given)

@@ -11,7 +11,7 @@ class KeyCall(models.Model):
     """One request that a subscription key made: when, which operation, how it ended and how long it took.
 
     No body, address or person is kept, and only the newest calls of a key for a week (`records/accounts/calls.py`).
-    Calls are no records and leave no Change.
+    Calls are not records and leave no Change.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -39,7 +39,7 @@ class OAuthClient(Credential):
 class AccessToken(models.Model):
     """A token that a client fetched: it opens /materials for 30 minutes, together with a key of the same user.
 
-    Only its digest is kept. Tokens are no records and leave no Change, as sign-ins leave none; the client's do.
+    Only its digest is kept. Tokens are not records and leave no Change; changes of the client do.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -105,7 +105,7 @@ def _read_csv(data: bytes) -> Sheet:
     try:
         return _collect(_lines(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)))
     except csv.Error as error:
-        raise FileError(f"This is no well-formed CSV file: {error}.") from error
+        raise FileError(f"This is not a well-formed CSV file: {error}.") from error
 
 
 def _lines(reader: Iterable[list[str]]) -> Iterator[list[Cell]]:
@@ -129,7 +129,7 @@ def _decoded(data: bytes) -> str:
 
 
 def _read_xlsx(data: bytes) -> Sheet:
-    unreadable = "The XLSX file is damaged or is no spreadsheet."
+    unreadable = "The XLSX file is damaged or is not a spreadsheet."
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MOST_UNPACKED:

@@ -1,4 +1,4 @@
-"""Text that a spreadsheet would run as a formula: made harmless on the way out, restored on the way in (case R67)."""
+"""Text that a spreadsheet would run as a formula: made harmless on the way out, restored on the way in."""
 
 import re
 

@@ -59,7 +59,7 @@ class Table(Protocol):
 
     @property
     def ignored(self) -> Iterable[str]:
-        """Return the names that a header may hold although they are no columns."""
+        """Return the names that a header may hold although they are not columns."""
 
     def named(self, header: str) -> Column | None:
         """Return the column of a header, in any case."""

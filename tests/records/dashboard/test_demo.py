@@ -1,4 +1,4 @@
-"""The demo: what it says of complaints, customers, items and audits, and every page opened with it (case R59)."""
+"""The demo: what it says of complaints, customers, items and audits, and every page opened with it."""
 
 import datetime
 from collections import Counter
