@@ -207,6 +207,15 @@ SIGN_IN_FAILURES_ADDRESS = environment.integer("SIGN_IN_FAILURES_ADDRESS", 30)
 SIGN_IN_FAILURES_ALL = environment.integer("SIGN_IN_FAILURES_ALL", 300)
 SIGN_IN_LOCK_MINUTES = environment.integer("SIGN_IN_LOCK_MINUTES", 15, maximum=24 * 60)
 
+# Days for which the security log's rows are kept; what the history holds of them stays.
+SECURITY_LOG_DAYS = environment.integer("SECURITY_LOG_DAYS", 730, maximum=36_600)
+# Days after which a new provisioning token of a directory ends at the latest; 0 for none.
+PROVISIONING_TOKEN_DAYS = environment.integer("PROVISIONING_TOKEN_DAYS", 365, minimum=0, maximum=3660)
+# The brake on mass removal: within an hour a directory switches off, deletes or takes out of roles at most so many
+# people, or this share of the active people whom it owns where that is more (records/accounts/brake.py).
+DIRECTORY_BRAKE_PEOPLE = environment.integer("DIRECTORY_BRAKE_PEOPLE", 10)
+DIRECTORY_BRAKE_PERCENT = environment.integer("DIRECTORY_BRAKE_PERCENT", 20, maximum=100)
+
 # Who has to have a second factor: nobody, the holders of administrative permissions, or everybody.
 SECOND_FACTOR = environment.choice("SECOND_FACTOR", ("optional", "administrators", "everybody"), "optional")
 
@@ -318,6 +327,7 @@ REGULAR_JOBS = {
     "records.history.tasks.prove_history": timedelta(days=1),
     "records.files.orphans.sweep": timedelta(days=1),
     "records.reminders.tasks.remind": timedelta(minutes=10),
+    "records.accounts.housekeeping.look_after_credentials": timedelta(hours=1),
 }
 
 # --- The JSON interface ---------------------------------------------------------------------------------------------

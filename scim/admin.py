@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -14,14 +15,14 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from records.accounts import directories
+from records.accounts import address_ranges, brake, directories
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
 from records.backoffice.current import author_of, show_times_of, site_at, user_of, zone_of
 from records.backoffice.datetimes import shown
 from records.backoffice.fields import as_number, as_uuid
-from records.backoffice.forms import CredentialForm
+from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.lists import RecordList, UncountedPaginator
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
@@ -48,7 +49,31 @@ class TokenForm(CredentialForm):
         choices=Dialect.choices,
         help_text="Microsoft Entra ID and Okta for these; RFC 7643 for strict clients; else the documented one.",
     )
-    field_order = ("name", "dialect", "expires")
+    read_only = forms.BooleanField(required=False, label="Read-only", help_text="It reads and changes nothing.")
+    addresses = forms.CharField(
+        required=False,
+        label="Address ranges",
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 2, "cols": 30}),
+        help_text="Networks from which it is accepted, such as 192.0.2.0/24, one on each line; empty for any address.",
+    )
+    field_order = ("name", "dialect", "expires", "read_only", "addresses")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        latest = directories.latest_end()
+        if latest is not None:
+            days = settings.PROVISIONING_TOKEN_DAYS
+            self.fields[
+                "expires"
+            ].help_text = f"The last day on which it works, {days} days from today at most; empty for the latest."
+
+    def clean_addresses(self) -> list[str]:
+        """Return the networks."""
+        try:
+            return address_ranges.parse(self.cleaned_data["addresses"].replace(",", " ").split())
+        except ValidationError as fault:
+            raise ValidationError(fault.messages) from fault
 
 
 @admin.register(Directory)
@@ -143,12 +168,19 @@ class _Connection:
         self.directory = directory
         self.writable = writable
         self.form = TokenForm()
+        self.confirm_form = ReasonForm()
         self.secret: dict[str, str] | None = None
         self.steps: list[Any] = []
 
     def act(self, what: str) -> None:
         """Do what was asked for."""
-        acts = {"issue": self._issue, "revoke": self._revoke, "check-scim": self._check, "check-prodscim": self._check}
+        acts = {
+            "issue": self._issue,
+            "confirm": self._confirm,
+            "revoke": self._revoke,
+            "check-scim": self._check,
+            "check-prodscim": self._check,
+        }
         if not self.writable or what not in acts:
             raise PermissionDenied
         try:
@@ -167,6 +199,8 @@ class _Connection:
             author=author_of(self.request),
             dialect=Dialect(data["dialect"]),
             expires=data["expires"],
+            read_only=data["read_only"],
+            addresses=data["addresses"],
         )
         self.secret = {"name": token.name, "secret": secret}
         self.form = TokenForm()
@@ -178,6 +212,15 @@ class _Connection:
             raise Http404
         directories.revoke_token(token.pk, author=author_of(self.request))
         messages.success(self.request, f"The token “{token.name}” opens nothing any more.")
+
+    def _confirm(self) -> None:
+        self.confirm_form = ReasonForm(self.request.POST)
+        if not self.confirm_form.is_valid():
+            return
+        reason = self.confirm_form.cleaned_data["change_reason"]
+        brake.confirm(self.directory, author=author_of(self.request), reason=reason)
+        self.directory.refresh_from_db()
+        messages.success(self.request, f"“{self.directory}” may remove people again.")
 
     def _check(self) -> None:
         mount: Mount = "prodscim" if self.request.POST.get("do") == "check-prodscim" else "scim"
@@ -194,6 +237,10 @@ class _Connection:
             "tokens": [_line(token) for token in tokens[:20]],
             "calls": [{"row": call, "at": moment_of(call), "failed": call.status >= 400} for call in calls],
             "form": self.form,
+            "stopped": shown(self.directory.stopped) if self.directory.stopped else "",
+            "confirm_form": self.confirm_form,
+            "brake_people": settings.DIRECTORY_BRAKE_PEOPLE,
+            "brake_percent": settings.DIRECTORY_BRAKE_PERCENT,
             "secret": self.secret,
             "steps": self.steps,
             "passed": bool(self.steps) and all(step.passed for step in self.steps),
@@ -202,11 +249,11 @@ class _Connection:
 
 
 def _line(token: ProvisioningToken) -> dict[str, Any]:
-    state = "revoked" if token.revoked else "expired"
     return {
         "row": token,
         "live": token.is_live,
-        "state": state,
+        "state": token.state,
+        "rules": ", ".join(filter(None, ("read-only" if token.read_only else "", *token.addresses))) or NOTHING,
         "created": shown(token.created),
         "last_used": shown(token.last_used) or "never",
         "expires": shown(token.expires) or "no end",

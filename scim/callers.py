@@ -7,7 +7,7 @@ from typing import Literal
 from django.conf import settings
 from django.http import HttpRequest
 
-from records.accounts.directories import token_of
+from records.accounts.directories import WrongAddressError, token_of
 from records.accounts.models import Dialect, Directory
 from records.history.trail import Author, Channel
 from records.operations import limits
@@ -41,6 +41,7 @@ class Caller:
     reads_rfc: bool
     notes: list[str] = field(default_factory=list)
     """What of this request was not done, in plain words for the provisioning log."""
+    read_only: bool = False
 
     @property
     def base(self) -> str:
@@ -79,11 +80,16 @@ def bearer_of(request: HttpRequest) -> str:
 
 
 def caller_of(request: HttpRequest, mount: Mount) -> Caller:
-    """Return who calls; raises Refused (401), and ApiError (429) where an address sends too many wrong tokens.
+    """Return who calls; raises Refused (401; 403 where the token is not accepted from the caller's address).
+
+    Raises ApiError (429) where an address sends too many wrong tokens.
 
     One query, and one small write a minute at most.
     """
-    token = token_of(bearer_of(request))
+    try:
+        token = token_of(bearer_of(request), request.META.get("REMOTE_ADDR", ""))
+    except WrongAddressError:
+        raise Refused(403, "This token is not accepted from this network address.") from None
     if token is None:
         limits.note_wrong_credential(request)
         raise Refused(401, "This token is unknown, expired or revoked.", headers=CHALLENGE)
@@ -104,4 +110,5 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
             getattr(request, "request_id", ""),
         ),
         reads_rfc=token.dialect == Dialect.RFC or RFC_PROFILE in accepted,
+        read_only=token.read_only,
     )

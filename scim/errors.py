@@ -14,6 +14,7 @@ from pydantic import ValidationError as ShapeError
 from scim2_models import Error, InvalidValueException
 from scim2_models import SCIMException as ProtocolError
 
+from records.accounts import brake
 from records.accounts.authority import NotAllowedError
 from records.operations.errors import ApiError
 from records.operations.outages import outage_of
@@ -118,11 +119,18 @@ def _of_validation(error: ValidationError) -> HttpResponse:
     return error_response(400, detail, "invalidValue")
 
 
+def _of_brake(error: brake.MassRemovalError) -> HttpResponse:
+    """Answer a mass removal; the directory is stopped here, since the request itself was rolled back."""
+    brake.close(error.directory_id)
+    return error_response(403, error.reason)
+
+
 _ANSWERS: tuple[tuple[Any, Callable[[Any], HttpResponse]], ...] = (
     (SCIMException, _of_library),
     (ProtocolError, _of_protocol),
     (ShapeError, _of_shape),
-    # Before ValidationError, of which it is a kind.
+    # Before ValidationError, of which both are a kind.
+    (brake.MassRemovalError, _of_brake),
     (NotAllowedError, lambda error: error_response(403, error.reason)),
     (ValidationError, _of_validation),
     (ApiError, response_for_refusal),

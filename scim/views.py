@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -33,6 +33,7 @@ from scim.requests import LARGEST_BODY, Query, query_of, query_of_request, read_
 from scim.schemas import BULK_REQUEST, POLICY, SEARCH_REQUEST
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class ProvisioningRequest(HttpRequest):
@@ -50,6 +51,8 @@ class ProvisioningView(stock.SCIMView):
     changes: Iterable[Change] = ()
     entries: Sequence[ProvisioningCall] = ()
     """The lines for the log of calls that this one made itself."""
+    only_reads: ClassVar[bool] = False
+    """Whether a POST changes nothing, so that a read-only token may send it."""
 
     @method_decorator(csrf_exempt)
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -65,6 +68,8 @@ class ProvisioningView(stock.SCIMView):
             if inner is None or inner.is_counted:
                 limit: int = settings.SCIM_RATE_LIMIT
                 allowance = limits.spend("provisioning", str(caller.token_id), limit).headers()
+            if caller.read_only and not self.only_reads and request.method not in READING:
+                raise Refused(403, "This token is read-only: it changes nothing.")
             with POLICY:
                 response = self._handler(request)(request, *args, **kwargs)
         except Exception as error:
@@ -271,6 +276,7 @@ class SearchView(ProvisioningView, stock.SearchView):
     """<kind>/.search, and .search over both kinds: a query in a body."""
 
     kinds: tuple[str, ...] = ("User", "Group")
+    only_reads = True
 
     def post(self, request: ProvisioningRequest) -> HttpResponse:
         """Answer the query in the body."""

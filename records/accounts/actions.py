@@ -14,6 +14,7 @@ from records.accounts.authority import Act, actor_of, require
 from records.accounts.clients import revoke_client
 from records.accounts.credentials import revoke
 from records.accounts.models import OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
+from records.accounts.names import check_user_name, look_of
 from records.accounts.recovery import follow_fact
 from records.accounts.roles_held import touch_members, touch_users, wait_to_nest
 from records.accounts.security import security_event, security_events
@@ -79,6 +80,7 @@ def create(record: M, *, author: Author, operation: str, reason: str = "", site_
 def _fold_names(record: User | Role) -> None:
     if isinstance(record, User):
         record.user_name_key = None if record.removed else fold(record.user_name)
+        record.user_name_look = None if record.removed else look_of(record.user_name)
     else:
         record.name_key = fold(record.name)
 
@@ -98,6 +100,7 @@ def add_user(
 
     Its first recovery address is the one that is given, else its e-mail address (DECISIONS 9.3).
     """
+    check_user_name(user.user_name)
     user.recovery_address = user.recovery_address or user.email
     user.set_password(password)
     return create(user, author=author, operation=operation, reason=reason, site_id=user.home_site_id)
@@ -151,6 +154,8 @@ def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason
         if values.get("email", locked.email) != locked.email:
             follow_fact(locked, locked.email, values["email"], author=author)
         renamed = values.get("user_name", locked.user_name) != locked.user_name
+        if renamed:
+            check_user_name(values["user_name"], locked)
         for name, value in values.items():
             setattr(locked, name, value)
         if renamed:

@@ -8,9 +8,13 @@ from records.accounts.models import SecurityKind, User
 from records.accounts.models.credentials import Credential
 from records.accounts.security import security_event
 from records.history.snapshots import differences, snapshot
-from records.history.trail import Author, now, recording
+from records.history.trail import Author, Channel, now, recording
 
 C = TypeVar("C", bound=Credential)
+
+AT_ONCE = 500
+"""How many credentials one run of a regular job notes as ended."""
+EXPIRY = Author(None, "Expiry", Channel.SYSTEM)
 
 _KINDS = {
     "IssueKey": SecurityKind.KEY_ISSUED,
@@ -45,6 +49,30 @@ def issue(credential: C, prefix: str, *, author: Author, operation: str, site_id
         trail.add(credential, changed, author=author, operation=operation, site_id=site_id)
         note_event(credential, operation, author=author, site_id=site_id)
     return credential, secret
+
+
+def end_expired(kind: type[C], *, operation: str) -> int:
+    """Note the end of every live credential of a kind whose date has come, once each; returns how many there were.
+
+    It opened nothing since that date; now it is revoked as of it, and the security log and the history say so.
+    """
+    ended = 0
+    overdue = kind._default_manager.filter(revoked__isnull=True, expires__lte=now())
+    for key in list(overdue.order_by("expires", "pk").values_list("pk", flat=True)[:AT_ONCE]):
+        with recording() as trail:
+            locked = overdue.select_for_update(of=("self",), no_key=True).filter(pk=key).first()
+            if locked is None:
+                continue
+            before = snapshot(locked)
+            locked.revoked = locked.expires
+            locked.save(update_fields=["revoked"])
+            owner = getattr(locked, "directory", None)
+            site_id = owner.home_site_id if owner else getattr(locked, "site_id", None)
+            note_event(locked, operation, author=EXPIRY, site_id=site_id)
+            changed = differences(locked, before, snapshot(locked))
+            trail.add(locked, changed, author=EXPIRY, operation=operation, site_id=site_id)
+            ended += 1
+    return ended
 
 
 def revoke(credential: C, *, author: Author, operation: str, site_id: uuid.UUID | None, reason: str = "") -> C:

@@ -1,20 +1,24 @@
 """Cloud directories and their provisioning tokens: make, issue, revoke and what opens a request with one."""
 
 import datetime
+import json
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import connection
 
+from records.accounts import address_ranges
 from records.accounts.actions import create, editing
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
 from records.accounts.keys import note_use
-from records.accounts.models import Dialect, Directory, ProvisioningToken, User
+from records.accounts.models import Dialect, Directory, ProvisioningToken, SecurityKind, User
 from records.accounts.opening import Kind, look_up
+from records.accounts.security import security_event
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
 
@@ -33,7 +37,7 @@ PROVISIONING_TOKEN = Kind(
     "accounts_provisioningtoken t JOIN accounts_directory d ON d.id = t.directory_id "
     "JOIN accounts_user u ON u.id = d.service_account_id JOIN sites_site s ON s.id = d.home_site_id",
     opens="NOT d.is_archived AND NOT s.is_archived",
-    columns=("t.dialect", *(f"d.{name}" for name in _DIRECTORY)),
+    columns=("t.dialect", "t.read_only", "t.addresses", *(f"d.{name}" for name in _DIRECTORY)),
     reach="""
     SELECT s.id, s.name, NULL, NULL
       FROM c JOIN accounts_provisioningtoken t ON t.id = c.id
@@ -56,19 +60,26 @@ class OpenToken:
     sites: tuple[Site, ...]
     account_id: uuid.UUID
     account_name: str
+    read_only: bool = False
 
 
-def token_of(secret: str) -> OpenToken | None:
+def token_of(secret: str, address: str = "") -> OpenToken | None:
     """Return the live token with this secret, None when there is none.
 
-    One query, and one small write a minute at most.
+    `address` is the network address of the call. Raises WrongAddressError where the token is bound to address ranges
+    that do not hold it. One query, and one small write a minute at most.
     """
     opening = look_up(PROVISIONING_TOKEN, secret)
     moment = now()
     if opening is None or not opening.is_live(moment):
         return None
+    dialect, read_only, ranges, *of_directory = opening.columns
+    if not address_ranges.holds(json.loads(ranges) if isinstance(ranges, str) else ranges, address):
+        detail = f"token “{opening.name}” from an address that is not in its ranges"
+        account = User(pk=opening.user_id, user_name=opening.user_name)
+        security_event(SecurityKind.REFUSED, account=account, address=address, detail=detail, site_id=opening.site_id)
+        raise WrongAddressError
     note_use(ProvisioningToken, opening.id, opening.last_used, moment)
-    dialect, *of_directory = opening.columns
     directory = _row(Directory, _DIRECTORY, of_directory)
     sites = {key: _row(Site, ("id", "name"), (key, name)) for key, name in opening.sites.items()}
     directory.home_site = sites[directory.home_site_id]
@@ -83,7 +94,12 @@ def token_of(secret: str) -> OpenToken | None:
         tuple(sites.values()),
         opening.user_id,
         opening.user_name,
+        bool(read_only),
     )
+
+
+class WrongAddressError(Exception):
+    """Raised for a call with a token from an address from which the token is not accepted."""
 
 
 def _row(model: type[M], names: Sequence[str], values: Sequence[Any]) -> M:
@@ -135,11 +151,15 @@ def issue_token(
     author: Author,
     dialect: Dialect = Dialect.DOCUMENTED,
     expires: datetime.datetime | None = None,
+    read_only: bool = False,
+    addresses: Sequence[str] = (),
 ) -> tuple[ProvisioningToken, str]:
     """Make a bearer token and return it with its secret, which is shown once and kept only as a digest.
 
-    Raises ValidationError when the directory has five live tokens, and NotAllowedError where the author does not hold
-    what the directory may give. Locks the directory's row.
+    A `read_only` token changes nothing; `addresses` are the networks, as "192.0.2.0/24", from which it is accepted,
+    none for any. Without `expires` it ends after PROVISIONING_TOKEN_DAYS. Raises ValidationError when the directory has
+    five live tokens, for a later end and for networks that hold every address, and NotAllowedError where the author
+    does not hold what the directory may give. Locks the directory's row (DECISIONS 9.6).
     """
     with recording():
         Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk)
@@ -147,8 +167,30 @@ def issue_token(
         live = [token for token in ProvisioningToken.objects.filter(directory=directory) if token.is_live]
         if len(live) >= LIVE_TOKENS:
             raise ValidationError("There are five live tokens; revoke one first.", code="InvalidTransition")
-        token = ProvisioningToken(directory=directory, name=name, dialect=dialect, expires=expires)
+        token = ProvisioningToken(
+            directory=directory,
+            name=name,
+            dialect=dialect,
+            expires=_end_of_token(expires),
+            read_only=read_only,
+            addresses=address_ranges.parse(addresses),
+        )
         return issue(token, "lt", author=author, operation="IssueToken", site_id=directory.home_site_id)
+
+
+def latest_end() -> datetime.datetime | None:
+    """Return when a token that is made now ends at the latest; None where it may live without an end."""
+    days: int = settings.PROVISIONING_TOKEN_DAYS
+    return now() + datetime.timedelta(days=days) if days else None
+
+
+def _end_of_token(expires: datetime.datetime | None) -> datetime.datetime | None:
+    latest = latest_end()
+    # Whoever chooses the last day that is allowed chooses all of it.
+    if latest is not None and expires is not None and expires > latest + datetime.timedelta(days=1):
+        fault = f"A token is good for {settings.PROVISIONING_TOKEN_DAYS} days at most."
+        raise ValidationError({"expires": ValidationError(fault, code="InvalidValue")})
+    return expires or latest
 
 
 def revoke_token(token_id: uuid.UUID, *, author: Author, reason: str = "") -> ProvisioningToken:

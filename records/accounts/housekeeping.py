@@ -1,11 +1,16 @@
-"""What the accounts room drops now and then because it is of no use any more."""
+"""What the accounts room does regularly: drop what is old, note what has ended, announce what will end."""
 
 import datetime
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef
+from django_tasks import task
 
-from records.accounts.models import AccessChange
-from records.history.trail import now
+from records.accounts.brake import forget_old_removals
+from records.accounts.credentials import end_expired
+from records.accounts.directory_mails import TOKEN_ENDS, tell_administrators
+from records.accounts.models import AccessChange, OAuthClient, ProvisioningToken, SecurityEvent, SubscriptionKey
+from records.history.trail import now, recording
 
 MARKS_KEPT = datetime.timedelta(hours=1)
 """Far longer than any process remembers a caller, so that a version which was remembered never comes back."""
@@ -15,3 +20,56 @@ def drop_old_access_changes() -> int:
     """Delete old marks of access, all but the newest of each user and site; returns how many there were."""
     newer = AccessChange.objects.filter(owner_id=OuterRef("owner_id"), pk__gt=OuterRef("pk"))
     return AccessChange.objects.filter(Exists(newer), at__lt=now() - MARKS_KEPT).delete()[0]
+
+
+ANNOUNCED = datetime.timedelta(days=14)
+"""How long before a provisioning token ends the Site Administrators are told (DECISIONS 9.6)."""
+AT_ONCE = 1_000
+
+
+@task()
+def look_after_credentials() -> dict[str, int]:
+    """Note ended credentials, announce ends of tokens, drop old rows; return how many of each. Runs once an hour."""
+    return {
+        "announced": announce_ends(),
+        "keys": end_expired(SubscriptionKey, operation="RevokeKey"),
+        "clients": end_expired(OAuthClient, operation="RevokeClient"),
+        "tokens": end_expired(ProvisioningToken, operation="RevokeToken"),
+        "removals": forget_old_removals(),
+        "events": forget_old_events(),
+    }
+
+
+def announce_ends() -> int:
+    """Mail the Site Administrators once about each live token that ends within 14 days; returns how many there were."""
+    moment = now()
+    soon = ProvisioningToken.objects.filter(
+        revoked__isnull=True,
+        end_announced__isnull=True,
+        expires__gt=moment,
+        expires__lte=moment + ANNOUNCED,
+        directory__is_archived=False,
+    )
+    announced = 0
+    for key in list(soon.order_by("expires", "pk").values_list("pk", flat=True)):
+        with recording():
+            token = soon.select_for_update(of=("self",), no_key=True).filter(pk=key).first()
+            if token is None or token.expires is None:
+                continue
+            detail = f"The provisioning token “{token.name}” ends on {token.expires:%Y-%m-%d at %H:%M} UTC."
+            tell_administrators(token.directory, TOKEN_ENDS, detail)
+            token.end_announced = moment
+            token.save(update_fields=["end_announced"])
+            announced += 1
+    return announced
+
+
+def forget_old_events() -> int:
+    """Delete rows of the security log past SECURITY_LOG_DAYS, a thousand at a time; the history keeps its Changes."""
+    deleted = 0
+    while True:
+        old = SecurityEvent.objects.filter(at__lt=now() - datetime.timedelta(days=settings.SECURITY_LOG_DAYS))
+        keys = list(old.order_by("at", "pk").values_list("pk", flat=True)[:AT_ONCE])
+        deleted += SecurityEvent.objects.filter(pk__in=keys).delete()[0]
+        if len(keys) < AT_ONCE:
+            return deleted

@@ -12,13 +12,15 @@ from django.db.models import F
 
 from records.accounts.actions import end_credentials
 from records.accounts.authority import Act, Actor, NotAllowedError, refusal, require
+from records.accounts.brake import count_removals
 from records.accounts.employee_facts import Key, add_keys, replace_keys
 from records.accounts.models import Directory, ExternalId, RoleMembership, SecurityKind, User, UserEmail
+from records.accounts.names import check_user_name, look_of
 from records.accounts.recovery import follow_fact
 from records.accounts.security import security_event
 from records.history.snapshots import FieldChange, differences, snapshot
 from records.history.trail import Author, now, recording
-from records.sites.text import fold, refuse_breaks
+from records.sites.text import fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ _UNCHECKED = ("password", "home_site", "directory")
 
 def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *, author: Author) -> User:
     """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: a name in use)."""
-    _check_name(desired.user_name, None)
+    check_user_name(desired.user_name)
     _check_password(desired, directory)
     with recording() as trail:
         user = User(
@@ -90,6 +92,7 @@ def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *
             is_active=desired.active,
             directory_attributes=desired.attributes,
             user_name_key=fold(desired.user_name),
+            user_name_look=look_of(desired.user_name),
             **{name: getattr(desired, name) for name in _COLUMNS},
         )
         user.set_password(desired.password)
@@ -127,7 +130,7 @@ def change_account(
     _check_password(desired, directory)
     _leave_undone(user, desired, actor)
     before_name, was_active = user.user_name, user.is_active
-    _check_name(desired.user_name, user)
+    check_user_name(desired.user_name, user)
     ends = user.is_active and not desired.active
     with recording() as trail:
         before = snapshot(user)
@@ -136,6 +139,7 @@ def change_account(
         for name in _COLUMNS:
             setattr(user, name, getattr(desired, name))
         user.user_name_key = fold(desired.user_name)
+        user.user_name_look = look_of(desired.user_name)
         user.is_active = desired.active
         user.directory = directory
         if user.directory_attributes != desired.attributes:
@@ -158,6 +162,7 @@ def change_account(
         trail.add(user, changed, author=author, operation=operation, site_id=user.home_site_id)
         trail.add(user, extra, author=author, operation=operation, site_id=user.home_site_id)
         if ends:
+            count_removals(directory, [user.pk], switches_off=True)
             end_credentials(user, author=author)
         _note_events(user, before_name, was_active=was_active, password=bool(desired.password), author=author)
     return touched
@@ -216,15 +221,17 @@ def _leave_undone(user: User, desired: DesiredAccount, actor: Actor) -> None:
 def remove_account(user: User, directory: Directory, *, author: Author, operation: str = "RemoveUser") -> None:
     """End a locked account for good: no access, no roles, its name and external id free again (DECISIONS 7.9).
 
-    Raises NotAllowedError for an account that holds more than the directory may give: it can be switched off.
+    Raises NotAllowedError for an account that holds more than the directory may give: it can be switched off; and where
+    the brake on mass removal refuses it.
     """
     require(Actor(directory=directory), Act.REMOVE, user)
     with recording() as trail:
+        count_removals(directory, [user.pk])
         before = snapshot(user)
         user.is_active = False
         user.directory = directory
         user.removed = now()
-        user.user_name_key = None
+        user.user_name_key = user.user_name_look = None
         changed = differences(user, before, snapshot(user))
         _save(user)
         trail.add(user, changed, author=author, operation=operation, site_id=user.home_site_id)
@@ -255,24 +262,6 @@ def touch(user: User) -> None:
 def _save(user: User) -> None:
     user.revision, user.last_modified = user.revision + 1, now()
     user.save(force_update=True)
-
-
-def _check_name(user_name: str, user: User | None) -> None:
-    """Raise ValidationError for a new name that has several lines or is another account's.
-
-    A tab is refused too: who signs in types the name.
-    """
-    if user is not None and user_name == user.user_name:
-        return
-    try:
-        refuse_breaks(user_name.replace("\t", "\n"))
-    except ValidationError as fault:
-        raise ValidationError({"user_name": fault}) from fault
-    key = fold(user_name)
-    if user is not None and user.user_name_key == key:
-        return
-    if User.objects.filter(user_name_key=key).exists():
-        raise ValidationError({"user_name": ValidationError("This user name is in use already.", code="Duplicate")})
 
 
 def set_external_id(user: User, directory: Directory, value: str, stored: ExternalId | None) -> str:

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 
 from records.accounts.authority import Act, Actor, NotAllowedError, require
+from records.accounts.brake import count_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind, User
 from records.accounts.models.users import printed_name
 from records.accounts.roles_held import chunks, touch_members, touch_users, wait_to_nest
@@ -214,7 +215,8 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
 
     Adding one twice and removing an absent one change nothing. `exact` spares members whom the directory cannot
     see: accounts without an employee, people of other sites, deleted roles. Raises ValidationError naming an id that
-    is nobody's or of a member whom the directory cannot see, or a circle of roles.
+    is nobody's or of a member whom the directory cannot see, or a circle of roles; NotAllowedError where the brake on
+    mass removal refuses it.
     """
     with recording() as trail:
         sites = {directory.home_site_id, *(site.pk for site in directory.sites.all())}
@@ -229,6 +231,7 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
             return False
         if new:
             require(Actor(directory=directory), Act.GIVE_ROLE, role)
+        count_removals(directory, _people_of(gone))
         went = _names(gone)
         for part in chunks(gone):
             RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role).delete()
@@ -258,6 +261,20 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         }
         trail.add(role, [entry], author=author, operation="ChangeMembers", site_id=role.site_id)
     return True
+
+
+def _people_of(members: Iterable[uuid.UUID]) -> set[uuid.UUID]:
+    """Return the people among members, with those of member roles, through other roles too; a query a level."""
+    people, seen, step = set[uuid.UUID](), set[uuid.UUID](), set(members)
+    while step:
+        seen |= step
+        inner: set[uuid.UUID] = set()
+        for part in chunks(step):
+            people.update(User.objects.filter(pk__in=part).values_list("pk", flat=True))
+            held = RoleMembership.objects.filter(role_id__in=part)
+            inner.update(user or role for user, role in held.values_list("user_id", "member_role_id"))
+        step = inner - seen - people
+    return people
 
 
 def _note_people(role: Role, came: Mapping[uuid.UUID, str], went: Mapping[uuid.UUID, str], author: Author) -> None:

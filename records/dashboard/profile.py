@@ -192,7 +192,7 @@ def _lines(rows: Any) -> list[dict[str, Any]]:
             "created": shown(row.created),
             "last_used": shown(row.last_used) or "never",
             "expires": shown(row.expires - datetime.timedelta(milliseconds=1), day=True) if row.expires else "no end",
-            "state": "" if row.is_live else f"revoked {shown(row.revoked)}" if row.revoked else "expired",
+            "state": {"live": "", "expired": "expired"}.get(row.state, f"revoked {shown(row.revoked)}"),
         }
         for row in (*live, *ended)
     ]

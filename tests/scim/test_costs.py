@@ -24,15 +24,16 @@ MOST = {
     "search": 7,
     "create a user": 18,
     "add a member": 16,
-    "remove a member": 15,
+    "remove a member": 20,
     "rename a group": 13,
     "rename a user": 13,
-    "deactivate": 16,
-    "delete a user": 27,
+    "deactivate": 19,
+    "delete a user": 30,
 }
 """The statements of each kind of request, savepoints left out: its token (1) and its line in the log (1) included.
 
-A filter over groups looks first whether any group is within another (1).
+A filter over groups looks first whether any group is within another (1). What takes access away asks the brake on mass
+removal besides.
 """
 
 

@@ -36,6 +36,14 @@ class Credential(models.Model):
         """Return whether the credential still opens its door."""
         return self.revoked is None and (self.expires is None or self.expires > now())
 
+    @property
+    def state(self) -> str:
+        """Return "live", "expired" or "revoked". One that was noted as ended at its date has expired."""
+        if self.is_live:
+            return "live"
+        expired = self.expires is not None and (self.revoked is None or self.revoked >= self.expires)
+        return "expired" if expired else "revoked"
+
 
 class SubscriptionKey(Credential):
     """A user's key for the six endpoints of one site; two live ones per user and site allow rotation."""

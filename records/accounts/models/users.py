@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.crypto import salted_hmac
 
+from records.accounts.names import LONGEST_LOOK, look_of
 from records.history.trail import now
 from records.sites.text import EMAIL, LineField, fold
 
@@ -22,7 +23,8 @@ class UserManager(BaseUserManager["User"]):
     def create_user(self, user_name: str, password: str | None = None, **fields: Any) -> "User":
         """Make an account, with an unusable password when none is given."""
         fields.setdefault("recovery_address", fields.get("email", ""))
-        user = self.model(user_name=user_name, user_name_key=fold(user_name), **fields)
+        keys = {"user_name_key": fold(user_name), "user_name_look": look_of(user_name)}
+        user = self.model(user_name=user_name, **keys, **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -41,9 +43,10 @@ class User(AbstractBaseUser):
     """One account: a person (then the Employee has the same Id) or a service account of an integration.
 
     `user_name_key` is the folded name and unique in the installation; an account that a directory deleted gives it
-    back (null) and is never used again. `email` is a fact that the employee's record repeats; `recovery_address` opens
-    the account and changes only by `records.accounts.recovery` (DECISIONS 9.3). `made_by_directory` tells an account
-    that its directory made from one that it adopted.
+    back (null) and is never used again. Names that look alike in different scripts share a `user_name_look`. `email` is
+    a fact that the employee's record repeats; `recovery_address` opens the account and changes only by
+    `records.accounts.recovery` (DECISIONS 9.3). `made_by_directory` tells an account that its directory made from one
+    that it adopted.
     """
 
     SEARCHED: ClassVar[tuple[str, ...]] = ("user_name", "given_name", "family_name", "display_name", "email")
@@ -51,6 +54,7 @@ class User(AbstractBaseUser):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user_name = LineField("user name", blank=False)
     user_name_key = models.CharField(max_length=765, unique=True, null=True, editable=False)  # noqa: DJ001
+    user_name_look = models.CharField(max_length=LONGEST_LOOK, null=True, editable=False)  # noqa: DJ001
     given_name = LineField("first name")
     family_name = LineField("last name")
     display_name = LineField()
@@ -98,6 +102,7 @@ class User(AbstractBaseUser):
         "password",
         "last_login",
         "user_name_key",
+        "user_name_look",
         "session_epoch",
         "revision",
         "created",
@@ -111,6 +116,7 @@ class User(AbstractBaseUser):
             models.Index(fields=("directory", "id"), name="user_of_directory"),
             models.Index(fields=("home_site", "id"), name="user_of_home_site"),
             models.Index(fields=("last_modified", "id"), name="user_by_last_modified"),
+            models.Index(fields=("user_name_look",), name="user_by_look"),
         )
 
     def __str__(self) -> str:

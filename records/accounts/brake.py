@@ -1,0 +1,125 @@
+"""The brake on mass removal: it stops a directory that takes away the access of many people within an hour.
+
+A directory that is set up wrongly, or that somebody else took over, could shut out a whole company. Beyond the limit
+its removals are refused until a Site Administrator confirms them (DECISIONS 9.6, 13.10).
+"""
+
+import datetime
+import uuid
+from collections.abc import Collection
+
+from django.conf import settings
+from django.db.models import Q
+
+from records.accounts.actions import editing
+from records.accounts.authority import NotAllowedError
+from records.accounts.directory_mails import tell_administrators
+from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
+from records.accounts.security import security_event
+from records.history.trail import Author, Channel, now, recording
+
+BRAKE = Author(None, "Brake on mass removal", Channel.SYSTEM)
+WINDOW = datetime.timedelta(hours=1)
+SINGLE_SWITCH_OFFS = 10
+"""How many people an hour a stopped directory can still switch off, one at a time: access must end."""
+
+
+class MassRemovalError(NotAllowedError):
+    """Raised for a removal that the brake refuses; `close` then has to stop the directory, after the rollback."""
+
+    def __init__(self, directory: Directory) -> None:
+        super().__init__(
+            "The brake on mass removal has stopped this directory: within an hour it would take the access of more "
+            "people than its limit allows. A Site Administrator can confirm the removals on the directory's "
+            "connection page."
+        )
+        self.directory_id = directory.pk
+
+
+def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switches_off: bool = False) -> None:
+    """Count people whom the directory is about to switch off, delete or take out of roles.
+
+    Call inside the writing transaction; locks the directory's row. Raises MassRemovalError where these people are
+    beyond the limit, unless one account is switched off and not more than ten were within the hour since the stop.
+    A person who is removed twice within the hour counts once.
+    """
+    if not people:
+        return
+    locked = Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk)
+    since = now() - WINDOW
+    stopped = locked.stopped is not None
+    if not stopped:
+        start = max(since, locked.confirmed) if locked.confirmed else since
+        counted = DirectoryRemoval.objects.filter(directory=locked, at__gt=start)
+        gone = set(counted.values_list("user_id", flat=True))
+        stopped = _is_beyond(locked, gone, gone | set(people))
+        if stopped and switches_off and len(people) == 1:
+            # The request that is one too many still ends one person's access; the stop is written with it.
+            locked = _stop(locked)
+    if stopped:
+        if not switches_off or len(people) != 1:
+            raise MassRemovalError(locked)
+        start = max(since, locked.stopped) if locked.stopped else since
+        if DirectoryRemoval.objects.filter(directory=locked, at__gte=start).count() >= SINGLE_SWITCH_OFFS:
+            raise MassRemovalError(locked)
+    DirectoryRemoval.objects.bulk_create(
+        [DirectoryRemoval(directory=locked, user_id=key, at=now()) for key in people], batch_size=500
+    )
+
+
+def _is_beyond(directory: Directory, gone: set[uuid.UUID], all_gone: set[uuid.UUID]) -> bool:
+    """Return whether so many people are more than the limit: a number, or a share of the people before the hour."""
+    if len(all_gone) <= settings.DIRECTORY_BRAKE_PEOPLE:
+        return False
+    owned = User.objects.filter(Q(is_active=True) | Q(pk__in=gone), directory=directory).count()
+    return len(all_gone) * 100 > owned * settings.DIRECTORY_BRAKE_PERCENT
+
+
+def close(directory_id: uuid.UUID) -> None:
+    """Stop a directory whose request the brake refused; repeating it changes nothing. A transaction of its own."""
+    with recording():
+        locked = Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory_id)
+        if locked.stopped is None:
+            _stop(locked)
+
+
+def _stop(directory: Directory) -> Directory:
+    """Write down that a locked directory was stopped, mail the Site Administrators, and return its row."""
+    site_id = directory.home_site_id
+    with editing(directory, author=BRAKE, operation="StopDirectory", site_id=site_id) as locked:
+        locked.stopped = now()
+    security_event(
+        SecurityKind.DIRECTORY_STOPPED,
+        account=locked.service_account,
+        author=BRAKE,
+        detail=locked.name,
+        site_id=site_id,
+    )
+    tell_administrators(locked, SecurityKind.DIRECTORY_STOPPED)
+    return locked
+
+
+def confirm(directory: Directory, *, author: Author, reason: str = "") -> None:
+    """Let a stopped directory go on: what it removed until now does not count any more.
+
+    Raises nothing where it is not stopped, and changes nothing then. The caller has asked whether the author may change
+    the directory.
+    """
+    with editing(
+        directory, author=author, operation="ConfirmDirectory", reason=reason, site_id=directory.home_site_id
+    ) as locked:
+        if locked.stopped is None:
+            return
+        locked.stopped, locked.confirmed = None, now()
+        security_event(
+            SecurityKind.DIRECTORY_CONFIRMED,
+            account=locked.service_account,
+            author=author,
+            detail=locked.name,
+            site_id=locked.home_site_id,
+        )
+
+
+def forget_old_removals() -> int:
+    """Delete what the brake counts no more; returns how many rows there were."""
+    return DirectoryRemoval.objects.filter(at__lt=now() - 2 * WINDOW).delete()[0]

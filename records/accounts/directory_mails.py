@@ -1,0 +1,74 @@
+"""Mails about a directory to the Site Administrators of its home site; the worker sends them (DECISIONS 9.6, 13.23)."""
+
+import logging
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django_tasks import task
+
+from records.accounts import access
+from records.accounts.models import Directory, SecurityKind, User
+from records.accounts.security_mails import DELAYS
+from records.history.trail import now
+from records.sites.models import Site
+
+logger = logging.getLogger("larder.mail")
+
+TOKEN_ENDS = "TokenEnds"  # noqa: S105 (the kind of a notice)
+SUBJECTS = {
+    SecurityKind.DIRECTORY_STOPPED.value: "was stopped from removing many people",
+    TOKEN_ENDS: "has a provisioning token that ends soon",
+}
+
+
+def administrators_of(site: Site) -> list[User]:
+    """Return the people who may change directories at the site; the superusers where there is nobody."""
+    people = access.accounts_at(site.pk).filter(is_service_account=False)
+    found = [user for user in people if access.may(user, site, "accounts.change_directory")]
+    return found or list(User.objects.filter(Q(is_active=True), is_superuser=True, is_service_account=False))
+
+
+def tell_administrators(directory: Directory, kind: str, detail: str = "") -> None:
+    """Queue a mail to each Site Administrator of the directory's home site, in the writing transaction."""
+    for user in administrators_of(directory.home_site):
+        if user.recovery_address:
+            mail_about_directory.enqueue(
+                str(directory.pk), str(user.pk), str(kind), detail, f"{now():%Y-%m-%d %H:%M} UTC"
+            )
+
+
+@task()
+def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str, at: str, failed: int = 0) -> bool:
+    """Send one mail and return whether it was sent; while the mail server is down it is tried again for a day."""
+    directory = Directory.objects.filter(pk=directory_id).first()
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    if directory is None or user is None or not user.recovery_address:
+        return False
+    path = reverse("admin:accounts_directory_connection", args=(directory.pk,))
+    context = {
+        "user": user,
+        "directory": directory,
+        "kind": kind,
+        "detail": detail,
+        "at": at,
+        "page": f"{settings.BASE_URL.rstrip('/')}{path}",
+    }
+    message = EmailMessage(
+        f"Larder: the directory {directory.name} {SUBJECTS[kind]}",
+        render_to_string("mail/directory.txt", context),
+        to=[user.recovery_address],
+        headers={"Auto-Submitted": "auto-generated"},
+    )
+    try:
+        message.send()
+    except Exception as error:
+        if failed >= len(DELAYS):
+            raise
+        logger.warning("A notice about a directory could not be mailed: %s", type(error).__name__)
+        later = mail_about_directory.using(run_after=now() + DELAYS[failed])
+        later.enqueue(directory_id, user_id, kind, detail, at, failed + 1)
+        return False
+    return True

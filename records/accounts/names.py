@@ -1,0 +1,105 @@
+"""User names that look like one another: what is refused in a name, and the key under which look-alikes meet.
+
+Names that differ only by ASCII look-alikes (1 and l, rn and m) are different names; invisible characters and several
+scripts within a word are refused, and so is a name that looks like another account's in another script (DECISIONS
+13.15). The data is Unicode's, by confusable-homoglyphs.
+"""
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from confusable_homoglyphs import categories, confusables
+from django.core.exceptions import ValidationError
+from django.db.models import Q
+
+from records.sites.text import fold, refuse_breaks
+
+if TYPE_CHECKING:
+    from records.accounts.models import User
+
+LONGEST_LOOK = 1_020
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_INVISIBLE = re.compile(
+    # Letters, marks and symbols that Unicode draws as nothing, variation selectors among them.
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_NEUTRAL = frozenset({"COMMON", "INHERITED", "UNKNOWN"})
+_WRITTEN_TOGETHER = (
+    frozenset({"HAN", "HIRAGANA", "KATAKANA"}),
+    frozenset({"HAN", "BOPOMOFO"}),
+    frozenset({"HAN", "HANGUL"}),
+)
+"""Scripts that one word of Japanese, Chinese or Korean mixes."""
+
+
+def check_user_name(user_name: str, user: "User | None" = None) -> None:
+    """Raise ValidationError for a user name that is not to be given to the account, None for a new one.
+
+    Its code is InvalidValue for a name of several lines, with invisible characters, or with several scripts within a
+    word; Duplicate for another account's name, or one that looks like it in another script. A name that the account
+    has already may stay. One query.
+    """
+    from records.accounts.models import User
+
+    if user is not None and user_name == user.user_name:
+        return
+    try:
+        # A tab is refused too: who signs in types the name.
+        refuse_breaks(user_name.replace("\t", "\n"))
+    except ValidationError as fault:
+        raise ValidationError({"user_name": fault}) from fault
+    if reason := _fault_of(user_name):
+        raise ValidationError({"user_name": ValidationError(reason, code="InvalidValue")})
+    key = fold(user_name)
+    others = User.objects.exclude(pk=user.pk) if user is not None else User.objects.all()
+    alike = others.filter(Q(user_name_key=key) | Q(user_name_look=look_of(user_name)))
+    taken = set(alike.values_list("user_name_key", flat=True)[:2])
+    if key in taken:
+        raise _duplicate("This user name is in use already.")
+    if taken:
+        raise _duplicate("This user name looks like one that is in use already.")
+
+
+def look_of(user_name: str) -> str:
+    """Return the key that a name shares with those that look like it in another script; ASCII letters stay apart."""
+    text = unicodedata.normalize("NFKC", user_name)
+    if text.isascii():
+        return fold(text)[:LONGEST_LOOK]
+    folded = fold("".join(map(_as_latin, text)))
+    return fold("".join(map(_as_latin, folded)))[:LONGEST_LOOK]
+
+
+def _as_latin(character: str) -> str:
+    """Return the ASCII text that a character of another script looks like, else the character itself."""
+    if character.isascii() or categories.alias(character) == "LATIN":
+        return character
+    found: list[dict[str, Any]] = confusables.confusables_data.get(character, [])
+    return next((entry["c"] for entry in found if entry["c"].isascii() and entry["c"].isalnum()), character)
+
+
+def _fault_of(user_name: str) -> str:
+    """Return what is wrong with the characters of a name, '' for nothing."""
+    if user_name.isascii():
+        return ""
+    if _INVISIBLE.search(user_name) or any(map(_is_invisible, user_name)):
+        return "A user name must not contain invisible characters."
+    for word in _words(user_name):
+        scripts = {categories.alias(character).upper() for character in word} - _NEUTRAL
+        if len(scripts) > 1 and not any(scripts <= together for together in _WRITTEN_TOGETHER):
+            return "A word of a user name must not mix letters of several scripts."
+    return ""
+
+
+def _is_invisible(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category in _INVISIBLE_CATEGORIES or (category == "Zs" and character != " ")
+
+
+def _words(text: str) -> list[str]:
+    """Return the runs of letters, marks and numbers; what is between them parts words."""
+    return "".join(one if unicodedata.category(one)[0] in "LMN" else " " for one in text).split()
+
+
+def _duplicate(text: str) -> ValidationError:
+    return ValidationError({"user_name": ValidationError(text, code="Duplicate")})

@@ -1,0 +1,100 @@
+"""User names that look like one another (DECISIONS 13.15)."""
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from records.accounts.actions import add_user, update_user
+from records.accounts.models import DefaultRole, User
+from records.accounts.names import check_user_name, look_of
+from records.sites.models import Site
+from tests import make
+from tests.scim import people
+from tests.scim.conftest import Scim, assert_error
+
+CYRILLIC_COCO = "\u0441\u043e\u0441\u043e"
+ODD = {
+    "zero width space": "admin\u200b",
+    "zero width joiner": "ad\u200dmin",
+    "soft hyphen": "ad\u00admin",
+    "right-to-left override": "\u202eadmin",
+    "word joiner": "admin\u2060",
+    "byte order mark": "\ufeffadmin",
+    "hangul filler": "admin\u3164",
+    "variation selector": "admin\ufe0f",
+    "combining grapheme joiner": "ad\u034fmin",
+    "braille blank": "admin\u2800",
+    "no-break space": "site\u00a0admin",
+    "Cyrillic a": "\u0430dmin",
+    "Greek o": "r\u03bfot",
+    "Cyrillic in the second word": "site \u0430dmin",
+    "Cyrillic and digits": "\u0430dmin1",
+    "Armenian o": "r\u0585ot",
+}
+PLAIN = ["mira.novák", "müller", "Ивана", "иван.петров", "Νίκος", "山田たろう", "김철수", "o'brien", "ivan-иван", "a1"]
+
+
+@pytest.mark.parametrize("name", ODD.values(), ids=ODD.keys())
+def test_a_name_with_invisible_characters_or_mixed_scripts_is_400_through_provisioning(scim: Scim, name: str) -> None:
+    assert_error(scim.post("/Users", people.user_body(name)), 400, "invalidValue")
+    user = scim.add_user("plain@corp.local")
+    rename = {"op": "replace", "path": "userName", "value": name}
+    assert_error(scim.patch(f"/Users/{user['id']}", rename), 400, "invalidValue")
+    assert_error(scim.put(f"/Users/{user['id']}", {**user, "userName": name}), 400, "invalidValue")
+    assert scim.user(user["id"])["userName"] == "plain@corp.local"
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_name_in_one_script_for_each_word_is_accepted(scim: Scim, name: str) -> None:
+    assert scim.add_user(name)["userName"] == name
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("coco", CYRILLIC_COCO), (CYRILLIC_COCO, "COCO"), ("root", "\uff52\uff4f\uff4f\uff54")]
+)
+def test_a_name_that_looks_like_another_in_another_script_is_409(scim: Scim, first: str, second: str) -> None:
+    scim.add_user(first)
+    assert_error(scim.post("/Users", people.user_body(second)), 409, "uniqueness")
+    user = scim.add_user("plain@corp.local")
+    rename = {"op": "replace", "path": "userName", "value": second}
+    assert_error(scim.patch(f"/Users/{user['id']}", rename), 409, "uniqueness")
+
+
+@pytest.mark.parametrize(("first", "second"), [("bill", "bi11"), ("o0", "oo"), ("modern", "modem"), ("Ion", "lon")])
+def test_names_that_differ_by_ascii_look_alikes_are_different_names(scim: Scim, first: str, second: str) -> None:
+    assert scim.add_user(first)["userName"] == first
+    assert scim.add_user(second)["userName"] == second
+
+
+def test_a_deleted_account_gives_its_look_back(scim: Scim) -> None:
+    user = scim.add_user("coco")
+    assert scim.delete(f"/Users/{user['id']}").status_code == 204
+    scim.add_user(CYRILLIC_COCO)
+
+
+def test_an_account_keeps_the_name_that_it_has_and_may_change_its_case(site: Site) -> None:
+    user = make.make_user("coco", site=site)
+    User.objects.filter(pk=user.pk).update(user_name="admin\u200b")
+    check_user_name("admin\u200b", User.objects.get(pk=user.pk))
+    other = make.make_user("mira", site=site)
+    update_user(other, {"user_name": "Mira"}, author=make.author_of(make.make_user("root", is_superuser=True)))
+    assert User.objects.get(pk=other.pk).user_name == "Mira"
+
+
+@pytest.mark.parametrize("name", ["admin\u200b", "\u0430dmin", CYRILLIC_COCO])
+def test_the_back_office_refuses_the_same_names(client: Any, site: Site, name: str) -> None:
+    make.make_user("coco", site=site)
+    client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
+    count = User.objects.count()
+    given = {"user_name": name, "given_name": "A", "family_name": "B", "display_name": "", "email": ""}
+    answer = client.post("/admin/accounts/user/add/", given)
+    assert answer.status_code == 200
+    assert "errorlist" in answer.text
+    assert User.objects.count() == count
+    with pytest.raises(ValidationError):
+        add_user(User(user_name=name, home_site=site), author=make.SYSTEM)
+
+
+def test_the_key_of_a_long_name_fits_its_column() -> None:
+    assert len(look_of("\ufdfa" * 255)) <= 1_020
