@@ -56,9 +56,9 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
     alike = others.filter(Q(user_name_key=key) | Q(user_name_look=look_of(user_name)))
     taken = set(alike.values_list("user_name_key", flat=True)[:2])
     if key in taken:
-        raise _duplicate("This user name is in use already.")
+        raise _duplicate("Another account has this user name.")
     if taken:
-        raise _duplicate("This user name looks like one that is in use already.")
+        raise _duplicate("Another account has a user name that looks like this one.")
 
 
 def look_of(user_name: str) -> str:

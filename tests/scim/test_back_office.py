@@ -117,13 +117,13 @@ def test_the_log_tells_what_was_asked_and_why_it_failed_but_nobodys_data(browser
     calls = list(ProvisioningCall.objects.order_by("id"))
     assert [call.status for call in calls] == [201, 200, 200, 200, 409, 400]
     assert calls[1].outcome == "Changed: active."
-    assert calls[4].outcome == "Refused: userName: This user name is in use already."
+    assert calls[4].outcome == "Refused: userName: Another account has this user name."
     assert '"path": "active"' in calls[1].body
     kept = " ".join(f"{call.line} {call.body} {call.outcome}" for call in calls)
     for private in ("mira", "Mimi", "Novak", "corp.local"):
         assert private.lower() not in kept.lower(), private
     page = browser.get("/admin/scim/provisioningcall/").content.decode()
-    assert "Refused: userName: This user name is in use already." in page
+    assert "Refused: userName: Another account has this user name." in page
     detail = browser.get(f"/admin/scim/provisioningcall/{calls[1].pk}/change/")
     assert detail.status_code == 200
     assert "active" in detail.content.decode()

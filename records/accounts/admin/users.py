@@ -15,6 +15,7 @@ from records.accounts import access
 from records.accounts.actions import add_user, end_access, give_access, update_user
 from records.accounts.authority import Act, Actor, actor_of, may_act, require
 from records.accounts.default_roles import register
+from records.accounts.lost_devices import end_all_sessions, has_factors, remove_factors
 from records.accounts.models import DefaultRole, RoleMembership, User
 from records.accounts.recovery import set_recovery_address
 from records.backoffice.current import author_of, current_site, user_of
@@ -106,6 +107,35 @@ SET_ADDRESS = RecordStep(
 )
 
 
+def _end_sessions(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
+    end_all_sessions(user, author=author_of(request), reason=reason)
+
+
+def _remove_factors(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
+    remove_factors(user, author=author_of(request), reason=reason)
+
+
+END_SESSIONS = RecordStep(
+    "end-sessions",
+    "End sessions",
+    "change",
+    _end_sessions,
+    applies=lambda user: user.is_active and not user.is_service_account,
+    explanation="The person is signed out in every browser at once and told by mail; keys go on.",
+    done="is signed out everywhere.",
+)
+REMOVE_FACTORS = RecordStep(
+    "remove-factors",
+    "Remove second factors",
+    "change",
+    _remove_factors,
+    applies=lambda user: user.removed is None and not user.is_service_account and has_factors(user),
+    explanation="For a lost phone: passkeys, the authenticator app and recovery codes of the account open nothing any "
+    "more, its sessions end, and the person is told by mail. Make sure first that it is this person who asks.",
+    done="has no second factor any more.",
+)
+
+
 class ActiveFilter(admin.SimpleListFilter):
     """Shows accounts with access unless others are asked for."""
 
@@ -132,7 +162,7 @@ class UserAdmin(PlainAdmin):
     """Accounts at home at a site or with a role there."""
 
     site_field = None
-    record_actions = (INVITE, SET_ADDRESS, END_ACCESS, GIVE_ACCESS)
+    record_actions = (INVITE, SET_ADDRESS, END_SESSIONS, REMOVE_FACTORS, END_ACCESS, GIVE_ACCESS)
     list_display = ("user_name", "printed_name", "email", "home_site", "kind", "may_sign_in")
     list_filter = (ActiveFilter, "is_service_account")
     search_fields: ClassVar[Any] = ("user_name", "given_name", "family_name", "display_name", "email")

@@ -1,0 +1,190 @@
+"""The page of the security log: what happened to accounts and credentials, for investigators (DECISIONS 9.9)."""
+
+import datetime
+import uuid
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db import models
+from django.db.models import Q
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils.html import format_html
+
+from records.accounts.default_roles import register
+from records.accounts.models import DefaultRole, SecurityEvent, SecurityKind
+from records.backoffice.current import current_site, show_times_of, user_of
+from records.backoffice.datetimes import NOTHING, moment_column
+from records.backoffice.lists import RecordList, UncountedPaginator, UnreadableListError, search
+from records.backoffice.permissions import SitePermissions
+from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.sheets import KINDS, write_csv
+from records.history.trail import now
+from records.sites.models import Site
+
+register("accounts.view_securityevent", DefaultRole.SITE_ADMINISTRATOR)
+
+PERIODS = {"1": "Last 24 hours", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
+EXACT = frozenset({"account_id", "author_id", "address"})
+"""Columns to which the links of the list narrow it."""
+STEP = 1_000
+
+
+class PeriodFilter(admin.SimpleListFilter):
+    """Narrows the log to the last days."""
+
+    title = "period"
+    parameter_name = "days"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the periods to choose from."""
+        return list(PERIODS.items())
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        days = self.value()
+        return queryset.filter(at__gte=now() - datetime.timedelta(days=int(days))) if days in PERIODS else queryset
+
+
+class KindFilter(admin.SimpleListFilter):
+    """Narrows the log to one kind of event."""
+
+    title = "what"
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the kinds, in the order of their words."""
+        return sorted(((str(kind.value), str(kind.label)) for kind in SecurityKind), key=lambda pair: pair[1])
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        return queryset.filter(kind=self.value()) if self.value() else queryset
+
+
+def _link(parameter: str, value: Any, text: str) -> str:
+    if not text:
+        return NOTHING
+    address = reverse("admin:accounts_securityevent_changelist")
+    return format_html('<a href="{}?{}={}">{}</a>', address, parameter, value, text) if value else text
+
+
+@admin.register(SecurityEvent)
+class SecurityEventAdmin(SitePermissions):
+    """The security log of the sites whose log the user may read; what belongs to no site is for superusers."""
+
+    list_display = ("at", "what", "account", "from_address", "by", "channel", "detail")
+    list_display_links: ClassVar[Any] = None
+    list_filter = (PeriodFilter, KindFilter)
+    search_fields: ClassVar[Any] = ("account_name", "author_name", "address")
+    search_help_text = "Account, person or network address"
+    ordering: ClassVar[Any] = ("-at", "-id")
+    list_per_page = 50
+    paginator = UncountedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    sortable_by: ClassVar[Any] = ()
+    actions: Any = None
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may read the log of the site."""
+        return self.may(request, "view", obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: the log writes itself."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: an event is never edited."""
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        """Return the events of the sites whose log the user may read; superusers read all."""
+        rows: models.QuerySet[Any] = SecurityEvent.objects.all()
+        if user_of(request).is_superuser:
+            return rows
+        return rows.filter(site__in=self.sites_where(request, "view"))
+
+    def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
+        """Return the site's events, and those of no site, which are among the rows for superusers alone."""
+        return rows.filter(Q(site=site) | Q(site=None)) if site is not None else rows.filter(site=None)
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """Return whether the list may be narrowed by this in its address: also to an account, author or address."""
+        return lookup in EXACT or super().lookup_allowed(lookup, value, request)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Return the columns, the moment in the site's time."""
+        return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
+
+    @admin.display(description="account")
+    def account(self, event: SecurityEvent) -> str:
+        """Return the account's name, which leads to all that happened to the account."""
+        return _link("account_id", event.account_id, event.account_name)
+
+    @admin.display(description="from address")
+    def from_address(self, event: SecurityEvent) -> str:
+        """Return the network address, which leads to all that came from it."""
+        return _link("address", event.address, event.address)
+
+    @admin.display(description="by")
+    def by(self, event: SecurityEvent) -> str:
+        """Return who did it, which leads to all that they did."""
+        return _link("author_id", event.author_id, event.author_name)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the list that counts nothing."""
+        return RecordList
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
+        """Return the events that hold every word of the term."""
+        return search(queryset, self.search_fields, search_term), False
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with the export before them."""
+        view = self.admin_site.admin_view(self.export_view)
+        return [path("export/csv/", view, name="accounts_securityevent_export"), *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the log in the current site's time, with the way to its export."""
+        show_times_of(current_site(request))
+        query = f"?{request.GET.urlencode()}" if request.GET else ""
+        address = reverse("admin:accounts_securityevent_export") + query
+        context = {
+            "exchange": [{"label": "Export CSV", "url": address}],
+            "empty_list": "Nothing has happened here yet, or nothing that the filters let through.",
+        }
+        return super().changelist_view(request, {**context, **(extra_context or {})})
+
+    def export_view(self, request: HttpRequest) -> Any:
+        """Answer the log as it is filtered and searched, as a CSV file with moments in UTC."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        try:
+            rows = self.get_changelist_instance(request).queryset
+        except UnreadableListError as error:
+            return self.unreadable(request, error)
+        name = f"security log {now().date().isoformat()}.csv"
+        return FileResponse(write_csv(_lines(rows)), as_attachment=True, filename=name, content_type=KINDS["csv"])
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Refuse: the list shows all of an event."""
+        raise Http404
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Refuse: an event has no history of its own."""
+        raise Http404
+
+
+def _lines(rows: models.QuerySet[SecurityEvent]) -> Iterator[list[str]]:
+    """Yield the header and a line for each event; what a spreadsheet would run as a formula is made harmless."""
+    yield ["When", "What", "Account", "AccountId", "Address", "By", "ById", "Channel", "Detail", "RequestId"]
+    for event in rows.iterator(STEP):
+        ids: list[uuid.UUID | None] = [event.account_id, event.author_id]
+        account, author = (str(key) if key else "" for key in ids)
+        told = [event.what, event.account_name, account, event.address, event.author_name, author]
+        told += [event.channel, event.detail, event.request_id]
+        yield [event.at.astimezone(datetime.UTC).isoformat(), *map(guarded, told)]

@@ -1,0 +1,44 @@
+"""What an administrator does for a person whose phone or computer is lost: end sessions, remove second factors."""
+
+from allauth.mfa.models import Authenticator
+
+from records.accounts.actions import end_sessions
+from records.accounts.authority import Act, actor_of, require
+from records.accounts.models import SecurityKind, User
+from records.accounts.security import security_event
+from records.accounts.security_mails import tell
+from records.history.trail import Author, recording
+
+
+def end_all_sessions(user: User, *, author: Author, reason: str) -> None:
+    """End every back-office session of an account, and mail its person; keys and OAuth clients go on.
+
+    Raises NotAllowedError where the author may not act on the account (DECISIONS 9.2). Locks the account's row.
+    """
+    with recording():
+        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+        require(actor_of(author), Act.END_SESSIONS, locked)
+        end_sessions(locked)
+        security_event(SecurityKind.SESSIONS_ENDED, account=locked, author=author, detail=reason)
+        tell(locked, SecurityKind.SESSIONS_ENDED, locked.recovery_address, reason, by=author.name)
+
+
+def remove_factors(user: User, *, author: Author, reason: str) -> int:
+    """Remove every second factor and recovery code of an account, end its sessions, and mail its person.
+
+    Returns how many there were. Where a second factor is mandatory the person sets up a new one at the next sign-in.
+    Raises NotAllowedError where the author may not act on the account (DECISIONS 9.2). Locks the account's row.
+    """
+    with recording():
+        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+        require(actor_of(author), Act.SET_FACTOR, locked)
+        removed, _ = Authenticator.objects.filter(user=locked).delete()
+        if removed:
+            end_sessions(locked)
+            security_event(SecurityKind.FACTOR_REMOVED, account=locked, author=author, detail=reason)
+    return removed
+
+
+def has_factors(user: User) -> bool:
+    """Return whether the account has a second factor or recovery codes."""
+    return Authenticator.objects.filter(user=user).exists()
