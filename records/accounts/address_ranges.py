@@ -52,8 +52,8 @@ def _everything(networks: Iterable[str]) -> bool:
     parsed = [ipaddress.ip_network(network) for network in networks]
     v4 = [network for network in parsed if isinstance(network, ipaddress.IPv4Network)]
     v6 = [network for network in parsed if isinstance(network, ipaddress.IPv6Network)]
-    joined = (*ipaddress.collapse_addresses(v4), *ipaddress.collapse_addresses(v6))
-    return any(network.prefixlen == 0 for network in joined)
+    joined = [*map(str, ipaddress.collapse_addresses(v4)), *map(str, ipaddress.collapse_addresses(v6))]
+    return any(network.endswith("/0") for network in joined)
 
 
 def _fault(text: str) -> ValidationError:

@@ -138,7 +138,7 @@ def test_a_site_administrator_confirms_on_the_connection_page_with_a_reason(
     directory.refresh_from_db()
     assert directory.stopped is not None
     assert "may remove people again" in client.post(page, {"do": "confirm", "change_reason": "A line closed"}).text
-    directory.refresh_from_db()
+    directory = Directory.objects.get()
     assert directory.stopped is None
     assert directory.confirmed is not None
     assert SecurityEvent.objects.filter(kind=SecurityKind.DIRECTORY_CONFIRMED).count() == 1

@@ -75,7 +75,7 @@ class SecurityEventAdmin(SitePermissions):
     """The security log of the sites whose log the user may read; what belongs to no site is for superusers."""
 
     list_display = ("at", "what", "account", "from_address", "by", "channel", "detail")
-    list_display_links: ClassVar[Any] = None
+    list_display_links = None
     list_filter = (PeriodFilter, KindFilter)
     search_fields: ClassVar[Any] = ("account_name", "author_name", "address")
     search_help_text = "Account, person or network address"
