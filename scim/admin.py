@@ -20,7 +20,7 @@ from records.accounts.authority import Act, actor_of, require
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
 from records.backoffice.current import author_of, show_times_of, site_at, user_of, zone_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.lists import RecordList, UncountedPaginator
