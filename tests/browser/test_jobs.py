@@ -69,7 +69,7 @@ def test_a_complaint_goes_from_draft_to_completed_and_back_and_its_history_is_co
 
     boss = page_of(staff(site, DefaultRole.MANAGER), site)
     boss.goto("/admin/")
-    boss.get_by_role("link", name="Complaint 1", exact=True).click()
+    boss.get_by_role("link", name="Complaint 1", exact=True).first.click()
     take(boss, "Complete the review", Review_report="A sieve was torn; it was replaced.")
     expect(boss.locator(".messages")).to_be_visible()
     page.reload()
