@@ -131,7 +131,7 @@ MALFORMED = {
     "first row blank": (b"\nName\nx\n", "first row is empty"),
     "latin-1": ("Name\nK\xe6se\n".encode("latin-1"), "not encoded in UTF-8"),
     "binary": (b"Name\n\x00\x01\n", "neither a CSV nor an XLSX"),
-    "quote left open": (b'Name\n"Scale\n', "no well-formed CSV"),
+    "quote left open": (b'Name\n"Scale\n', "not a well-formed CSV"),
     "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1", "old format"),
     "damaged": (b"PK\x03\x04 nothing", "damaged"),
     "no workbook": (_zip(hello=b"x"), "damaged"),
@@ -144,7 +144,7 @@ MALFORMED = {
     "too many rows": (b"Name\n" + b"x\n" * (files.MOST_ROWS + 1), f"more than {files.MOST_ROWS} rows"),
     "too many columns": (b",".join(b"Name" for _ in range(300)) + b"\nx\n", "more than 200 columns"),
     "too large": (b"Name\n" + b"x" * files.MOST_BYTES, "larger than 5 MiB"),
-    "huge cell": (b"Name\n" + b"x" * 200_000 + b"\n", "no well-formed CSV"),
+    "huge cell": (b"Name\n" + b"x" * 200_000 + b"\n", "not a well-formed CSV"),
 }
 
 
