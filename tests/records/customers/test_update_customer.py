@@ -96,7 +96,7 @@ def test_lists_find_by_name_code_and_either_country(api: Any) -> None:
 
     assert found(name="STRASSE 1") == [1]
     assert found(name="quay, foods") == [3]
-    assert found(code="s-10,s-1") == [1, 2]
+    assert found(code=["s-10", "s-1"]) == [1, 2]
     assert found(countryId=nz.pk) == [1, 2]
     assert found(countryId=[nz.pk, fr.pk]) == [1, 2, 3]
     assert found(search="asse") == [1, 2]

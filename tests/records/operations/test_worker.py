@@ -150,5 +150,5 @@ def test_housekeeping_deletes_what_has_had_its_time(db: None) -> None:
     )
     heartbeats.beat(heartbeats.WORKER + "one")
     Heartbeat.objects.update(at=now() - datetime.timedelta(days=2))
-    assert clean_up.call() == {"tasks": 1, "answers": 0, "heartbeats": 1}
+    assert clean_up.call() == {"tasks": 1, "answers": 0, "access_changes": 0, "heartbeats": 1}
     assert DBTaskResult.objects.count() == 1
