@@ -50,14 +50,17 @@ dev: $(VENV)/.dev ## Make .venv with the development tools as well
 
 # --- Running --------------------------------------------------------------------------------------------------------
 
-# The server and the worker of the background tasks start and end together, however the end comes.
+# The server and the worker of the background tasks start and end together, however the end comes. What the worker says
+# goes to build/worker.log, and how to sign in and call is printed last, when the server answers.
 .PHONY: run
 run: setup ## Migrate, fill the demo, print how to call it, and serve on 127.0.0.1, port 8000 or PORT=…
 	@$(PY) manage.py migrate --no-input -v 0
-	@$(PY) manage.py demo || echo 'The demo was not filled; serving what is there.' >&2
+	@mkdir -p build; umask 077; \
+	$(PY) manage.py demo > build/demo.txt || echo 'The demo was not filled; serving what is there.' >&2
 	@$(PY) -m gunicorn config.wsgi -c config/gunicorn.py & server=$$!; \
-	$(PY) manage.py db_worker --interval 2 & worker=$$!; \
+	$(PY) manage.py db_worker --interval 2 >> build/worker.log 2>&1 & worker=$$!; \
 	trap 'kill $$server $$worker 2>/dev/null' HUP INT TERM; \
+	$(PY) -m config.waiting; cat build/demo.txt; rm -f build/demo.txt; \
 	wait $$server; code=$$?; \
 	while kill -0 $$server 2>/dev/null; do wait $$server; code=$$?; done; \
 	kill $$worker 2>/dev/null; wait $$worker; exit $$code

@@ -142,7 +142,7 @@ def _count(limits: list[Limit]) -> Attempt:
 
 def _locked_rows(keys: list[str]) -> list[GuessCounter]:
     """Return the counters with their rows locked, always in one order, so that no two attempts block each other."""
-    return list(GuessCounter.objects.select_for_update().filter(key__in=keys).order_by("key"))
+    return list(GuessCounter.objects.select_for_update(no_key=True).filter(key__in=keys).order_by("key"))
 
 
 def _wait() -> None:

@@ -28,7 +28,7 @@ def erase_from_history(
     """
     told: list[FieldChange] = []
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("number")
-    for change in changes.select_for_update():
+    for change in changes.select_for_update(of=("self",), no_key=True):
         erased = _places(change, names)
         for at, side in erased:
             _erase_value(change, at, side, key)

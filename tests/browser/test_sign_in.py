@@ -45,7 +45,14 @@ def confirm(page: Page) -> None:
     page.get_by_role("button", name="Confirm").click()
 
 
+def expect_signed_in(page: Page) -> None:
+    """See the button that signs out; on a phone it is in the menu, so the page is widened first."""
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+
+
 def log_out(page: Page) -> None:
+    expect_signed_in(page)
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
 
@@ -87,7 +94,7 @@ def test_an_app_is_set_up_and_its_code_and_a_recovery_code_sign_in(ann: User, pa
     faults += faults_shown(page, "factor")
     page.get_by_label("Code").fill(code)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    expect_signed_in(page)
     assert code not in recovery_codes(ann)
     assert faults == []
 
@@ -100,7 +107,7 @@ def test_a_code_of_the_app_signs_in_and_another_name_can_be_taken_instead(ann: U
     type_password(page, ann)
     page.get_by_label("Code").fill(code_of_app())
     page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    expect_signed_in(page)
 
 
 def test_a_passkey_is_added_signs_in_alone_and_signs_a_document(
@@ -121,7 +128,7 @@ def test_a_passkey_is_added_signs_in_alone_and_signs_a_document(
     expect(page.get_by_role("heading", name="Write these codes down")).to_be_visible()
     log_out(page)
     page.get_by_role("button", name="Use a passkey").click()
-    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    expect_signed_in(page)
     faults += faults_at(page, f"{start}/accounts/security/passkeys/")
     expect(page.get_by_role("rowheader", name="Phone")).to_be_visible()
     signer.refresh_from_db()
@@ -142,14 +149,14 @@ def test_a_session_elsewhere_is_ended_from_the_page_of_sessions(ann: User, page_
     here, there = with_axe(page_of()), page_of()
     for page in (here, there):
         type_password(page, ann)
-        expect(page.get_by_role("button", name="Log out")).to_be_visible()
+        expect_signed_in(page)
     faults = faults_at(here, "/accounts/security/sessions/")
     here.get_by_role("button", name=re.compile("^End Chrome")).first.click()
     expect(here.get_by_text("The session has ended.")).to_be_visible()
     there.goto("/profile/")
     expect(there.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
     here.goto("/profile/")
-    expect(here.get_by_role("button", name="Log out")).to_be_visible()
+    expect_signed_in(here)
     assert faults == []
 
 
@@ -179,7 +186,7 @@ def test_the_companys_provider_is_linked_signs_in_and_signs_a_document(
     log_out(page)
     faults = faults_shown(page, "sign in with the provider")
     page.get_by_role("button", name="Continue with Hillside ID").click()
-    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    expect_signed_in(page)
     page.goto(reverse("admin:documents_sign", args=(version.pk,)))
     page.get_by_label("I have reviewed it").check()
     page.get_by_label("Comment").fill("Read on the line.")

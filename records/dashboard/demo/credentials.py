@@ -1,38 +1,47 @@
 """Fresh demo credentials; each call ends the ones before (DECISIONS 8.3)."""
 
+import datetime
 import secrets
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
+from django.db.models import QuerySet
 
 from records.accounts import clients, directories, keys
 from records.accounts.models import (
-    DefaultRole,
     Dialect,
     Directory,
     OAuthClient,
     ProvisioningToken,
-    Role,
     SubscriptionKey,
     User,
 )
+from records.dashboard.demo.people import LEADING
 from records.dashboard.demo.story import ADMIN, SITES
+from records.history.models import Change
 from records.history.trail import Author, Channel
 from records.sites.models import Site
 
-PEOPLE_PASSWORD = "larder-demo-people"  # noqa: S105 (of made-up people, in a demo)
 KEY = "Demo key"
+FILLING = datetime.timedelta(hours=1)
+"""Filling the demo takes less than that; an account that is made later is not the demo's."""
 CLIENT = "Demo client"
 DIRECTORY = "Demo directory"
+
+
+class DemoGoneError(Exception):
+    """Raised with the name of an account that the demo made and that is gone or no longer active."""
+
+
 TOKENS = {"scim_token": Dialect.DOCUMENTED, "scim_rfc_token": Dialect.RFC, "scim_entra_token": Dialect.ENTRA}
 
 
 @transaction.atomic
 def issue() -> dict[str, Any]:
     """Return new credentials of every kind, as the demo command prints them."""
-    admin = User.objects.get(user_name=ADMIN)
+    admin = _made_by_demo(User.objects.filter(user_name=ADMIN), ADMIN)
     author = Author(admin.pk, admin.printed_name, Channel.BACKOFFICE)
     site, other = (Site.objects.get(code=code) for _, code, _ in SITES)
     _end_earlier(author)
@@ -47,16 +56,39 @@ def issue() -> dict[str, Any]:
         "other_site": {"id": str(other.pk), "subscription_key": _new_key(_manager_of(other), other, author)},
         "oauth": _new_client(manager, author),
         **_new_tokens(site, author),
+        "people": _new_people(site, other),
     }
 
 
 def _member(site: Site, name: str) -> User:
-    return User.objects.get(user_name=name, home_site=site)
+    return _made_by_demo(User.objects.filter(user_name=name, home_site=site), name)
 
 
 def _manager_of(site: Site) -> User:
-    role = Role.objects.get(site=site, default_role=DefaultRole.MANAGER)
-    return User.objects.filter(memberships__role=role, user_name__startswith="manager").get()
+    return _member(site, f"manager.{site.code.lower()}")
+
+
+def _made_by_demo(accounts: QuerySet[User], name: str) -> User:
+    """Return the account of that name that the demo made; raises DemoGoneError where it is gone or another one."""
+    user = accounts.filter(is_active=True, removed__isnull=True).first()
+    filled = Change.objects.get(operation="FillDemo")
+    added = Change.objects.filter(operation="AddUser", author_id=filled.record_id, at__lt=filled.at + FILLING)
+    if user is None or (user.pk != filled.record_id and not added.filter(record_id=user.pk).exists()):
+        raise DemoGoneError(name)
+    return user
+
+
+def _new_people(*sites: Site) -> dict[str, dict[str, str]]:
+    """Give the leading people of the sites one new password, and return the first site's by what they are.
+
+    One hash for all, because hashing is slow on purpose.
+    """
+    password = secrets.token_urlsafe(12)
+    main = {name: _member(sites[0], name) for name, *_ in LEADING}
+    others = [_member(site, f"{name}.{site.code.lower()}") for site in sites[1:] for name, *_ in LEADING]
+    keys_of_people = [user.pk for user in (*main.values(), *others)]
+    User.objects.filter(pk__in=keys_of_people).update(password=make_password(password))
+    return {name: {"username": user.user_name, "password": password} for name, user in main.items()}
 
 
 def _end_earlier(author: Author) -> None:
@@ -93,15 +125,3 @@ def _new_tokens(site: Site, author: Author) -> dict[str, str]:
         name: directories.issue_token(directory, f"Demo {dialect.label}", author=author, dialect=dialect)[1]
         for name, dialect in TOKENS.items()
     }
-
-
-def set_passwords() -> None:
-    """Give the demo's people the password that the command prints for them, so that they can sign in and sign."""
-    people = [
-        user
-        for user in User.objects.filter(is_service_account=False).exclude(user_name=ADMIN)
-        if not user.has_usable_password()
-    ]
-    if people:
-        # One hash for all: it is one password, printed for everybody, and hashing is slow on purpose.
-        User.objects.filter(pk__in=[user.pk for user in people]).update(password=make_password(PEOPLE_PASSWORD))

@@ -1,6 +1,7 @@
 """`manage.py bootstrap --site NAME --email ADDRESS [--json]` makes the first credentials (DECISIONS 13.16)."""
 
 import json
+import logging
 import secrets
 from typing import Any
 
@@ -35,11 +36,15 @@ class Command(BaseCommand):
         """Make everything in one transaction and print the secrets, which are shown only here."""
         if User.objects.exists():
             raise CommandError("This database has users already; nothing was changed.")
+        # The secrets are printed below; the security log's lines would hide them.
+        logging.disable(logging.INFO)
         try:
             validate_email(options["email"])
             made = make(options["site"], options["email"], options["time_zone"])
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
+        finally:
+            logging.disable(logging.NOTSET)
         if options["json"]:
             self.stdout.write(json.dumps(made))
             return

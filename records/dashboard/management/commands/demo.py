@@ -1,8 +1,10 @@
 """`manage.py demo [--json]`: fill two sites once and print fresh credentials (DECISIONS 8.3)."""
 
 import json
+import logging
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from records.dashboard.demo import credentials, story
@@ -18,14 +20,27 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Fill, issue and print."""
+        """Fill, issue and print; never in production, which has no demo (DECISIONS 9.10)."""
+        if settings.PRODUCTION:
+            raise CommandError("The demo does not run in production. Use bootstrap there; nothing was changed.")
+        # What is made here is printed below and stands in the history; the security log's lines would hide it.
+        logging.disable(logging.INFO)
+        try:
+            self._fill_and_print(as_json=options["json"])
+        finally:
+            logging.disable(logging.NOTSET)
+
+    def _fill_and_print(self, *, as_json: bool) -> None:
         try:
             story.fill()
         except story.ForeignDatabaseError as error:
             raise CommandError("This database holds records that are not the demo's; nothing was changed.") from error
-        credentials.set_passwords()
-        issued = credentials.issue()
-        if options["json"]:
+        try:
+            issued = credentials.issue()
+        except credentials.DemoGoneError as error:
+            text = f"The demo's account “{error}” is gone or not active. Start again with an empty database."
+            raise CommandError(f"{text} Nothing was changed.") from error
+        if as_json:
             self.stdout.write(json.dumps(issued))
             return
         base = issued["base_url"]
@@ -34,7 +49,7 @@ class Command(BaseCommand):
 Larder's demo: {issued["site"]["name"]} and one more site.
 
   Back-office   {base}/admin/   {issued["admin"]["username"]} / {issued["admin"]["password"]}
-                also manager, reviewer, approver, standard, reader / {credentials.PEOPLE_PASSWORD}
+                also manager, reviewer, approver, standard, reader / {issued["people"]["manager"]["password"]}
   API and docs  {base}/docs/
   Directories   {base}/scim   Authorization: Bearer {issued["scim_token"]}
 

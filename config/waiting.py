@@ -1,0 +1,27 @@
+"""`python -m config.waiting`: wait until the server on this machine answers, for 30 seconds at most."""
+
+import http.client
+import time
+
+from config.gunicorn import bind
+
+DEADLINE = 30.0
+
+
+def main() -> None:
+    """Ask `/healthz` again and again until it answers."""
+    host, _, port = bind.rpartition(":")
+    until = time.monotonic() + DEADLINE
+    while time.monotonic() < until:
+        try:
+            connection = http.client.HTTPConnection(host.strip("[]") or "127.0.0.1", int(port), timeout=2)
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+        except (OSError, ValueError, http.client.HTTPException):
+            time.sleep(0.2)
+        else:
+            return
+
+
+if __name__ == "__main__":
+    main()
