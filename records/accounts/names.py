@@ -49,7 +49,7 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
         refuse_breaks(user_name.replace("\t", "\n"))
     except ValidationError as fault:
         raise ValidationError({"user_name": fault}) from fault
-    if reason := _fault_of(user_name):
+    if reason := _fault_of(user_name.strip()):
         raise ValidationError({"user_name": ValidationError(reason, code="InvalidValue")})
     key = fold(user_name)
     others = User.objects.exclude(pk=user.pk) if user is not None else User.objects.all()

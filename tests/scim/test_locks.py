@@ -20,7 +20,8 @@ def members(*keys: str, op: str = "add") -> dict[str, Any]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_people_and_groups_are_changed_at_once_through_every_door() -> None:
+def test_people_and_groups_are_changed_at_once_through_every_door(settings: Any) -> None:
+    settings.DIRECTORY_BRAKE_PEOPLE = 1_000
     site = make.make_site()
     key = make.make_key(site)
     secret = make_token(make_directory(site))

@@ -15,12 +15,12 @@ from tests import make
     ("query", "index"),
     [
         ({"code": "e-0007"}, "employee_by_code_any_case"),
-        ({"code": "e-0007,E-0008"}, "employee_by_code_any_case"),
+        ({"code": ["e-0007", "E-0008"]}, "employee_by_code_any_case"),
         ({"emailAddress": "ANN@example.org"}, "employee_by_email_any_case"),
     ],
 )
 def test_an_employee_is_found_by_code_and_e_mail_without_reading_the_site(
-    api: Any, query: dict[str, str], index: str
+    api: Any, query: dict[str, Any], index: str
 ) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("PostgreSQL's plans only.")
