@@ -39,7 +39,8 @@ class MassRemovalError(NotAllowedError):
 def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switches_off: bool = False) -> None:
     """Count people whom the directory is about to switch off, delete or take out of roles.
 
-    Call inside the writing transaction; locks the directory's row. Raises MassRemovalError where these people are
+    Call inside the writing transaction, after it has locked people and roles: the directory's row is locked here, and
+    whoever holds it must not wait for them. Raises MassRemovalError where these people are
     beyond the limit, unless one account is switched off and not more than ten were within the hour since the stop.
     A person who is removed twice within the hour counts once.
     """
@@ -52,7 +53,7 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
         start = max(since, locked.confirmed) if locked.confirmed else since
         counted = DirectoryRemoval.objects.filter(directory=locked, at__gt=start)
         gone = set(counted.values_list("user_id", flat=True))
-        stopped = _is_beyond(locked, gone, gone | set(people))
+        stopped = _is_beyond(locked, gone | set(people))
         if stopped and switches_off and len(people) == 1:
             # The request that is one too many still ends one person's access; the stop is written with it.
             locked = _stop(locked)
@@ -67,12 +68,12 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
     )
 
 
-def _is_beyond(directory: Directory, gone: set[uuid.UUID], all_gone: set[uuid.UUID]) -> bool:
+def _is_beyond(directory: Directory, gone: set[uuid.UUID]) -> bool:
     """Return whether so many people are more than the limit: a number, or a share of the people before the hour."""
-    if len(all_gone) <= settings.DIRECTORY_BRAKE_PEOPLE:
+    if len(gone) <= settings.DIRECTORY_BRAKE_PEOPLE:
         return False
     owned = User.objects.filter(Q(is_active=True) | Q(pk__in=gone), directory=directory).count()
-    return len(all_gone) * 100 > owned * settings.DIRECTORY_BRAKE_PERCENT
+    return len(gone) * 100 > owned * settings.DIRECTORY_BRAKE_PERCENT
 
 
 def close(directory_id: uuid.UUID) -> None:

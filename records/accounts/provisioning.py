@@ -162,8 +162,8 @@ def change_account(
         trail.add(user, changed, author=author, operation=operation, site_id=user.home_site_id)
         trail.add(user, extra, author=author, operation=operation, site_id=user.home_site_id)
         if ends:
-            count_removals(directory, [user.pk], switches_off=True)
             end_credentials(user, author=author)
+            count_removals(directory, [user.pk], switches_off=True)
         _note_events(user, before_name, was_active=was_active, password=bool(desired.password), author=author)
     return touched
 
@@ -226,7 +226,6 @@ def remove_account(user: User, directory: Directory, *, author: Author, operatio
     """
     require(Actor(directory=directory), Act.REMOVE, user)
     with recording() as trail:
-        count_removals(directory, [user.pk])
         before = snapshot(user)
         user.is_active = False
         user.directory = directory
@@ -251,6 +250,7 @@ def remove_account(user: User, directory: Directory, *, author: Author, operatio
                 revision=F("revision") + 1, last_modified=now()
             )
         RoleMembership.objects.filter(user=user).delete()
+        count_removals(directory, [user.pk])
 
 
 def touch(user: User) -> None:

@@ -231,7 +231,6 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
             return False
         if new:
             require(Actor(directory=directory), Act.GIVE_ROLE, role)
-        count_removals(directory, _people_of(gone))
         went = _names(gone)
         for part in chunks(gone):
             RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role).delete()
@@ -253,6 +252,7 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         role.save(update_fields=["revision", "last_modified"])
         touch_users([*users, *gone])
         _note_people(role, users, went, author)
+        count_removals(directory, _people_of(gone))
         names = users | roles
         entry = {
             "field": "members",
