@@ -32,7 +32,7 @@ from records.sites.writing import Values
 from scim.callers import Mount, base_of
 from scim.models import ProvisioningCall
 from scim.representations import moment
-from scim.selfcheck import check
+from scim.selfcheck import check, rules_of
 
 for _action in ("view", "add", "change"):
     register(f"accounts.{_action}_directory", DefaultRole.SITE_ADMINISTRATOR)
@@ -242,6 +242,7 @@ class _Connection:
             "brake_people": settings.DIRECTORY_BRAKE_PEOPLE,
             "brake_percent": settings.DIRECTORY_BRAKE_PERCENT,
             "secret": self.secret,
+            "rules": rules_of(self.directory),
             "steps": self.steps,
             "passed": bool(self.steps) and all(step.passed for step in self.steps),
             "writable": self.writable,

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from django.conf import settings
+
+from records.accounts.brake import forget_removals_of
 from records.accounts.models import Dialect, Directory
 from records.history.trail import Author
 from scim.callers import Caller, Mount
@@ -23,6 +26,9 @@ _WHY = {
     500: "The service failed inside; its log has the request id.",
     503: "The database did not answer.",
 }
+
+
+_STOPPED = "Mass removal was stopped; confirm the removals on this page first, then test the connection."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,27 @@ def check(directory: Directory, mount: Mount, author: Author) -> list[Step]:
     return _Check(directory, mount, author).run()
 
 
+def rules_of(directory: Directory) -> list[str]:
+    """Return in plain words what the directory may do here, and where it is stopped (DECISIONS 9.5, 9.6)."""
+    sites = ", ".join(str(site) for site in directory.sites.filter(is_archived=False).order_by("name", "pk"))
+    people, percent = settings.DIRECTORY_BRAKE_PEOPLE, settings.DIRECTORY_BRAKE_PERCENT
+    days = settings.PROVISIONING_TOKEN_DAYS
+    roles = "also roles with administrative permissions" if directory.may_administer else "no administrative permission"
+    found = [
+        f"It sees and gives the roles of {sites or directory.home_site}, {roles}.",
+        "It takes over an account that no directory owns only if the account holds nothing that it may not give.",
+        "It can switch off an account that holds more than it may give, and nothing else about its identity.",
+        "It sets the passwords of accounts that it made."
+        if directory.may_set_passwords
+        else "Passwords that it sends are ignored.",
+        f"Within an hour it removes at most {people} people, or {percent} % of those whom it owns where that is more.",
+        f"A token ends after {days} days at the latest." if days else "A token may be good until it is revoked.",
+    ]
+    if directory.stopped is not None:
+        found.append("Its removals are refused at present: a Site Administrator has to confirm them first.")
+    return found
+
+
 class _Check:
     """One run of the test."""
 
@@ -62,16 +89,24 @@ class _Check:
         self.inner = Inner(self.caller, is_counted=False)
         self.mount = mount
         self.name = f"{MARK}-{secrets.token_hex(4)}@larder.invalid"
-        self.made = ""
+        self.made = self.user_id = ""
+        self.stopped = directory.stopped is not None
         self.steps: list[Step] = []
 
     def run(self) -> list[Step]:
-        """Make the requests in the order in which a directory makes them."""
+        """Make the requests in the order in which a directory makes them.
+
+        A stopped directory could not delete the test user, so none is made. The brake does not count the test user.
+        """
+        if self.stopped:
+            self.steps.append(Step("Look at the brake", f"/{self.mount}", 403, False, _STOPPED))
+            return self.steps
         try:
             self._go()
         finally:
             if self.made:
                 self._send("Remove the test user", "DELETE", f"/Users/{self.made}", expects=204)
+            forget_removals_of(self.caller.directory, self.user_id)
         return self.steps
 
     def _go(self) -> None:
@@ -93,7 +128,7 @@ class _Check:
         made = self._send("Create a test user", "POST", "/Users", body, expects=201)
         if made is None:
             return
-        self.made = str(made["id"])
+        self.made = self.user_id = str(made["id"])
         found = self._send("Find the test user by name", "GET", f"/Users?{wanted}", holds=_one)
         if found is None or not self._change(made):
             return

@@ -121,6 +121,12 @@ def confirm(directory: Directory, *, author: Author, reason: str = "") -> None:
         )
 
 
+def forget_removals_of(directory: Directory, user_id: str) -> None:
+    """Forget a person whom the directory removed, as the connection check does with its test user; '' is nobody."""
+    if user_id:
+        DirectoryRemoval.objects.filter(directory=directory, user_id=user_id).delete()
+
+
 def forget_old_removals() -> int:
     """Delete what the brake counts no more; returns how many rows there were."""
     return DirectoryRemoval.objects.filter(at__lt=now() - 2 * WINDOW).delete()[0]

@@ -160,3 +160,39 @@ def test_removals_that_count_no_more_are_dropped(directory: Directory) -> None:
         DirectoryRemoval.objects.create(directory=directory, user_id=user.pk, at=at)
     assert look_after_credentials.call()["removals"] == 1
     assert DirectoryRemoval.objects.count() == 1
+
+
+def test_the_connection_page_names_the_rules_of_the_directory(client: Any, site: Site, directory: Directory) -> None:
+    client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
+    page = f"/admin/accounts/directory/{directory.pk}/connection/"
+    text = client.get(page).text
+    assert "Within an hour it removes at most 2 people" in text
+    assert "Passwords that it sends are ignored." in text
+    assert "refused at present" not in text
+    Directory.objects.update(stopped=now())
+    assert "refused at present" in client.get(page).text
+
+
+def test_the_connection_check_does_not_count_and_makes_nobody_while_the_directory_is_stopped(
+    client: Any, site: Site, directory: Directory
+) -> None:
+    client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
+    page = f"/admin/accounts/directory/{directory.pk}/connection/"
+    for _ in range(3):
+        assert "Everything works as a directory expects it." in client.post(page, {"do": "check-scim"}).text
+    assert not DirectoryRemoval.objects.exists()
+    Directory.objects.update(stopped=now())
+    count = User.objects.count()
+    assert "confirm the removals on this page first" in client.post(page, {"do": "check-scim"}).text
+    assert User.objects.count() == count
+
+
+def test_each_operation_of_a_bulk_request_passes_the_brake(scim: Scim, directory: Directory) -> None:
+    ids = people_of(scim, 4)
+    operations = [{"method": "DELETE", "path": f"/Users/{key}"} for key in ids]
+    schemas = ["urn:ietf:params:scim:api:messages:2.0:BulkRequest"]
+    answer = scim.post("/Bulk", {"schemas": schemas, "Operations": operations})
+    assert [one["status"] for one in answer.json()["Operations"]] == ["204", "204", "403", "403"]
+    directory.refresh_from_db()
+    assert directory.stopped is not None
+    assert scim.user(ids[2])["active"] is True
