@@ -42,6 +42,8 @@ CREDENTIAL_PEPPERS=$(openssl rand -base64 48 | tr -d '\n/+=')
 DATABASE_URL=postgresql://larder:$password@127.0.0.1:5432/larder
 CACHE_URL=redis://127.0.0.1:6379/0
 DATA_DIR=/var/lib/larder
+SEAL_KEY_FILE=/var/lib/larder/seal_key.pem
+METRICS_PORT=9464
 EMAIL_URL=${EMAIL_URL:-smtp+tls://user:password@mail.example.com:587}
 TRUSTED_PROXIES=127.0.0.1
 BIND=127.0.0.1:8000

@@ -125,7 +125,7 @@ class Drill:
             "EMAIL_URL": f"file://{self.folder}/mail",
             "TRUSTED_PROXIES": ADDRESS,
             "RATE_LIMIT": "1000000",
-            "HISTORY_SEAL_KEY_FILE": str(seal_key),
+            "SEAL_KEY_FILE": str(seal_key),
             "DATA_DIR": str(self.folder / "state"),
         }
         (self.etc / "larder.env").write_text(

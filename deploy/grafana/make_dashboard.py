@@ -18,10 +18,10 @@ PANELS = [
     ),
     ("Share of busy threads", "sum(larder_threads_busy) / sum(larder_threads)", "percentunit"),
     ("Requests waiting for a thread", "sum(larder_requests_waiting)", "short"),
-    ("Database connections", "sum by (state) (larder_pool_connections)", "short"),
+    ("Processes that know the database to be away", "sum(larder_breaker_open)", "short"),
     ("Ready (1) or not (0)", "min by (part) (larder_ready)", "short"),
     ("Seconds since the worker's last sign of life", "max(larder_worker_heartbeat_age_seconds)", "s"),
-    ("Tasks waiting", "max by (task) (larder_tasks_waiting)", "short"),
+    ("Tasks waiting", "max(larder_tasks_waiting)", "short"),
     ("Failed sign-ins in 15 minutes", "sum(increase(larder_failed_sign_ins_total[15m]))", "short"),
     ("Age of proof and backup", '{__name__=~"larder_(proof|backup)_age_seconds"}', "s"),
 ]
