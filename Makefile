@@ -80,6 +80,10 @@ test-postgresql: dev ## Run the suite on a throw-away PostgreSQL only
 faults: dev ## Stop, freeze and kill real servers, databases, caches and workers (minutes; see docs/reliability.md)
 	$(APART) $(PYTEST) tests/faults
 
+.PHONY: drill
+drill: dev ## Try a whole installation on this machine: loss of a server, failover, restore, upgrade, roll-back (minutes)
+	$(PY) -m deploy.drill
+
 .PHONY: lint
 lint: dev ## Check style and formatting
 	$(PY) -m ruff check .

@@ -256,7 +256,7 @@ def restore_elsewhere(drill: Drill, notes: list[str]) -> None:
         drill.manage("backup", str(archive))
     drill.replica.run("CREATE DATABASE restored", database="postgres")
     elsewhere = {
-        "DATABASE_URL": drill.replica.url.replace("/larder", "/restored"),
+        "DATABASE_URL": drill.replica.url.removesuffix("larder") + "restored",
         "STORAGE_URL": (drill.folder / "restored-files").as_uri(),
         "DATA_DIR": str(drill.folder / "restored"),
     }

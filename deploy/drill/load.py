@@ -91,5 +91,13 @@ class Load:
 
 
 def _has(caller: Caller, key: str, name: str) -> bool:
-    status, body, _ = caller.call("GET", f"/item/GetItem/{key}")
-    return status == 200 and body["Name"] == name
+    """Return whether the item is there; an answer that says neither yes nor no is asked for again."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            status, body, _ = caller.call("GET", f"/item/GetItem/{key}")
+        except OSError:
+            status, body = 0, {}
+        if status in (200, 404) or time.monotonic() > deadline:
+            return status == 200 and body["Name"] == name
+        time.sleep(0.2)

@@ -251,7 +251,7 @@ class Proxy:
             "/dev/stdout": str(self.folder / "access.log"),
         }.items():
             site = site.replace(old, new)
-        servers = "".join(f"    server {ADDRESS}:{port};\n" for port in ports)
+        servers = "".join(f"    server {ADDRESS}:{port} max_fails=0;\n" for port in ports)
         (self.folder / "upstream.conf").write_text(f"upstream larder_web {{\n{servers}    keepalive 32;\n}}\n")
         (self.folder / "site.conf").write_text(site, encoding="utf-8")
         (self.folder / "nginx.conf").write_text(
