@@ -4,6 +4,9 @@
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 
+# Without kept bytecode each process would compile the whole of Django anew: 5 seconds a start.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 
 VENV := .venv

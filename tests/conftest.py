@@ -17,12 +17,19 @@ from records.accounts import opening
 from records.accounts.models import DefaultRole
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
-from tests import make
+from tests import make, migrated
 
 hypothesis_settings.register_profile("repeatable", derandomize=True)
 hypothesis_settings.register_profile("searching", derandomize=False)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 """One commit gives one answer; whoever looks for new examples asks for them with HYPOTHESIS_PROFILE=searching."""
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
+    """Make the test database from the tables that an earlier run migrated."""
+    with migrated.kept():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
