@@ -9,7 +9,8 @@ from scim2_models import Context, InvalidValueException, MutabilityException
 from records.accounts import provisioning as accounts
 from records.accounts import role_provisioning
 from records.accounts.models import Role, User
-from records.accounts.role_provisioning import DesiredMembers, DesiredRole
+from records.accounts.role_members import DesiredMembers
+from records.accounts.role_provisioning import DesiredRole
 from records.backoffice.tasks import invite
 from records.employees import provisioning
 from records.sites.text import normalise

@@ -25,7 +25,7 @@ from scim2_models.path import (
     ValuePath,
 )
 
-from records.accounts.role_provisioning import DesiredMembers
+from records.accounts.role_members import DesiredMembers
 from scim.schemas import GROUP, Member, bound
 
 OPS = ("add", "replace", "remove")

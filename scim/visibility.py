@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 
 from records.accounts.models import Role, RoleMembership, User
-from records.accounts.role_provisioning import seen_members
+from records.accounts.role_members import seen_members
 from scim.callers import Caller, Scope
 
 
