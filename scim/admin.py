@@ -50,6 +50,11 @@ class TokenForm(CredentialForm):
         help_text="Microsoft Entra ID and Okta for these; RFC 7643 for strict clients; else the documented one.",
     )
     read_only = forms.BooleanField(required=False, label="Read-only", help_text="It reads and changes nothing.")
+    dry_run = forms.BooleanField(
+        required=False,
+        label="Dry run",
+        help_text="Its writes are answered and logged as always, and nothing is stored.",
+    )
     addresses = forms.CharField(
         required=False,
         label="Address ranges",
@@ -57,7 +62,7 @@ class TokenForm(CredentialForm):
         widget=forms.Textarea(attrs={"rows": 2, "cols": 30}),
         help_text="Networks from which it is accepted, such as 192.0.2.0/24, one on each line; empty for any address.",
     )
-    field_order = ("name", "dialect", "expires", "read_only", "addresses")
+    field_order = ("name", "dialect", "expires", "read_only", "dry_run", "addresses")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -200,6 +205,7 @@ class _Connection:
             dialect=Dialect(data["dialect"]),
             expires=data["expires"],
             read_only=data["read_only"],
+            dry_run=data["dry_run"],
             addresses=data["addresses"],
         )
         self.secret = {"name": token.name, "secret": secret}
@@ -254,11 +260,16 @@ def _line(token: ProvisioningToken) -> dict[str, Any]:
         "row": token,
         "live": token.is_live,
         "state": token.state,
-        "rules": ", ".join(filter(None, ("read-only" if token.read_only else "", *token.addresses))) or NOTHING,
+        "rules": ", ".join(_rules(token)) or NOTHING,
         "created": shown(token.created),
         "last_used": shown(token.last_used) or "never",
         "expires": shown(token.expires) or "no end",
     }
+
+
+def _rules(token: ProvisioningToken) -> Iterator[str]:
+    yield from ["read-only"] * token.read_only + ["dry run"] * token.dry_run
+    yield from token.addresses
 
 
 def moment_of(call: ProvisioningCall) -> str:

@@ -42,6 +42,8 @@ class Caller:
     notes: list[str] = field(default_factory=list)
     """What of this request was not done, in plain words for the provisioning log."""
     read_only: bool = False
+    dry_run: bool = False
+    """Whether every write is rolled back once it is answered."""
 
     @property
     def base(self) -> str:
@@ -111,4 +113,5 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
         ),
         reads_rfc=token.dialect == Dialect.RFC or RFC_PROFILE in accepted,
         read_only=token.read_only,
+        dry_run=token.dry_run,
     )

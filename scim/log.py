@@ -27,6 +27,7 @@ KEPT = datetime.timedelta(days=30)
 PRUNE_EVERY = 3_600.0
 """Seconds between two sweeps of one process; the first call after its start sweeps too."""
 LONGEST_BODY = 4_000
+DRY_RUN = "Dry run: nothing was stored. "
 COUNTED = 3_600
 """Seconds for which calls without a valid token are counted together."""
 _UNIDENTIFIED = ("unidentified", "scim")
@@ -71,15 +72,18 @@ def entry(
     body: Any,
     changes: Iterable[Change],
     duration_ms: int,
+    rolled_back: bool = False,
 ) -> ProvisioningCall | None:
     """Return the line for one call of a directory.
 
-    None for calls without a valid token, which are only counted, so that nobody can fill the log from outside.
+    `rolled_back` says that it was a write of a dry-run token. None for calls without a valid token, which are only
+    counted, so that nobody can fill the log from outside.
     """
     if caller is None:
         limits.count(*_UNIDENTIFIED, window=COUNTED)
         return None
     request_id = getattr(request, "request_id", "")
+    said = outcome(response, changes, caller.notes, request.method or "")
     return ProvisioningCall(
         directory_id=caller.directory.pk,
         token_id=caller.token_id,
@@ -87,7 +91,7 @@ def entry(
         method=(request.method or "")[:10],
         line=request_line(request),
         status=response.status_code,
-        outcome=outcome(response, changes, caller.notes, request.method or "")[:1000],
+        outcome=f"{DRY_RUN if rolled_back else ''}{said}"[:1000],
         body=masked_body(body),
         request_id=uuid.UUID(request_id) if _IDS.match(request_id) else uuid.uuid4(),
         duration_ms=duration_ms,

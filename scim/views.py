@@ -3,7 +3,8 @@
 import json
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ from django_scim import views as stock
 
 from records.accounts.models import Role, User
 from records.history.models import Change
-from records.history.trail import Trail, recording
+from records.history.trail import recording, rehearsing
 from records.operations import conditional, limits
 from records.operations.credentials import keep_private
 from scim import bulk, discovery, lists, log
@@ -68,10 +69,9 @@ class ProvisioningView(stock.SCIMView):
             if inner is None or inner.is_counted:
                 limit: int = settings.SCIM_RATE_LIMIT
                 allowance = limits.spend("provisioning", str(caller.token_id), limit).headers()
-            if caller.read_only and not self.only_reads and request.method not in READING:
+            if caller.read_only and self._writes(request):
                 raise Refused(403, "This token is read-only: it changes nothing.")
-            with POLICY:
-                response = self._handler(request)(request, *args, **kwargs)
+            response = self._answer(request, *args, **kwargs)
         except Exception as error:
             response = response_for(error)
         for name, value in allowance.items():
@@ -84,12 +84,32 @@ class ProvisioningView(stock.SCIMView):
             body=self.body,
             changes=self.changes if response.status_code < 400 else (),
             duration_ms=round((time.perf_counter() - started) * 1000),
+            rolled_back=self.caller is not None and self.caller.dry_run and self._writes(request),
         )
         if inner is None or inner.entries is None:
             log.keep([*([entry] if entry else []), *self.entries])
         elif entry is not None:
             inner.entries.append(entry)
         return response
+
+    def _writes(self, request: HttpRequest) -> bool:
+        return request.method not in READING and not self.only_reads
+
+    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Call the method; with a dry-run token everything that a write does is rolled back once it is answered.
+
+        What a refusal writes, such as the stop of the brake, is rolled back too. The operations of a bulk request see
+        what earlier ones did: the request as a whole is rolled back at its end.
+        """
+        with POLICY:
+            if self.caller is None or not self.caller.dry_run or inner_of(request) or not self._writes(request):
+                return self._handler(request)(request, *args, **kwargs)
+            with rehearsing():
+                try:
+                    response = self._handler(request)(request, *args, **kwargs)
+                except Exception as error:
+                    response = response_for(error)
+            return response
 
     def _handler(self, request: HttpRequest) -> Any:
         method = (request.method or "").lower()
@@ -163,11 +183,11 @@ class ResourceView(ProvisioningView):
         if uuid is not None:
             return self.http_method_not_allowed(request)
         body = self.read(request)
-        with recording() as trail:
+        with self._recording():
             adapter = self.scim_adapter(None, request=request)
             adapter.from_dict(body)
             adapter.save()
-            return self._written(trail, adapter, query_of_request(request), 201)
+            return self._written(adapter, query_of_request(request), 201)
 
     def put(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Replace a resource."""
@@ -182,14 +202,21 @@ class ResourceView(ProvisioningView):
             return self.http_method_not_allowed(request)
         body = self.read(request)
         query = self.query_of_change(request)
-        with recording() as trail:
+        with self._recording():
             adapter = self._locked(request, key)
             getattr(adapter, collect)(body)
             adapter.save()
             if request.method == "PATCH" and self.answers_nothing(request.caller, query):
-                self.changes = tuple(trail.pending)
                 return nothing()
-            return self._written(trail, adapter, query, 200)
+            return self._written(adapter, query, 200)
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        """Open the transaction of a write, and keep what it changed for the log."""
+        with recording() as trail:
+            earlier = len(trail.pending)
+            yield
+            self.changes = tuple(trail.pending[earlier:])
 
     def query_of_change(self, request: ProvisioningRequest) -> Query:
         """Return which part of the resource a PUT or PATCH is answered with."""
@@ -203,9 +230,8 @@ class ResourceView(ProvisioningView):
         """Delete a resource."""
         if uuid is None:
             return self.http_method_not_allowed(request)
-        with recording() as trail:
+        with self._recording():
             self._locked(request, uuid).delete()
-            self.changes = tuple(trail.pending)
         return nothing()
 
     def _allowed_methods(self) -> list[str]:
@@ -231,8 +257,7 @@ class ResourceView(ProvisioningView):
             raise Refused(412, "The resource is of a version that the request rules out.")
         return adapter
 
-    def _written(self, trail: Trail, adapter: Any, query: Query, status: int) -> HttpResponse:
-        self.changes = tuple(trail.pending)
+    def _written(self, adapter: Any, query: Query, status: int) -> HttpResponse:
         document = adapter.to_dict(query)
         return answer(document, status, ETag=adapter.version, Location=adapter.location)
 

@@ -37,7 +37,7 @@ PROVISIONING_TOKEN = Kind(
     "accounts_provisioningtoken t JOIN accounts_directory d ON d.id = t.directory_id "
     "JOIN accounts_user u ON u.id = d.service_account_id JOIN sites_site s ON s.id = d.home_site_id",
     opens="NOT d.is_archived AND NOT s.is_archived",
-    columns=("t.dialect", "t.read_only", "t.addresses", *(f"d.{name}" for name in _DIRECTORY)),
+    columns=("t.dialect", "t.read_only", "t.dry_run", "t.addresses", *(f"d.{name}" for name in _DIRECTORY)),
     reach="""
     SELECT s.id, s.name, NULL, NULL
       FROM c JOIN accounts_provisioningtoken t ON t.id = c.id
@@ -61,6 +61,7 @@ class OpenToken:
     account_id: uuid.UUID
     account_name: str
     read_only: bool = False
+    dry_run: bool = False
 
 
 def token_of(secret: str, address: str = "") -> OpenToken | None:
@@ -73,7 +74,7 @@ def token_of(secret: str, address: str = "") -> OpenToken | None:
     moment = now()
     if opening is None or not opening.is_live(moment):
         return None
-    dialect, read_only, ranges, *of_directory = opening.columns
+    dialect, read_only, dry_run, ranges, *of_directory = opening.columns
     if not address_ranges.holds(json.loads(ranges) if isinstance(ranges, str) else ranges, address):
         detail = f"token “{opening.name}” from an address that is not in its ranges"
         account = User(pk=opening.user_id, user_name=opening.user_name)
@@ -95,6 +96,7 @@ def token_of(secret: str, address: str = "") -> OpenToken | None:
         opening.user_id,
         opening.user_name,
         bool(read_only),
+        bool(dry_run),
     )
 
 
@@ -152,11 +154,13 @@ def issue_token(
     dialect: Dialect = Dialect.DOCUMENTED,
     expires: datetime.datetime | None = None,
     read_only: bool = False,
+    dry_run: bool = False,
     addresses: Sequence[str] = (),
 ) -> tuple[ProvisioningToken, str]:
     """Make a bearer token and return it with its secret, which is shown once and kept only as a digest.
 
-    A `read_only` token changes nothing; `addresses` are the networks, as "192.0.2.0/24", from which it is accepted,
+    A `read_only` token changes nothing. The writes of a `dry_run` token are checked, answered and logged as always, and
+    rolled back. `addresses` are the networks, as "192.0.2.0/24", from which it is accepted,
     none for any. Without `expires` it ends after PROVISIONING_TOKEN_DAYS. Raises ValidationError when the directory has
     five live tokens, for a later end and for networks that hold every address, and NotAllowedError where the author
     does not hold what the directory may give. Locks the directory's row (DECISIONS 9.6).
@@ -173,6 +177,7 @@ def issue_token(
             dialect=dialect,
             expires=_end_of_token(expires),
             read_only=read_only,
+            dry_run=dry_run,
             addresses=address_ranges.parse(addresses),
         )
         return issue(token, "lt", author=author, operation="IssueToken", site_id=directory.home_site_id)
