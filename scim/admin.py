@@ -24,8 +24,8 @@ from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.lists import RecordList, UncountedPaginator
-from records.backoffice.permissions import SitePermissions
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
+from records.backoffice.saved_filters import SavedFilterPages
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.writing import Values
@@ -306,7 +306,7 @@ class OutcomeFilter(admin.SimpleListFilter):
 
 
 @admin.register(ProvisioningCall)
-class ProvisioningCallAdmin(SitePermissions):
+class ProvisioningCallAdmin(SavedFilterPages):
     """The log of what directories asked for, and how it ended."""
 
     site_field = "directory__home_site"

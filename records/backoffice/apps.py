@@ -13,13 +13,14 @@ class BackofficeConfig(AppConfig):
     verbose_name = "Back-office"
 
     def ready(self) -> None:
-        """Say who may read the history, and have each session's beginning written down."""
+        """Say who may read the history and share saved filters, and have each session's beginning written down."""
         from records.accounts.default_roles import register
         from records.accounts.models import DefaultRole
         from records.backoffice.sign_in import events
 
         events.listen()
         register("history.view_change", DefaultRole.MANAGER)
+        register("backoffice.share_savedfilter", DefaultRole.MANAGER)
 
 
 class LarderAdminConfig(AdminConfig):

@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from records.backoffice.current import current_site, zone_of
 from records.history.trail import now
 
-SINCE, UNTIL = "since", "until"
+SINCE, UNTIL, SPAN = "since", "until", "span"
 CALENDAR = zoneinfo.ZoneInfo("UTC")
 """The zone of fields that hold days alone, whatever time of day they were sent with."""
 
@@ -78,62 +78,76 @@ def parsed(text: str) -> datetime.date | None:
         return None
 
 
+def spans(today: datetime.date) -> dict[str, tuple[str, datetime.date, datetime.date]]:
+    """Return the usual spans by their value in an address: the label, the first day and the last day.
+
+    They move with the calendar, so a filter that was saved as `last-month` still means the last month next year.
+    """
+    month, year = today.replace(day=1), today.replace(month=1, day=1)
+    last_month = (month - datetime.timedelta(days=1)).replace(day=1)
+    last_year = year.replace(year=max(year.year - 1, 1))
+    return {
+        "last-7-days": ("Last 7 days", today - datetime.timedelta(days=6), today),
+        "last-30-days": ("Last 30 days", today - datetime.timedelta(days=29), today),
+        "this-month": ("This month", month, _last_day(month)),
+        "last-month": ("Last month", last_month, _last_day(last_month)),
+        "this-year": ("This year", year, year.replace(month=12, day=31)),
+        "last-year": ("Last year", last_year, last_year.replace(month=12, day=31)),
+    }
+
+
 class DaysFilter(FieldListFilter):
     """Narrows a list to days of a date-time field, both ends included: `list_filter = (("date", DaysFilter),)`.
 
-    Days are those of the site's clocks for the admin's `moments`, else as they are kept. Other pages link to a span
-    with `address_part`; an address that holds something else than a date is refused with a sentence.
+    Days are those of the site's clocks for the admin's `moments`, else as they are kept. The address names the ends
+    (`date__since`, `date__until`; other pages link to them with `address_part`) or one of the usual `spans`
+    (`date__span=last-year`); both together mean the days that lie in both. What cannot be read is refused.
     """
 
     def __init__(
         self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
     ) -> None:
         self.names = (f"{field_path}__{SINCE}", f"{field_path}__{UNTIL}")
+        self.span_name = f"{field_path}__{SPAN}"
         super().__init__(field, request, params, model, model_admin, field_path)
         given: Any = self.used_parameters
-        self.first, self.last = (parsed(str((given.get(name) or [""])[-1])) for name in self.names)
-        texts = [(name, str((given.get(name) or [""])[-1])) for name in self.names]
-        self.unreadable = [(name, text) for name, text in texts if text and parsed(text) is None]
+        *texts, self.span = (str((given.get(name) or [""])[-1]) for name in (*self.names, self.span_name))
+        self.given = tuple(parsed(text) for text in texts)
+        self.first, self.last = self.given
+        self.spans = spans(today_at(zone_of(current_site(request))))
+        ends = zip(self.names, texts, self.given, strict=True)
+        self.unreadable = [(name, text) for name, text, day in ends if text and day is None]
+        if self.span in self.spans:
+            _, first, last = self.spans[self.span]
+            self.first, self.last = max(self.first or first, first), min(self.last or last, last)
+        elif self.span:
+            self.unreadable.append((self.span_name, self.span))
         has_time = field.name in getattr(model_admin, "moments", ())
         self.zone = zone_of(current_site(request)) if has_time else CALENDAR
 
     def expected_parameters(self) -> list[str | None]:
-        """Return the names of both ends."""
-        return list(self.names)
+        """Return the names of both ends and of the span."""
+        return [*self.names, self.span_name]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Narrow the list."""
         if self.first is None and self.last is None:
             return queryset
         first, last = self.first or datetime.date.min, self.last or datetime.date.max
-        return queryset.filter(on_days(self.field_path, first, last, self.zone))
+        return queryset.filter(on_days(self.field_path, first, last, self.zone)) if first <= last else queryset.none()
 
     def choices(self, changelist: Any) -> Any:
-        """Yield the usual spans, and the one in the address where it is another."""
-        today = today_at(zone_of(current_site(self.request)))
-        month = today.replace(day=1)
-        last_month = (month - datetime.timedelta(days=1)).replace(day=1)
-        last_year = today.replace(year=max(today.year - 1, 1), month=1, day=1)
-        spans = (
-            ("Any date", None, None),
-            ("Last 7 days", today - datetime.timedelta(days=6), today),
-            ("This month", month, _last_day(month)),
-            ("Last month", last_month, _last_day(last_month)),
-            ("Last year", last_year, last_year.replace(month=12, day=31)),
-            ("This year", today.replace(month=1, day=1), today.replace(month=12, day=31)),
-        )
-        chosen = (self.first, self.last)
-        for label, *ends in spans:
-            given = {name: day.isoformat() for name, day in zip(self.names, ends, strict=True) if day is not None}
-            left = [name for name in self.names if name not in given]
-            yield {
-                "selected": tuple(ends) == chosen,
-                "query_string": changelist.get_query_string(given, left),
-                "display": label,
-            }
-        if chosen not in {(first, last) for _, first, last in spans}:
-            label = f"{self.first or '…'} to {self.last or '…'}"
-            yield {"selected": True, "query_string": changelist.get_query_string(), "display": label}
+        """Yield nothing: the filter bar has inputs of its own for days."""
+        yield from ()
+
+    def described(self) -> str:
+        """Return the days in words: the span's name, or both ends."""
+        ends = f"{self.given[0] or '…'} to {self.given[1] or '…'}" if any(self.given) else ""
+        span = self.spans[self.span][0] if self.span in self.spans else ""
+        if ends and not span:
+            same = (label for label, *days in self.spans.values() if tuple(days) == self.given)
+            return next(same, ends)
+        return ", ".join(part for part in (span, ends) if part)
 
 
 def address_part(field: str, first: datetime.date | None, last: datetime.date | None) -> dict[str, str]:

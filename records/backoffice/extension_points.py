@@ -4,6 +4,7 @@ additions.start_page = start.context         # what the start page shows: (admin
 additions.add_pages(pages.addresses)         # more addresses under /admin/: (admin_site) -> URL patterns
 additions.add_menu_links(rights.links)       # more lines of the menu: (request) -> links
 additions.add_record_links(printing.links)   # more buttons on records' pages: (request, record) -> links
+additions.add_list_links(quick.links)        # more buttons above lists: (request, model) -> links
 additions.add_record_panels(pages.panels)    # more parts below records' forms: (request, record) -> panels
 """
 
@@ -36,12 +37,14 @@ class RecordPanel:
 
 MenuLinks = Callable[[HttpRequest], Sequence[RecordLink]]
 RecordLinks = Callable[[HttpRequest, Any], Sequence[RecordLink]]
+ListLinks = Callable[[HttpRequest, type[Any]], Sequence[RecordLink]]
 RecordPanels = Callable[[HttpRequest, Any], Sequence[RecordPanel]]
 
 start_page: StartPage | None = None
 _pages: list[Pages] = []
 _menu_links: list[MenuLinks] = []
 _record_links: list[RecordLinks] = []
+_list_links: list[ListLinks] = []
 _record_panels: list[RecordPanels] = []
 
 
@@ -66,6 +69,17 @@ def add_record_links(links: RecordLinks) -> None:
     """Add buttons to the pages of records; asked on every such page, so it must cost no query."""
     if links not in _record_links:
         _record_links.append(links)
+
+
+def add_list_links(links: ListLinks) -> None:
+    """Add buttons above the lists of records; asked on every list, so it must cost no query."""
+    if links not in _list_links:
+        _list_links.append(links)
+
+
+def list_links_for(request: HttpRequest, model: type[Any]) -> list[RecordLink]:
+    """Return all added buttons of the model's list that are open to the user."""
+    return [link for links in _list_links for link in links(request, model)]
 
 
 def add_record_panels(panels: RecordPanels) -> None:

@@ -59,9 +59,8 @@ def _described(spec: Any, changelist: Any, own: list[str]) -> str:
     if isinstance(spec, ReferenceFilter):
         names = changelist.names_of(spec.field.related_model, changelist.asked.getlist(own[0]))
         return " or ".join(names) or "nothing of this site"
-    if isinstance(spec, DaysFilter) and (spec.first or spec.last):
-        chosen = [choice["display"] for choice in spec.choices(changelist) if choice["selected"]]
-        return str(chosen[0])
+    if isinstance(spec, DaysFilter):
+        return spec.described()
     chosen = [str(choice["display"]) for choice in spec.choices(changelist) if choice["selected"]]
     return ", ".join(chosen) or ", ".join(changelist.asked.getlist(own[0]))
 
@@ -71,8 +70,8 @@ def controls(changelist: Any) -> Iterator[dict[str, Any]]:
     for spec in changelist.filter_specs:
         title = capfirst(str(spec.title))
         if isinstance(spec, DaysFilter):
-            presets = [choice for choice in spec.choices(changelist) if choice["query_string"]]
-            yield {"kind": "days", "title": title, "names": spec.names, "spec": spec, "presets": presets[1:]}
+            spans = [(key, label, key == spec.span) for key, (label, *_) in spec.spans.items()]
+            yield {"kind": "days", "title": title, "names": spec.names, "spec": spec, "spans": spans}
         elif isinstance(spec, ReferenceFilter):
             keys = changelist.asked.getlist(spec.parameter)
             rows = changelist.rows_of(spec.field.related_model, keys)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 from django.contrib import admin
@@ -163,6 +164,13 @@ class RecordList(ChangeList):
         everything, archived = map(sum, zip(totals(site.pk, entity), unnumbered(site.pk), strict=True))
         which = self.filter_params.get("archived", [""])[-1]
         return {"": everything - archived, "yes": archived, "all": everything}.get(which)
+
+
+def narrowed(model_admin: Any, request: HttpRequest, query: QueryDict) -> Any:
+    """Return the admin's list as its address with this query would show it; raises UnreadableListError."""
+    asked: Any = copy(request)
+    asked.GET = query
+    return model_admin.get_changelist_instance(asked)
 
 
 class ArchivedFilter(admin.SimpleListFilter):

@@ -33,11 +33,13 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from records.accounts import access
+from records.backoffice import extension_points
 from records.backoffice.current import author_of, current_site, form_state, show_times_of, user_of
 from records.backoffice.form_pages import FormPages
 from records.backoffice.formfields import RecordFields
 from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPaginator, search
 from records.backoffice.reading import ReadingPage
+from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.statuses import status_column
 from records.backoffice.transfer.pages import TransferPages
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
@@ -45,7 +47,7 @@ from records.backoffice.wording import field_label
 from records.sites.writing import archive_record
 
 
-class RecordAdmin(TransferPages, RecordFields, ReadingPage, FormPages):
+class RecordAdmin(TransferPages, SavedFilterPages, RecordFields, ReadingPage, FormPages):
     """The list, form and history pages of one kind of record; see the module."""
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
@@ -170,7 +172,8 @@ class RecordAdmin(TransferPages, RecordFields, ReadingPage, FormPages):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the current site's list in the site's time."""
         show_times_of(current_site(request))
-        return super().changelist_view(request, extra_context)
+        links = {"list_links": extension_points.list_links_for(request, self.model)}
+        return super().changelist_view(request, {**links, **(extra_context or {})})
 
 
 def _without(names: Any, hidden: Sequence[str]) -> list[Any]:

@@ -20,7 +20,7 @@ from records.backoffice.datetimes import moment_column, shown
 from records.backoffice.fields import as_uuid
 from records.backoffice.history_pages import lines_of
 from records.backoffice.lists import RecordList, UncountedPaginator, search
-from records.backoffice.permissions import SitePermissions
+from records.backoffice.saved_filters import SavedFilterPages
 from records.history.models import Change
 from records.history.proofs import last_proof
 from records.history.trail import now
@@ -61,7 +61,7 @@ class ModelFilter(admin.SimpleListFilter):
 
 
 @admin.register(Change)
-class ChangeAdmin(SitePermissions):
+class ChangeAdmin(SavedFilterPages):
     """The trail's list and the page of one change."""
 
     list_display = ("number", "at", "author_name", "channel", "operation", "kind", "record_name", "reason")

@@ -21,6 +21,13 @@
       setTimeout(() => (button.textContent = said), 3000);
     });
   }
+  // A filter by days is a usual span or two ends: choosing one empties the other.
+  for (const days of document.querySelectorAll("[data-days]")) {
+    const span = days.querySelector("select");
+    const ends = [...days.querySelectorAll("input")];
+    span.addEventListener("change", () => { if (span.value) for (const end of ends) end.value = ""; });
+    for (const end of ends) end.addEventListener("change", () => { if (end.value) span.value = ""; });
+  }
   const summary = document.querySelector("[data-focus]");
   if (summary) {
     summary.focus();

@@ -18,7 +18,7 @@ from records.accounts.models import DefaultRole, SecurityEvent, SecurityKind
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.datetimes import NOTHING, moment_column
 from records.backoffice.lists import RecordList, UncountedPaginator, UnreadableListError, search
-from records.backoffice.permissions import SitePermissions
+from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, write_csv
 from records.history.trail import now
@@ -71,7 +71,7 @@ def _link(parameter: str, value: Any, text: str) -> str:
 
 
 @admin.register(SecurityEvent)
-class SecurityEventAdmin(SitePermissions):
+class SecurityEventAdmin(SavedFilterPages):
     """The security log of the sites whose log the user may read; what belongs to no site is for superusers."""
 
     list_display = ("at", "what", "account", "from_address", "by", "channel", "detail")

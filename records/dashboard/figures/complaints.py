@@ -15,7 +15,7 @@ from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, W
 from records.backoffice.date_filters import CALENDAR, before, day_of, on_days
 from records.complaints.filters import RESPONSES, WAITS_FOR_ANSWER, responses_in
 from records.complaints.models import Complaint
-from records.dashboard.figures.periods import Period, months_on
+from records.dashboard.figures.periods import Period, last_day, months_on
 
 TOP = 10
 """How many bars a Pareto chart shows before it sums up the others."""
@@ -81,14 +81,19 @@ def control_limits(counts: Sequence[int]) -> Limits | None:
     return Limits(mean, max(0.0, mean - reach), mean + reach)
 
 
-def by_month(site_id: uuid.UUID, period: Period) -> tuple[list[Month], Limits | None]:
-    """Return the complaints of each month and the control limits; two queries.
+def by_month(
+    rows: QuerySet[Complaint],
+    period: Period,
+    everything: QuerySet[Complaint],
+    days: tuple[datetime.date | None, datetime.date | None] = (None, None),
+) -> tuple[list[Month], Limits | None]:
+    """Return the number of rows in each month and the control limits; two queries.
 
-    Averaged are the months that are over, from the month of the site's first complaint on: the months before it are
-    not months without complaints but months without records.
+    Averaged are the months that are over, from the month of the first complaint of the site (`everything`) on: the
+    months before it are not months without complaints but months without records. Where the rows are narrowed to
+    `days`, months that do not lie wholly within them are not averaged.
     """
-    rows = counted(site_id)
-    first = rows.filter(date__isnull=False).order_by("date").values_list("date", flat=True).first()
+    first = everything.filter(date__isnull=False).order_by("date").values_list("date", flat=True).first()
     start = day_of(first, period.zone).replace(day=1) if first else None
     months = period.months
     which = Case(
@@ -101,7 +106,11 @@ def by_month(site_id: uuid.UUID, period: Period) -> tuple[list[Month], Limits | 
     )
     found = rows.filter(period.covers("date")).annotate(month=which).values_list("month").annotate(count=Count("*"))
     counts = dict(found)
-    averaged = [period.is_over(month) and start is not None and month >= start for month in months]
+    begin, end = days[0] or datetime.date.min, days[1] or datetime.date.max
+    averaged = [
+        period.is_over(month) and start is not None and month >= start and begin <= month and last_day(month) <= end
+        for month in months
+    ]
     limits = control_limits([counts.get(index, 0) for index, used in enumerate(averaged) if used])
     return [
         Month(
@@ -115,14 +124,14 @@ def by_month(site_id: uuid.UUID, period: Period) -> tuple[list[Month], Limits | 
     ], limits
 
 
-def pareto(site_id: uuid.UUID, period: Period, relation: str, total: int) -> list[Share]:
+def pareto(rows: QuerySet[Complaint], period: Period, relation: str, total: int) -> list[Share]:
     """Return what the period's complaints name most often, most often first, the rest summed up; two queries.
 
     `total` is the number of complaints in the period that name something.
     """
     key = f"{relation}_id"
-    rows = counted(site_id).filter(period.covers("date"), **{f"{key}__isnull": False})
-    found = list(rows.values_list(key).annotate(count=Count("*")).order_by("-count", key)[:TOP])
+    naming = rows.filter(period.covers("date"), **{f"{key}__isnull": False})
+    found = list(naming.values_list(key).annotate(count=Count("*")).order_by("-count", key)[:TOP])
     target: Any = Complaint._meta.get_field(relation).related_model
     names = dict(target.objects.filter(pk__in=[pk for pk, _ in found]).values_list("pk", "name"))
     found.sort(key=lambda pair: (-pair[1], names.get(pair[0], "")))
@@ -135,19 +144,19 @@ def pareto(site_id: uuid.UUID, period: Period, relation: str, total: int) -> lis
     return shares
 
 
-def with_cause(site_id: uuid.UUID, period: Period) -> int:
-    """Return how many of the period's complaints name their cause; one query."""
-    return counted(site_id).filter(period.covers("date"), cause__isnull=False).count()
+def with_cause(rows: QuerySet[Complaint], period: Period) -> int:
+    """Return how many of the period's rows name their cause; one query."""
+    return rows.filter(period.covers("date"), cause__isnull=False).count()
 
 
-def waiting_for_answer(site_id: uuid.UUID) -> QuerySet[Complaint]:
-    """Return the site's complaints that await their review and that nobody has answered."""
-    return counted(site_id).filter(WAITS_FOR_ANSWER)
+def waiting_for_answer(rows: QuerySet[Complaint]) -> QuerySet[Complaint]:
+    """Return the complaints among the rows that await their review and that nobody has answered."""
+    return rows.filter(WAITS_FOR_ANSWER)
 
 
-def responses(site_id: uuid.UUID, period: Period) -> Responses:
+def responses(rows: QuerySet[Complaint], period: Period) -> Responses:
     """Return how fast the complaints were answered whose answers lie in the period; one query."""
-    answered = counted(site_id).filter(on_days("answered_on", period.first, period.last, CALENDAR))
+    answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR))
     counts = answered.aggregate(
         **{f"span{value}": Count("pk", filter=responses_in(value)) for value, *_ in RESPONSES},
         with_target=Count("pk", filter=Q(target_date__isnull=False)),

@@ -91,6 +91,15 @@ def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, s
     return Period(first, final, zone, today), ""
 
 
+def spanning(first: datetime.date | None, last: datetime.date | None, usual: Period) -> Period | None:
+    """Return the period of the months that hold these days, the newest ones of too many; None without a first day."""
+    if first is None:
+        return None
+    final = min(last, usual.today) if last is not None else usual.today
+    final = max(final, first).replace(day=1)
+    return Period(max(first.replace(day=1), months_on(final, 1 - MOST_MONTHS)), final, usual.zone, usual.today)
+
+
 def _month(text: str) -> datetime.date | None:
     found = _MONTH.fullmatch(text)
     year, month = (int(part) for part in found.groups()) if found else (0, 0)

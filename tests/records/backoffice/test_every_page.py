@@ -25,8 +25,9 @@ def test_every_link_of_every_lists_filters_leads_somewhere(site: Site) -> None:
         for shown in filters:
             if model is Product or type(shown) is not ArchivedFilter:
                 tried.add(type(shown).__name__)
-                for choice in shown.choices(page.context["cl"]):
-                    where = list_address(model) + choice["query_string"]
+                spans = [f"?{shown.span_name}={span}" for span in getattr(shown, "spans", ())]
+                for query in [*(choice["query_string"] for choice in shown.choices(page.context["cl"])), *spans]:
+                    where = list_address(model) + query
                     assert client.get(where).status_code == 200, where
     assert {"ArchivedFilter", "OutcomeFilter", "ActionDueFilter", "AuditDueFilter", "ActiveFilter"} <= tried
 

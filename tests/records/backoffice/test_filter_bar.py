@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from records.backoffice.date_filters import spans
 from records.backoffice.filter_bar import chips
 from records.complaints.models import Complaint
 from records.employees.models import Employee
@@ -47,13 +48,28 @@ def test_any_range_of_dates_and_last_year_are_filters(site: Any) -> None:
     client = browser(site)
     page = client.get(f"{list_address(Complaint)}?date__since={last_year}-05-31&date__until={last_year}-06-02")
     assert listed(page) == {old.pk}
-    text = page.content.decode()
-    assert f"date__since={last_year}-01-01&amp;date__until={last_year}-12-31" in text
-    page = client.get(f"{list_address(Complaint)}?date__since={last_year}-01-01&date__until={last_year}-12-31")
-    assert [chip["text"] for chip in chips(page.context["cl"])] == ["Date: Last year"]
+    assert '<option value="last-year">Last year</option>' in page.content.decode()
+    for query in ("date__span=last-year", f"date__since={last_year}-01-01&date__until={last_year}-12-31"):
+        page = client.get(f"{list_address(Complaint)}?{query}")
+        assert listed(page) == {old.pk}
+        assert [chip["text"] for chip in chips(page.context["cl"])] == ["Date: Last year"]
+    page = client.get(f"{list_address(Complaint)}?date__span=last-year&date__since={last_year}-06-02")
+    assert listed(page) == set()
+    assert [chip["text"] for chip in chips(page.context["cl"])] == [f"Date: Last year, {last_year}-06-02 to …"]
 
 
-@pytest.mark.parametrize("query", ["date__since=yesterday", "archived=maybe", "product__id__exact=rye"])
+@pytest.mark.parametrize("day", ["2024-02-29", "2026-01-01", "2026-12-31", "0001-02-01"])
+def test_the_usual_spans_are_whole_months_and_years_on_every_day(day: str) -> None:
+    today = datetime.date.fromisoformat(day)
+    found = {key: ends for key, (_, *ends) in spans(today).items()}
+    assert found["last-month"][1] + datetime.timedelta(days=1) == found["this-month"][0]
+    assert found["this-year"] == [today.replace(month=1, day=1), today.replace(month=12, day=31)]
+    assert all(first <= last for first, last in found.values())
+
+
+@pytest.mark.parametrize(
+    "query", ["date__since=yesterday", "date__span=last-decade", "archived=maybe", "product__id__exact=rye"]
+)
 def test_a_filter_that_cannot_be_read_is_named_instead_of_showing_everything(site: Any, query: str) -> None:
     page = browser(site).get(f"{list_address(Complaint)}?{query}")
     assert page.status_code == 400

@@ -1,0 +1,61 @@
+"""What people keep of the lists that they work with: filters under a name, and the columns that they want to see."""
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.db.models.functions import Lower
+
+from records.history.trail import now
+from records.sites.text import LineField
+
+LISTING = 100
+QUERY = 4000
+
+
+class SavedFilter(models.Model):
+    """A list's filter under a name, of one person at one site; a shared one is offered to everybody at the site.
+
+    `query` is the part of the list's address that narrows it, without page and order.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey("accounts.User", models.CASCADE, related_name="+", db_index=False)
+    site = models.ForeignKey("sites.Site", models.CASCADE, related_name="+", db_index=False)
+    listing = models.CharField(max_length=LISTING)
+    name = LineField(blank=False, max_length=80)
+    query = models.CharField(max_length=QUERY)
+    is_shared = models.BooleanField("shared", default=False)
+    created = models.DateTimeField(default=now, editable=False)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("created",)
+
+    class Meta:
+        ordering = ("name", "id")
+        default_permissions = ()
+        permissions = (("share_savedfilter", "Can share saved filters at the site"),)
+        constraints = (
+            models.UniqueConstraint("listing", "user", "site", Lower("name"), name="saved_filter_name_once"),
+        )
+        indexes = (models.Index(fields=("listing", "site", "is_shared"), name="saved_filter_of_list"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ListColumns(models.Model):
+    """The columns that a person wants to see in a list, in the order of the list; without a row: the usual ones."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey("accounts.User", models.CASCADE, related_name="+", db_index=False)
+    listing = models.CharField(max_length=LISTING)
+    columns = models.JSONField(default=list)
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("user", "listing")
+
+    class Meta:
+        default_permissions = ()
+        constraints = (models.UniqueConstraint(fields=("user", "listing"), name="columns_once_per_person_and_list"),)
+
+    def __str__(self) -> str:
+        return f"Columns of {self.listing}"

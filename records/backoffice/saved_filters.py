@@ -1,0 +1,209 @@
+"""Filters of a list kept under a name: saved from the list, offered above it, renamed, shared and removed.
+
+Everybody keeps filters of their own at a site. Whoever holds `backoffice.share_savedfilter` there (Managers and above)
+shares them with everybody at the site, and looks after all shared ones.
+"""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import IntegrityError, models
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from records.accounts import access
+from records.accounts.models import User
+from records.backoffice.current import author_of, current_site, user_of
+from records.backoffice.fields import TextField, as_uuid
+from records.backoffice.lists import UnreadableListError, narrowed
+from records.backoffice.models import QUERY, SavedFilter
+from records.backoffice.permissions import SitePermissions
+from records.history.snapshots import columns, differences
+from records.history.trail import Author, recording
+from records.sites.models import Site
+
+SHARE = "backoffice.share_savedfilter"
+NONE = uuid.UUID(int=0)
+MOST = 50
+"""How many filters of one list a person keeps at a site."""
+
+
+class NameForm(forms.Form):
+    """What a filter is called, and whether everybody at the site is offered it."""
+
+    name = TextField(max_length=80)
+    is_shared = forms.BooleanField(required=False)
+
+
+def kept_part(query: QueryDict) -> str:
+    """Return the part of a list's address that narrows it, the same however its parameters are ordered."""
+    pairs = sorted(
+        (name, value)
+        for name, values in query.lists()
+        for value in values
+        if value and name not in (PAGE_VAR, ORDER_VAR)
+    )
+    kept = QueryDict(mutable=True)
+    for name, value in pairs:
+        kept.appendlist(name, value)
+    return kept.urlencode()
+
+
+def offered(listing: str, user: User, site: Site | None) -> list[SavedFilter]:
+    """Return the filters of the list that are the user's own or shared at the site, by name; one query."""
+    if site is None:
+        return []
+    rows = SavedFilter.objects.filter(models.Q(user=user) | models.Q(is_shared=True), listing=listing, site=site)
+    return list(rows.select_related("user").order_by("name", "id"))
+
+
+def keep(saved: SavedFilter, *, author: Author, **values: Any) -> SavedFilter:
+    """Store a new filter, or change one; raises IntegrityError where the person has one of that name already."""
+    with recording() as trail:
+        is_new = saved._state.adding
+        before = {} if is_new else columns(saved)
+        for name, value in values.items():
+            setattr(saved, name, value)
+        saved.save(force_insert=is_new)
+        operation = "SaveFilter" if is_new else "ChangeSavedFilter"
+        trail.add(saved, differences(saved, before, columns(saved)), author=author, operation=operation)
+    return saved
+
+
+def remove(saved: SavedFilter, *, author: Author) -> None:
+    """Remove a filter; the history keeps what it was."""
+    with recording() as trail:
+        trail.add(saved, differences(saved, columns(saved), {}), author=author, operation="RemoveSavedFilter")
+        SavedFilter.objects.filter(pk=saved.pk).delete()
+
+
+class SavedFilterPages(SitePermissions):
+    """The saved filters of an admin's list."""
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with that of the list's saved filters before them."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_filters"
+        return [path("filters/", self.admin_site.admin_view(self.filters_view), name=name), *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the list with the filters that were saved for it."""
+        found = {"saved_filters": self.saved_filters(request)} if self.has_view_permission(request) else {}
+        return super().changelist_view(request, {**found, **(extra_context or {})})
+
+    def saved_filters(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what the list offers: saved filters, and whether the active one can be saved and shared."""
+        user, site, active = user_of(request), current_site(request), kept_part(request.GET)
+        rows = offered(self.opts.label_lower, user, site)
+        return {
+            "rows": [{"saved": row, "active": row.query == active, "own": row.user_id == user.pk} for row in rows],
+            "address": self._filters_address(),
+            "query": active if site is not None and len(active) <= QUERY else "",
+            "may_share": site is not None and access.may(user, site, SHARE),
+        }
+
+    def unreadable(self, request: HttpRequest, error: UnreadableListError) -> TemplateResponse:
+        """Say which filters cannot be read, and by which name they were saved."""
+        answer = super().unreadable(request, error)
+        saved = [row["saved"] for row in self.saved_filters(request)["rows"] if row["active"]]
+        if saved and answer.context_data is not None:
+            answer.context_data["saved"] = saved[0]
+            answer.context_data["saved_address"] = self._filters_address()
+        return answer
+
+    def filters_view(self, request: HttpRequest) -> HttpResponse:
+        """List the saved filters that the user may look after, and take what is done to them."""
+        site = current_site(request)
+        if site is None or not self.has_view_permission(request):
+            raise PermissionDenied
+        if request.method == "POST":
+            return self._take_filter(request, site)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Saved filters: {self.opts.verbose_name_plural}",
+            "opts": self.opts,
+            "saved_filters": self.saved_filters(request),
+            "list_address": self._address_of_list(),
+        }
+        return TemplateResponse(request, "backoffice/saved_filters.html", context)
+
+    def _take_filter(self, request: HttpRequest, site: Site) -> HttpResponse:
+        """Save, change or remove one filter; the answer leads back to where it was asked for."""
+        if "query" in request.POST:
+            return self._save_filter(request, site)
+        saved, user = self._saved_filter_in(request, site), user_of(request)
+        if "remove" in request.POST:
+            remove(saved, author=author_of(request))
+            messages.success(request, f"The saved filter “{saved}” was removed.")
+            return redirect(self._filters_address())
+        form = NameForm(request.POST)
+        if not form.is_valid():
+            messages.error(request, "A saved filter needs a name of 80 characters at most. Nothing was changed.")
+            return redirect(self._filters_address())
+        values = form.cleaned_data
+        if not access.may(user, site, SHARE):
+            values["is_shared"] = saved.is_shared
+        self._keep_filter(request, saved, values)
+        return redirect(self._filters_address())
+
+    def _save_filter(self, request: HttpRequest, site: Site) -> HttpResponse:
+        """Save the active filter; one of the user's own with the same name is replaced."""
+        form, query = NameForm(request.POST), kept_part(QueryDict(request.POST["query"]))
+        back = f"{self._address_of_list()}?{query}"
+        user, listing = user_of(request), self.opts.label_lower
+        own = SavedFilter.objects.filter(user=user, site=site, listing=listing)
+        if not form.is_valid() or not query or len(query) > QUERY:
+            messages.error(request, "Choose a filter and give it a name of 80 characters at most. Nothing was saved.")
+            return redirect(back)
+        if fault := self._fault_of_filter(request, QueryDict(query)):
+            messages.error(request, f"{fault} Nothing was saved.")
+            return redirect(self._address_of_list())
+        values = {**form.cleaned_data, "query": query}
+        values["is_shared"] &= access.may(user, site, SHARE)
+        saved = own.filter(name__iexact=values["name"]).first()
+        if saved is None and own.count() >= MOST:
+            messages.error(request, f"You keep {MOST} filters of this list already. Remove one first.")
+            return redirect(back)
+        self._keep_filter(request, saved or SavedFilter(user=user, site=site, listing=listing), values)
+        return redirect(back)
+
+    def _keep_filter(self, request: HttpRequest, saved: SavedFilter, values: dict[str, Any]) -> None:
+        try:
+            keep(saved, author=author_of(request), **values)
+        except IntegrityError:
+            messages.error(request, f"There is a saved filter “{values['name']}” already. Choose another name.")
+        else:
+            messages.success(request, f"The filter “{saved}” was saved.")
+
+    def _saved_filter_in(self, request: HttpRequest, site: Site) -> SavedFilter:
+        """Return the filter that the form names: the user's own, or a shared one for whoever may share."""
+        rows = SavedFilter.objects.filter(site=site, listing=self.opts.label_lower)
+        saved = rows.filter(pk=as_uuid(request.POST.get("saved", "")) or NONE).select_related("user").first()
+        user = user_of(request)
+        if saved is None or not (saved.user_id == user.pk or saved.is_shared):
+            raise Http404
+        if saved.user_id != user.pk and not access.may(user, site, SHARE):
+            raise PermissionDenied
+        return saved
+
+    def _fault_of_filter(self, request: HttpRequest, query: QueryDict) -> str:
+        """Return why a list cannot be narrowed by the query today; empty where it can."""
+        try:
+            narrowed(self, request, query)
+        except UnreadableListError as error:
+            return str(error)
+        except (IncorrectLookupParameters, SuspiciousOperation):
+            return "The list cannot be narrowed this way."
+        return ""
+
+    def _filters_address(self) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_filters")
+
+    def _address_of_list(self) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")

@@ -1,0 +1,215 @@
+"""The charts of complaints: all of a site's, or those that the list of complaints is narrowed to."""
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.contrib.admin import AdminSite
+from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
+from django.db.models import QuerySet
+from django.http import QueryDict
+
+from records.backoffice.date_filters import SINCE, SPAN, UNTIL, DaysFilter, address_part
+from records.backoffice.lists import ArchivedFilter, RecordList
+from records.complaints.filters import RESPONSES
+from records.complaints.models import Complaint, RecordStatus
+from records.dashboard.addresses import list_of
+from records.dashboard.charts import draw_delays
+from records.dashboard.figures import complaints
+from records.dashboard.figures.drawing import Cell, Chart, Column, Row, Table, draw_columns, draw_rows, percent
+from records.dashboard.figures.periods import Period, last_day
+from records.sites.models import Site
+
+SUBMITTED = ",".join((RecordStatus.AWAITING_REVIEW.value, RecordStatus.COMPLETED.value))
+PARETO = (
+    ("nonconformance", "Complaints by nonconformance"),
+    ("product", "Complaints by product"),
+    ("customer", "Complaints by customer"),
+)
+Days = tuple[datetime.date | None, datetime.date | None]
+NO_DAYS: Days = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which complaints the charts count, and how the list shows some of them."""
+
+    admin_site: AdminSite
+    everything: QuerySet[Complaint]
+    """All of the site's complaints that charts count."""
+    rows: QuerySet[Complaint]
+    query: QueryDict = field(default_factory=QueryDict)
+    """How the list's address narrows it to the rows."""
+    days: Mapping[str, Days] = field(default_factory=dict)
+    """The first and the last day to which the list is narrowed, by the name of the date."""
+
+    def list_of(self, name: str, first: datetime.date | None, last: datetime.date | None, **more: str) -> str:
+        """Return the address of the list that shows the rows of these days, narrowed by what else is given.
+
+        What the list is narrowed to already stays: days and statuses are those that both allow.
+        """
+        query = self.query.copy()
+        for part in (
+            PAGE_VAR,
+            ORDER_VAR,
+            ArchivedFilter.parameter_name,
+            *(f"{name}__{end}" for end in (SINCE, UNTIL, SPAN)),
+        ):
+            query.pop(part, None)
+        since, until = self.days.get(name, NO_DAYS)
+        first = max(first, since) if first and since else first or since
+        last = min(last, until) if last and until else last or until
+        for part, value in {**more, **address_part(name, first, last)}.items():
+            allowed = query.get(part, "").split(",") if part.endswith("__in") and part in query else None
+            query[part] = ",".join(one for one in value.split(",") if one in allowed) if allowed else value
+        address = list_of(self.admin_site, Complaint)
+        return f"{address}?{query.urlencode()}" if address else ""
+
+
+def whole_site(admin_site: AdminSite, site: Site) -> Scope:
+    """Return the scope of all complaints of a site."""
+    rows = complaints.counted(site.pk)
+    return Scope(admin_site, rows, rows)
+
+
+def listed(admin_site: AdminSite, site: Site, changelist: RecordList, query: QueryDict) -> Scope:
+    """Return the scope of the complaints to which the query narrows the list; only submitted, active ones count."""
+    rows = changelist.queryset.filter(is_archived=False, site_sequence_id__isnull=False).order_by()
+    days = {
+        spec.field.name: (spec.first, spec.last) for spec in changelist.filter_specs if isinstance(spec, DaysFilter)
+    }
+    return Scope(admin_site, complaints.counted(site.pk), rows, query, days)
+
+
+def complaint_charts(scope: Scope, period: Period) -> list[Chart]:
+    """Return complaints by month, the Pareto charts, and how complaints are answered."""
+    months, limits = complaints.by_month(scope.rows, period, scope.everything, scope.days.get("date", NO_DAYS))
+    total = sum(month.count for month in months)
+    found = [month_chart(scope, months, limits, period)]
+    for relation, title in PARETO:
+        shares = complaints.pareto(scope.rows, period, relation, total)
+        found.append(pareto_chart(scope, relation, title, shares, period))
+    causes = complaints.pareto(scope.rows, period, "cause", complaints.with_cause(scope.rows, period))
+    cause_chart = pareto_chart(scope, "cause", "Complaints by cause", causes, period)
+    cause_chart.empty = cause_chart.empty and f"No complaint in {period.name} names its cause yet."
+    return [
+        *found,
+        cause_chart,
+        waiting_chart(scope, period),
+        response_chart(scope, period),
+    ]
+
+
+def waiting_chart(scope: Scope, period: Period) -> Chart:
+    """Return how long complaints wait for their answer beyond their target dates, as of today."""
+    chart = Chart("waiting", "Ageing of complaints")
+    chart.empty = "No complaint without an answer is overdue or due within 30 days."
+    waiting = {"record_status__in": RecordStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
+
+    def link(first: datetime.date | None, last: datetime.date | None) -> str:
+        return scope.list_of("target_date", first, last, **waiting)
+
+    draw_delays(chart, complaints.waiting_for_answer(scope.rows), period, link, "target_date")
+    return chart
+
+
+def response_chart(scope: Scope, period: Period) -> Chart:
+    """Return how many complaints were answered in the period within how many days, and how many in time."""
+    chart = Chart("responses", "Response times")
+    found = complaints.responses(scope.rows, period)
+    total = sum(found.spans)
+    if not total:
+        chart.empty = f"No complaint was answered in {period.name}."
+        return chart
+    bars = []
+    for (value, name, days), count in zip(RESPONSES, found.spans, strict=True):
+        more = {"record_status__in": SUBMITTED, "response": value}
+        url = scope.list_of("answered_on", period.first, period.last, **more) if count else ""
+        bars.append(Row(name, count, f"{name}: {count}", url, "" if days else "late"))
+    draw_rows(chart, bars)
+    chart.description = f"{total} complaints were answered in {period.name}."
+    if found.with_target:
+        rate = percent(found.by_target / found.with_target)
+        chart.description += f" {found.by_target} of {found.with_target} with a target date were in time: {rate}."
+    chart.notes.append(chart.description)
+    chart.table = Table(("Answered", "Complaints"), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars])
+    return chart
+
+
+def _complaints_on(scope: Scope, first: datetime.date, last: datetime.date, **more: str) -> str:
+    return scope.list_of("date", first, last, record_status__in=SUBMITTED, **more)
+
+
+def month_chart(
+    scope: Scope, months: list[complaints.Month], limits: complaints.Limits | None, period: Period
+) -> Chart:
+    """Return the c-chart of complaints by month."""
+    chart = Chart("by-month", "Complaints by month")
+    total = sum(month.count for month in months)
+    if not total:
+        chart.empty = f"No complaints in {period.name}. Choose another period, or record a complaint."
+        return chart
+    columns, rows = [], []
+    for month in months:
+        said = []
+        if month.is_beyond:
+            said.append("above the limit")
+        if not month.is_over:
+            said.append("so far")
+        remark = ", ".join(said)
+        url = _complaints_on(scope, month.first, last_day(month.first)) if month.count else ""
+        name = f"{month.first:%B} {month.first.year:04}"
+        columns.append(
+            Column(
+                f"{month.first:%b}",
+                f"{month.first.year:04}",
+                month.count,
+                f"{name}: {month.count}{f' ({remark})' if remark else ''}",
+                url,
+                " ".join(
+                    kind for kind, holds in (("beyond", month.is_beyond), ("running", not month.is_over)) if holds
+                ),
+            )
+        )
+        rows.append((Cell(name, url), Cell(str(month.count)), Cell(remark)))
+    levels = []
+    if limits is not None:
+        levels = [
+            (f"upper limit {limits.upper:.1f}", limits.upper, "limit"),
+            (f"mean {limits.mean:.1f}", limits.mean, "mean"),
+        ]
+        averaged = [month for month in months if month.is_averaged]
+        chart.notes.append(
+            f"Mean {limits.mean:.2f} over {len(averaged)} whole month{'s' if len(averaged) != 1 else ''};"
+            f" upper control limit {limits.upper:.2f} (c-chart: mean + 3 √mean)."
+        )
+    beyond = [month for month in months if month.is_beyond]
+    if beyond:
+        names = ", ".join(f"{month.first:%b} {month.first.year:04}" for month in beyond)
+        chart.notes.append(f"▲ Above the limit: {names}. Look for a cause that is not chance.")
+    draw_columns(chart, columns, levels)
+    chart.description = (
+        f"{total} complaints in {period.name}; most in one month: {max(month.count for month in months)}. "
+        + " ".join(chart.notes)
+    )
+    chart.table = Table(("Month", "Complaints", "Remark"), rows)
+    return chart
+
+
+def pareto_chart(scope: Scope, relation: str, title: str, shares: list[complaints.Share], period: Period) -> Chart:
+    """Return a Pareto chart: bars from the most frequent down, and the line of cumulative shares."""
+    chart = Chart(f"by-{relation}", title)
+    if not shares:
+        chart.empty = f"No complaints in {period.name}."
+        return chart
+    bars, rows = [], []
+    for share in shares:
+        more = {f"{relation}__id__exact": str(share.key)}
+        url = _complaints_on(scope, period.first, period.last, **more) if share.key else ""
+        said = f"{share.name}: {share.count}, together {percent(share.cumulative)}"
+        bars.append(Row(share.name, share.count, said, url, "" if share.key else "others", share.cumulative))
+        rows.append((Cell(share.name, url), Cell(str(share.count)), Cell(percent(share.cumulative))))
+    draw_rows(chart, bars)
+    chart.description = f"{shares[0].name} leads with {shares[0].count}. The line adds up the shares."
+    chart.table = Table((title.removeprefix("Complaints by ").capitalize(), "Complaints", "Cumulative share"), rows)
+    return chart

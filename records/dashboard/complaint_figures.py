@@ -1,0 +1,75 @@
+"""The page that shows as charts what the list of complaints is narrowed to, and the way to it from the list."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from records.backoffice.current import current_site, show_times_of, zone_of
+from records.backoffice.extension_points import RecordLink
+from records.backoffice.lists import UnreadableListError, narrowed
+from records.complaints.models import Complaint
+from records.dashboard.addresses import list_of
+from records.dashboard.complaint_charts import complaint_charts, listed
+from records.dashboard.figures.periods import SPANS, chosen, spanning
+
+PERIOD = ("from", "to", "months")
+
+
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
+    """Return the page's address below /admin/."""
+
+    def page(request: HttpRequest) -> HttpResponse:
+        return figures(admin_site, request)
+
+    return [path("complaints/complaint/charts/", admin_site.admin_view(page), name="complaint_charts")]
+
+
+def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
+    """Return the button of the complaints' list that leads to its charts, under the same filters."""
+    if model is not Complaint:
+        return ()
+    query = f"?{request.GET.urlencode()}" if request.GET else ""
+    return (RecordLink("charts", "Show as charts", reverse("admin:complaint_charts") + query),)
+
+
+def figures(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """Show the charts of the complaints that the address narrows the list to; a fixed number of queries.
+
+    Without a period in the address it is that of the list's filter by date, else the last twelve months.
+    """
+    model_admin, site = admin_site.get_model_admin(Complaint), current_site(request)
+    if site is None or not model_admin.has_view_permission(request):
+        raise PermissionDenied
+    show_times_of(site)
+    query = request.GET.copy()
+    asked = {name: values[-1] for name in PERIOD if (values := query.pop(name, None))}
+    try:
+        changelist = narrowed(model_admin, request, query)
+    except UnreadableListError as error:
+        answer: HttpResponse = model_admin.unreadable(request, error)  # type: ignore[attr-defined]
+        return answer
+    changelist.asked = request.GET.copy()
+    scope = listed(admin_site, site, changelist, query)
+    period, fault = chosen(asked, zone_of(site))
+    if not asked and (own := spanning(*scope.days.get("date", (None, None)), period)):
+        period = own
+    context = {
+        **admin_site.each_context(request),
+        "title": "Complaints as charts",
+        "subtitle": str(site),
+        "cl": changelist,
+        "charts": complaint_charts(scope, period),
+        "figures_title": period.name,
+        "period": period,
+        "period_fault": fault,
+        "spans": SPANS,
+        "period_query": f"{query.urlencode()}&" if query else "",
+        "narrowed_by": [(name, value) for name, values in query.lists() for value in values],
+        "list_address": f"{list_of(admin_site, Complaint)}?{query.urlencode()}",
+    }
+    return TemplateResponse(request, "dashboard/complaint_charts.html", context)

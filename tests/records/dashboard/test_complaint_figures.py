@@ -1,0 +1,125 @@
+"""The charts follow the filter of the complaints' list, and every bar leads to just the complaints that it counts."""
+
+import datetime
+import zoneinfo
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.complaints.models import Complaint
+from records.dashboard.figures.periods import MOST_MONTHS, chosen, months_on, spanning
+from records.reference.models import Nonconformance, Product
+from records.sites.models import Site
+from tests import make
+from tests.make.backoffice import browser, list_address, sign_in
+from tests.make.complaints import make_complaint, make_draft, make_entry
+from tests.make.figures import noon
+
+pytestmark = pytest.mark.django_db
+
+CHARTS = reverse("admin:complaint_charts")
+SPRING = "from=2026-03&to=2026-05"
+
+
+def charts(response: Any) -> dict[str, Any]:
+    assert response.status_code == 200
+    return {chart.key: chart for chart in response.context["charts"]}
+
+
+def counted_by(client: Any, url: str) -> int:
+    page = client.get(url)
+    assert page.status_code == 200
+    return len(page.context["cl"].result_list)
+
+
+def test_every_bar_leads_to_as_many_complaints_as_it_counts(site: Site) -> None:
+    rye, oat = make_entry(Product, site, "Rye loaf"), make_entry(Product, site, "Oat loaf")
+    metal = make_entry(Nonconformance, site, "Metal")
+    for day, product in (("2026-03-05", rye), ("2026-04-02", rye), ("2026-04-20", rye), ("2026-04-21", oat)):
+        make_complaint(site, date=noon(day), product=product, nonconformance=metal)
+    make_complaint(site, date=noon("2026-04-22"), product=rye, trace_number="L1")
+    make_draft(site, product=rye)
+    client = browser(site)
+    for query in (
+        f"product__id__exact={rye.pk}",
+        f"product__id__exact={rye.pk}&product__id__exact={oat.pk}",
+        "date__since=2026-04-10",
+        "q=L1",
+        "archived=all",
+        "record_status__in=Completed",
+        "record_status__exact=Awaiting+Review&severity__exact=",
+    ):
+        found = charts(client.get(f"{CHARTS}?{query}&{SPRING}"))
+        for chart in found.values():
+            for name, count, *_ in chart.table.rows if chart.table else ():
+                if name.url:
+                    assert counted_by(client, name.url) == int(count.text), (query, chart.key, name)
+    found = charts(client.get(f"{CHARTS}?product__id__exact={rye.pk}&{SPRING}"))
+    assert [row[1].text for row in found["by-month"].table.rows] == ["1", "3", "0"]
+    assert [row[0].text for row in found["by-product"].table.rows] == ["Rye loaf"]
+
+
+def test_the_list_leads_to_its_charts_and_back_with_its_filter(site: Site) -> None:
+    rye = make_entry(Product, site, "Rye loaf")
+    make_complaint(site, product=rye)
+    client, query = browser(site), f"product__id__exact={rye.pk}&q=x"
+    page = client.get(f"{list_address(Complaint)}?{query}")
+    assert f'href="{CHARTS}?{query.replace("&", "&amp;")}"' in page.content.decode()
+    page = client.get(f"{CHARTS}?{query}&months=6")
+    text = page.content.decode()
+    assert f'href="{list_address(Complaint)}?{query.replace("&", "&amp;")}"' in text
+    assert "Product: Rye loaf" in text
+    assert len(page.context["period"].months) == 6
+    assert f'<input type="hidden" name="product__id__exact" value="{rye.pk}">' in text
+
+
+def test_without_a_period_the_charts_show_the_days_that_the_list_is_narrowed_to(site: Site) -> None:
+    make_complaint(site, date=noon("2025-02-10"))
+    page = browser(site).get(f"{CHARTS}?date__since=2025-02-05&date__until=2025-03-09")
+    assert page.context["period"].name == "February 2025 to March 2025"
+    months = charts(page)["by-month"]
+    assert not any("Mean" in note for note in months.notes), "No month lies wholly within the days."
+
+
+def test_a_span_that_is_too_long_shows_its_newest_months() -> None:
+    usual, _ = chosen({}, zoneinfo.ZoneInfo("UTC"))
+    period = spanning(datetime.date(1990, 1, 1), None, usual)
+    assert period is not None
+    assert (period.first, period.final_month) == (months_on(usual.final_month, 1 - MOST_MONTHS), usual.final_month)
+    later = spanning(datetime.date(2999, 5, 3), datetime.date(2999, 6, 1), usual)
+    assert later is not None
+    assert len(later.months) == 1
+
+
+@pytest.mark.parametrize("query", ["archived=maybe", "date__since=yesterday", "nonsense=1"])
+def test_a_filter_that_cannot_be_read_is_named(site: Site, query: str) -> None:
+    answer = browser(site).get(f"{CHARTS}?{query}")
+    assert answer.status_code == 400
+    assert f"“{query}”" in answer.content.decode()
+
+
+def test_a_period_that_cannot_be_read_says_so(site: Site) -> None:
+    assert "Write a month as year and month" in browser(site).get(f"{CHARTS}?from=soon").content.decode()
+
+
+def test_charts_are_for_those_who_see_complaints_and_of_their_site(site: Site, other_site: Site) -> None:
+    make_complaint(other_site, date=noon("2026-04-02"))
+    assert charts(browser(site, DefaultRole.READER).get(f"{CHARTS}?{SPRING}"))["by-month"].empty
+    stranger = make.make_user(site=site)
+    make.make_role(site, ["items.view_item"], [stranger])
+    assert sign_in(stranger, site).get(CHARTS).status_code == 403
+
+
+def test_the_page_costs_the_same_for_few_and_for_many_complaints(
+    site: Site, django_assert_max_num_queries: Any
+) -> None:
+    client, costs = browser(site), []
+    for _ in range(2):
+        for day in ("2026-03-05", "2026-04-02"):
+            make_complaint(site, date=noon(day))
+        with django_assert_max_num_queries(40) as captured:
+            client.get(f"{CHARTS}?{SPRING}&archived=all")
+        costs.append(len(captured))
+    assert costs[0] == costs[1]
