@@ -41,6 +41,9 @@ class RecordStatus(models.TextChoices):
 OPEN = (RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW)
 """The statuses in which an audit is still to be finished."""
 
+RATED = (RecordStatus.AWAITING_REVIEW, RecordStatus.COMPLETED)
+"""The statuses in which an audit has a score, a rating and a result; in the others these are empty."""
+
 
 class AuditProgram(SiteRecord):
     """What is audited again and again, by whom, against which checklists, and how often.
@@ -102,7 +105,8 @@ class AuditRecord(SiteRecord):
     """One audit of a program: when it is due and happened, who took part, what was found and how it was rated.
 
     People, checklists and rating are taken over from the program when it is scheduled, and are its own from then on.
-    Score, rating and result follow from the findings (records.audits.scores) and are kept as they were found.
+    Score, rating and result follow from the findings (records.audits.scores) and are kept as they were found. They are
+    empty until the audit is handed in for review, and when it is cancelled: half an audit has no score.
     """
 
     ENTITY = Entity.AUDIT_RECORD

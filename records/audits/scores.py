@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from records.audits.models import Finding
 from records.reference.models import Rating, RatingResponse
-from records.reference.ratings import band_of
+from records.reference.ratings import band_of, lowest_band
 
 HUNDREDTH = Decimal("0.01")
 
@@ -40,13 +40,19 @@ def highest_of(responses: Iterable[RatingResponse], used: Iterable[RatingRespons
 
 
 def outcome_of(findings: Iterable[Finding], scale: Rating | None) -> Outcome:
-    """Return what the findings amount to on the scale; two queries, for its responses and bands."""
+    """Return what the findings amount to on the scale; two queries, for its responses and bands.
+
+    A response that fails the audit puts it in the lowest band, whatever the score is and even without a score.
+    """
     if scale is None:
         return Outcome()
     given = [finding.rating_response for finding in findings if finding.rating_response is not None]
     highest = highest_of(scale.responses.filter(is_archived=False), given)
     score = score_of([response.score for response in given], highest)
-    if score is None:
+    if any(response.fails for response in given):
+        band = lowest_band(scale.bands.all())
+    elif score is not None:
+        band = band_of(scale.bands.all(), score)
+    else:
         return Outcome()
-    band = band_of(scale.bands.all(), score)
     return Outcome(score, band.rating, band.result) if band is not None else Outcome(score)

@@ -44,7 +44,10 @@ class FindingSerializer(WireSerializer):
 
 
 class AuditRecordSerializer(WireSerializer):
-    """One audit of a program with its findings and what they amount to (DECISIONS 3)."""
+    """One audit of a program with its findings and what they amount to.
+
+    `Score` is null, and `Rating` and `Result` are empty, until the audit is Awaiting Review or Completed.
+    """
 
     Auditor = IdList(source_name="auditors", read_only=True, required=None)
     Auditee = IdList(source_name="auditees", read_only=True, required=None)

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from django.core.exceptions import ValidationError
 
 from records.audits.actions import lock_program, refuse_archived, update_audit_program
-from records.audits.models import AuditRecord, RecordStatus
+from records.audits.models import RATED, AuditRecord, RecordStatus
 from records.audits.schedule import next_due_date
-from records.audits.scores import outcome_of
+from records.audits.scores import Outcome, outcome_of
 from records.history.snapshots import snapshot
 from records.history.trail import Author, now, recording
 from records.sites.text import is_blank
@@ -92,7 +92,7 @@ def update_audit_record(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Change an open audit's dates, people, checklists, rating scale, notes or findings, and rate it by them.
+    """Change an open audit's dates, people, checklists, rating scale, notes or findings; rate it anew in review.
 
     Findings are written while it is In Progress, and with a reason while it is Awaiting Review. A completed or
     cancelled audit can only be filed elsewhere. A due date that moves takes the program's with it.
@@ -207,8 +207,10 @@ def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
 
 
 def _rate(record: AuditRecord) -> None:
-    findings = record.findings.select_related("rating_response")
-    outcome = outcome_of(findings, record.rating_scale)
+    """Set the score, rating and result: by the findings where the audit is handed in or completed, else empty."""
+    outcome = Outcome()
+    if record.record_status in RATED:
+        outcome = outcome_of(record.findings.select_related("rating_response"), record.rating_scale)
     record.score, record.rating, record.result = outcome.score, outcome.rating, outcome.result
 
 
@@ -221,7 +223,7 @@ def submit_audit_record(
 ) -> AuditRecord:
     """Hand an audit in for review; it needs findings, and a response in each where it has a rating scale.
 
-    It finishes now unless a finish date was written.
+    It finishes now unless a finish date was written, and gets its score, rating and result.
     """
     with _auditing(site_id, record_id, author=author, operation="SubmitAudit", precondition=precondition) as record:
         _move(record, (IN_PROGRESS,), AWAITING_REVIEW)
@@ -242,6 +244,7 @@ def submit_audit_record(
             if faults:
                 raise ValidationError(faults)
         record.finish_date = record.finish_date or max(now(), record.start_date or now())
+        _rate(record)
     return record
 
 
@@ -271,12 +274,16 @@ def cancel_audit_record(
     reason: str,
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Cancel an open audit, with a reason. The program stays due when it was, so that the audit can be planned anew."""
+    """Cancel an open audit, with a reason; it has no score then.
+
+    The program stays due when it was, so that the audit can be planned anew.
+    """
     with _auditing(
         site_id, record_id, author=author, operation="CancelAudit", reason=reason, precondition=precondition
     ) as record:
         _need(reason, "Say why the audit is cancelled.")
         _move(record, (SCHEDULED, IN_PROGRESS, AWAITING_REVIEW), CANCELLED)
+        _rate(record)
     return record
 
 

@@ -9,13 +9,14 @@ from records.reference.lists import LISTS, SYSTEM_LISTS
 RESPONSES: list[dict[str, Any]] = [
     {"name": "Yes", "description": "In order", "score": 2},
     {"name": "Partly", "description": "", "score": 1},
+    {"name": "No", "description": "Consumers could be harmed", "score": 0, "fails": True},
     {"name": "Not seen", "description": "", "score": None},
 ]
 BANDS: list[dict[str, Any]] = [
     {"from_score": 0, "to_score": 79, "rating": "B", "result": "Fail"},
     {"from_score": 79, "to_score": 100, "rating": "A", "result": "Pass"},
 ]
-RATING_NAME = "Yes, partly or not seen"
+RATING_NAME = "Yes, partly, no or not seen"
 RATING = sample("Rating", RATING_NAME, responses=RESPONSES, bands=BANDS)
 NAMES = {
     "Product": "Rye bread 800 g",
@@ -56,6 +57,7 @@ GET_RATING = (
                     "Description": given["description"],
                     "Score": given["score"],
                     "Idx": idx,
+                    "Fails": given.get("fails", False),
                 }
                 for idx, given in enumerate(RESPONSES)
             ],

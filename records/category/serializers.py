@@ -118,11 +118,11 @@ def entry_serializer(name: str, model: type[models.Model]) -> type[EntrySerializ
 
 
 class ResponseSerializer(WireSerializer):
-    """One response that a finding can have; `Score` is null where it counts for nothing."""
+    """One response that a finding can have. A null `Score` adds nothing; `Fails` gives the audit its lowest band."""
 
     class Meta:
         model = RatingResponse
-        fields = ("Id", "Name", "Description", "Score", "Idx")
+        fields = ("Id", "Name", "Description", "Score", "Idx", "Fails")
 
 
 class ScoreBandSerializer(WireSerializer):

@@ -63,7 +63,7 @@ class ResponseRows(RowsTabular):
     """The responses of a rating; one that is taken out stays valid on the findings that have it."""
 
     model = RatingResponse
-    fields = ("name", "description", "score")
+    fields = ("name", "description", "score", "fails")
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Return the responses that can be chosen."""

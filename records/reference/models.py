@@ -228,7 +228,7 @@ class Rating(SiteEntry):
 
 
 class RatingResponse(ChildRow):
-    """One answer that an audit finding can have, with its score; without a score it counts for nothing.
+    """One answer that an audit finding can have, with its score; without a score it adds nothing to the audit's score.
 
     A response that findings or programs use is archived when it leaves the rating: it stays valid there, is refused
     on new ones, and is no longer listed.
@@ -242,6 +242,12 @@ class RatingResponse(ChildRow):
     score = models.DecimalField(
         max_digits=9, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
     )
+    fails = models.BooleanField(
+        "fails the audit",
+        default=False,
+        db_default=False,
+        help_text="One finding with this response gives the audit its lowest band, whatever the score is.",
+    )
     is_archived = models.BooleanField("archived", default=False, editable=False)
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("rating",)
@@ -250,7 +256,7 @@ class RatingResponse(ChildRow):
         verbose_name = "response"
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name} (fails the audit)" if self.fails else self.name
 
 
 def _percentage(label: str) -> Any:

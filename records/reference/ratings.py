@@ -12,7 +12,7 @@ from records.sites.writing import Values, replace_children
 
 
 def put_responses(rating: Rating, rows: Sequence[Values]) -> None:
-    """Make rows (id, name, description, score) the rating's responses, in that order; needs a transaction.
+    """Make rows (id, name, description, score, fails) the rating's responses, in that order; needs a transaction.
 
     A response that is missing is archived, since findings may have it; its id brings it back. Raises ValidationError.
     """
@@ -50,3 +50,8 @@ def band_of(bands: Iterable[ScoreBand], score: Decimal) -> ScoreBand | None:
     """Return the band with From ≤ score ≤ To; where two bands touch, the higher one."""
     holding = [band for band in bands if band.from_score <= score <= band.to_score]
     return max(holding, key=lambda band: (band.from_score, band.to_score), default=None)
+
+
+def lowest_band(bands: Iterable[ScoreBand]) -> ScoreBand | None:
+    """Return the band that starts at the lowest score, which an audit with a failing response falls in."""
+    return min(bands, key=lambda band: (band.from_score, band.to_score), default=None)

@@ -22,11 +22,14 @@ def make_rating(
     responses: tuple[tuple[str, str | None], ...] = RESPONSES,
     bands: tuple[tuple[str, str, str, str], ...] = BANDS,
     name: str = "Yes or no",
+    fails: tuple[str, ...] = (),
 ) -> Rating:
-    """Make a rating of the site with its responses and score bands."""
+    """Make a rating of the site with its responses, those named in `fails` failing the audit, and score bands."""
     values = {
         "name": name,
-        "responses": [{"name": text, "score": score and Decimal(score)} for text, score in responses],
+        "responses": [
+            {"name": text, "score": score and Decimal(score), "fails": text in fails} for text, score in responses
+        ],
         "bands": [
             {"from_score": Decimal(low), "to_score": Decimal(high), "rating": rating, "result": result}
             for low, high, rating, result in bands

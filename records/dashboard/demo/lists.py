@@ -166,7 +166,7 @@ def fill(place: Place) -> None:
             {
                 "name": name,
                 "idx": idx,
-                "responses": [{"name": text, "score": score} for text, score in responses],
+                "responses": [{"name": text, "score": score, "fails": text == "Critical"} for text, score in responses],
                 "bands": [
                     {"from_score": Decimal(low), "to_score": Decimal(high), "rating": grade, "result": result}
                     for low, high, grade, result in bands

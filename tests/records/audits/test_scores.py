@@ -11,7 +11,17 @@ from records.audits.scores import score_of
 from records.reference.actions import archive_entry, update_entry
 from tests import make
 from tests.make import audits as make_audits
-from tests.make.audits import find, make_audit, make_program, make_rating, response, start
+from tests.make.audits import (
+    cancel,
+    complete,
+    find,
+    make_audit,
+    make_program,
+    make_rating,
+    response,
+    start,
+    submit,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +50,7 @@ def test_the_score_is_the_share_of_what_could_be_reached(given, highest, score):
 def rated(site, responses, rating=None):
     rating = rating or make_rating(site)
     record = start(make_audit(make_program(site, rating=rating)))
-    return find(record, *(response(rating, name) for name in responses))
+    return submit(find(record, *(response(rating, name) for name in responses)))
 
 
 @pytest.mark.parametrize(
@@ -65,8 +75,8 @@ def test_without_a_scored_response_there_is_no_score_and_no_rating(site):
 
 def test_a_finding_without_a_response_does_not_count(site):
     rating = make_rating(site)
-    record = start(make_audit(make_program(site, rating=rating)))
-    record = find(record, response(rating, "Yes"), None, response(rating, "Partly"))
+    record = submit(find(start(make_audit(make_program(site, rating=rating))), response(rating, "Yes")))
+    record = find(record, response(rating, "Yes"), None, response(rating, "Partly"), reason="Asked again")
     assert record.score == Decimal("75.00")  # 100 x 3 / 4
 
 
@@ -106,7 +116,7 @@ def test_an_archived_response_counts_only_where_it_was_given(site):
     update_entry(
         scale, {"responses": [{"id": one.pk, "name": one.name, "score": one.score} for one in left]}, author=make.SYSTEM
     )
-    fresh = find(start(make_audit(make_program(site, rating=scale))), response(scale, "Yes"), response(scale, "Partly"))
+    fresh = rated(site, ["Yes", "Partly"], scale)
     assert fresh.score == Decimal("75.00")  # 100 x 3 / 4: the archived 4 is no longer within reach
     rows = [
         {"id": one.pk, "question": one.question, "rating_response": one.rating_response}
@@ -117,16 +127,69 @@ def test_an_archived_response_counts_only_where_it_was_given(site):
         audited.pk,
         [*rows, {"question": "One more", "rating_response": response(scale, "No")}],
         author=make.SYSTEM,
+        reason="One question was left out",
     )
     assert kept.score == Decimal("50.00")  # 100 x 6 / 12: given once, it is the measure of this audit
     with pytest.raises(ValidationError):
-        find(fresh, response(scale, "Outstanding"))
+        find(fresh, response(scale, "Outstanding"), reason="Better than thought")
 
 
 def test_a_changed_scale_leaves_a_finished_audit_as_it_was_found(site):
     scale = make_rating(site)
-    record = make_audits.complete(make_audits.submit(rated(site, ["Yes", "Partly"], scale)))
+    record = complete(rated(site, ["Yes", "Partly"], scale))
     update_entry(scale, {"bands": []}, author=make.SYSTEM)
     archive_entry(scale, author=make.SYSTEM)
     record.refresh_from_db()
     assert (record.score, record.rating, record.result) == (Decimal("75.00"), "B", "Pass")
+
+
+def test_an_audit_has_no_score_before_it_is_handed_in_and_none_when_it_is_cancelled(site):
+    scale = make_rating(site)
+    record = find(start(make_audit(make_program(site, rating=scale))), response(scale, "Yes"))
+    assert (record.score, record.rating, record.result) == (None, "", "")
+    record = submit(record)
+    assert (record.score, record.rating, record.result) == (Decimal("100.00"), "A", "Pass")
+    record = cancel(record)
+    assert (record.score, record.rating, record.result) == (None, "", "")
+
+
+@pytest.mark.parametrize(
+    ("responses", "score"),
+    [
+        (["Yes"] * 9 + ["Critical"], "90.00"),  # the score alone would be in the highest band
+        (["Critical"], "0.00"),
+        (["Yes", "Closed down"], "100.00"),  # a failing response without a score
+        (["Closed down"], None),
+    ],
+)
+def test_one_failing_response_puts_the_audit_in_the_lowest_band_whatever_the_score(site, responses, score):
+    answers = (("Yes", "2"), ("Critical", "0"), ("Closed down", None))
+    record = rated(site, responses, make_rating(site, answers, fails=("Critical", "Closed down")))
+    stored = AuditRecord.objects.get(pk=record.pk)
+    assert (stored.score, stored.rating, stored.result) == (score and Decimal(score), "C", "Fail")
+
+
+def test_a_failing_response_on_a_scale_without_bands_leaves_the_score_alone(site):
+    scale = make_rating(site, bands=(), fails=("No",))
+    record = rated(site, ["Yes", "No"], scale)
+    assert (record.score, record.rating, record.result) == (Decimal("50.00"), "", "")
+
+
+def test_a_corrected_failing_response_gives_the_band_of_the_score_back(site):
+    scale = make_rating(site, fails=("No",))
+    record = rated(site, ["Yes", "Yes", "Yes", "No"], scale)
+    assert record.rating == "C"
+    again = find(record, *[response(scale, "Yes")] * 4, reason="Read wrongly")
+    assert (again.score, again.rating, again.result) == (Decimal("100.00"), "A", "Pass")
+
+
+def test_a_response_marked_as_failing_later_changes_no_audit_that_was_handed_in(site):
+    scale = make_rating(site)
+    record = rated(site, ["Yes", "Yes", "Yes", "Yes", "Yes", "Yes", "No"], scale)
+    rows = [
+        {"id": row.pk, "name": row.name, "score": row.score, "fails": row.name == "No"} for row in scale.responses.all()
+    ]
+    update_entry(scale, {"responses": rows}, author=make.SYSTEM)
+    record = complete(record)
+    assert (record.score, record.rating) == (Decimal("85.71"), "A")
+    assert rated(site, ["Yes", "No"], scale).rating == "C"

@@ -86,7 +86,7 @@ def test_findings_keep_their_ids_and_order_and_every_change_of_them_is_kept(site
     ]
     change = last_change(record)
     fields = {entry["field"] for entry in change.fields}
-    assert {"findings", "findings.question", "findings.rating_response", "findings.comment", "score", "notes"} <= fields
+    assert {"findings", "findings.question", "findings.rating_response", "findings.comment", "notes"} <= fields
     revision = AuditRecord.objects.get().revision
     again = [
         {"id": row.pk, "question": row.question, "comment": row.comment, "rating_response": row.rating_response}

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 RESPONSES = [
     {"name": "Yes", "description": "In order", "score": Decimal("2.50")},
-    {"name": "No", "score": Decimal(0)},
+    {"name": "No", "score": Decimal(0), "fails": True},
     {"name": "Not applicable"},
 ]
 BANDS = [
@@ -44,9 +44,16 @@ def test_a_rating_is_read_whole(api, rating):
         "Idx": 0,
         "IsArchived": False,
         "Response": [
-            {"Id": str(yes), "Name": "Yes", "Description": "In order", "Score": 2.5, "Idx": 0},
-            {"Id": str(no), "Name": "No", "Description": "", "Score": 0, "Idx": 1},
-            {"Id": str(not_applicable), "Name": "Not applicable", "Description": "", "Score": None, "Idx": 2},
+            {"Id": str(yes), "Name": "Yes", "Description": "In order", "Score": 2.5, "Idx": 0, "Fails": False},
+            {"Id": str(no), "Name": "No", "Description": "", "Score": 0, "Idx": 1, "Fails": True},
+            {
+                "Id": str(not_applicable),
+                "Name": "Not applicable",
+                "Description": "",
+                "Score": None,
+                "Idx": 2,
+                "Fails": False,
+            },
         ],
         "ScoreBand": [
             {"Id": str(lower), "From": 0, "To": 69.5, "Rating": "C", "Result": "Fail"},

@@ -43,6 +43,7 @@ def test_a_ratings_responses_and_bands_are_edited_on_its_page(site: Site) -> Non
         "responses-0-score": "10",
         "responses-1-name": "No",
         "responses-1-score": "0",
+        "responses-1-fails": "on",
         "bands-TOTAL_FORMS": "1",
         "bands-0-from_score": "0",
         "bands-0-to_score": "100",
@@ -50,7 +51,7 @@ def test_a_ratings_responses_and_bands_are_edited_on_its_page(site: Site) -> Non
     }
     assert client.post(add, data).status_code == 302
     rating = Rating.objects.get(name="Audit")
-    assert [response.name for response in rating.responses.all()] == ["Yes", "No"]
+    assert [(response.name, response.fails) for response in rating.responses.all()] == [("Yes", False), ("No", True)]
     gone = save(client, rating, **{"responses-1-DELETE": "on", "responses-0-score": "9", "change_reason": "Simpler"})
     assert gone.status_code == 302
     assert [(r.name, r.is_archived, int(r.score or 0)) for r in rating.responses.all()] == [
