@@ -118,8 +118,9 @@ schema-check: dev ## Compare docs/openapi.yaml with the operation tables
 	@diff -u docs/openapi.yaml build/openapi.yaml || { echo 'docs/openapi.yaml is out of date: run make schema.' >&2; exit 1; }
 
 .PHONY: migrations-check
-migrations-check: dev ## Check that no migration is missing
+migrations-check: dev ## Check that no migration is missing, and that new ones can run while the service does
 	$(APART) $(PY) manage.py makemigrations --check --dry-run
+	$(APART) $(PY) deploy/check_migrations.py
 
 LOCKS := requirements.lock requirements-dev.lock deploy/requirements.lock
 

@@ -45,10 +45,12 @@ def faults_of(migration: Any, state: Any) -> Iterator[str]:
 
 
 def adds_a_value(field: Any) -> bool:
-    """Return whether adding the field would write a value into every row under a lock."""
-    if isinstance(field, models.ManyToManyField) or field.null or field.db_default is not NOT_PROVIDED:
-        return False
-    return callable(field.default) or not field.has_default()
+    """Return whether the field takes a value that the code of the release before does not give.
+
+    Django drops the column's default once the field is added, so without null or a `db_default` that code could not add
+    rows any more.
+    """
+    return not (isinstance(field, models.ManyToManyField) or field.null or field.db_default is not NOT_PROVIDED)
 
 
 def changes_the_column(operation: Any, state: Any, app_label: str) -> bool:

@@ -197,6 +197,7 @@ class Signature(models.Model):
         max_length=20,
         choices=Confirmation.choices,
         default=Confirmation.PASSWORD,
+        db_default=Confirmation.PASSWORD,
         editable=False,
     )
 

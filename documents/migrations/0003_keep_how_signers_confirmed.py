@@ -13,6 +13,7 @@ class Migration(migrations.Migration):
             model_name="signature",
             name="confirmed_by",
             field=models.CharField(
+                db_default="Password",
                 choices=[("Password", "Password"), ("Passkey", "Passkey"), ("Identity provider", "Identity provider")],
                 default="Password",
                 editable=False,

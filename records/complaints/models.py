@@ -116,14 +116,14 @@ class Complaint(SiteRecord):
     complaint_description = FreeTextField("description")
     review_report = FreeTextField()
     owner = models.ForeignKey("accounts.User", models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
-    severity = models.CharField(max_length=10, choices=Severity.choices, blank=True)
+    severity = models.CharField(max_length=10, choices=Severity.choices, blank=True, default="", db_default="")
     target_date = models.DateTimeField(
         null=True, blank=True, help_text="The day by which whoever complained has to be answered."
     )
     cause = models.ForeignKey(
         "reference.Cause", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
-    correction = FreeTextField(help_text="What was done at once to put the fault right.")
+    correction = FreeTextField(db_default="", help_text="What was done at once to put the fault right.")
     answered_on = models.DateTimeField(
         null=True, blank=True, help_text="The day on which whoever complained was answered."
     )

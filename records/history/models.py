@@ -59,12 +59,16 @@ class Change(models.Model):
     record_id = models.UUIDField()
     record_name = models.CharField(max_length=512, blank=True)
     fields = models.JSONField(default=list, encoder=DjangoJSONEncoder)
-    salts = models.JSONField(default=list, help_text="One text for each value that the digest covers.")
+    salts = models.JSONField(default=list, db_default=[], help_text="One text for each value that the digest covers.")
     lowest_role = models.CharField(
-        max_length=20, blank=True, help_text="The lowest default role that may see the change; empty for none."
+        max_length=20,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The lowest default role that may see the change; empty for none.",
     )
     request_id = models.CharField(max_length=64, blank=True)
-    digest_version = models.PositiveSmallIntegerField(default=1)
+    digest_version = models.PositiveSmallIntegerField(default=1, db_default=1)
     previous_hash = models.CharField(max_length=64, blank=True)
     hash = models.CharField(max_length=64)
 

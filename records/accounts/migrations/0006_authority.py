@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
             model_name="directory",
             name="may_set_passwords",
             field=models.BooleanField(
+                db_default=False,
                 default=False,
                 help_text="Passwords that it sends become those of the accounts that it made. Off, they are ignored.",
             ),
@@ -47,6 +48,7 @@ class Migration(migrations.Migration):
             model_name="provisioningtoken",
             name="addresses",
             field=models.JSONField(
+                db_default=[],
                 blank=True,
                 default=list,
                 help_text="Networks from which it is accepted; empty for any.",
@@ -61,24 +63,31 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="provisioningtoken",
             name="read_only",
-            field=models.BooleanField(default=False, help_text="It reads and changes nothing."),
+            field=models.BooleanField(db_default=False, default=False, help_text="It reads and changes nothing."),
         ),
         migrations.AddField(
             model_name="user",
             name="made_by_directory",
-            field=models.BooleanField(default=False, editable=False),
+            field=models.BooleanField(db_default=False, default=False, editable=False),
         ),
         migrations.AddField(
             model_name="user",
             name="pending_address",
             field=models.EmailField(
-                blank=True, editable=False, max_length=254, verbose_name="recovery address to be confirmed"
+                db_default="",
+                default="",
+                blank=True,
+                editable=False,
+                max_length=254,
+                verbose_name="recovery address to be confirmed",
             ),
         ),
         migrations.AddField(
             model_name="user",
             name="recovery_address",
             field=models.EmailField(
+                db_default="",
+                default="",
                 blank=True,
                 help_text="Invitations, links for a new password and security notices go there, and nowhere else.",
                 max_length=254,

@@ -4,6 +4,7 @@ from django.db import migrations, models
 from django.db.models import F
 
 from records.accounts.names import look_of
+from records.sites.indexes import AddIndexInBackground
 
 
 def fill(apps, schema_editor):
@@ -16,6 +17,8 @@ def fill(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
+    atomic = False
+
     dependencies = [("accounts", "0009_access_changes")]
 
     operations = [
@@ -24,7 +27,7 @@ class Migration(migrations.Migration):
             name="user_name_look",
             field=models.CharField(editable=False, max_length=1020, null=True),
         ),
-        migrations.AddIndex(
+        AddIndexInBackground(
             model_name="user",
             index=models.Index(fields=["user_name_look"], name="user_by_look"),
         ),

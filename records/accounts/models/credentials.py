@@ -69,14 +69,18 @@ class ProvisioningToken(Credential):
 
     directory = models.ForeignKey("accounts.Directory", models.PROTECT, related_name="tokens")
     dialect = models.CharField(max_length=20, choices=Dialect.choices, default=Dialect.DOCUMENTED)
-    read_only = models.BooleanField(default=False, help_text="It reads and changes nothing.")
+    read_only = models.BooleanField(default=False, db_default=False, help_text="It reads and changes nothing.")
     dry_run = models.BooleanField(
         default=False,
         db_default=False,
         help_text="Its writes are checked and answered as always, and nothing is stored.",
     )
     addresses = models.JSONField(
-        "address ranges", default=list, blank=True, help_text="Networks from which it is accepted; empty for any."
+        "address ranges",
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Networks from which it is accepted; empty for any.",
     )
     end_announced = models.DateTimeField(null=True, blank=True, editable=False)
 

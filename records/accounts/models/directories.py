@@ -36,6 +36,7 @@ class Directory(models.Model):
     )
     may_set_passwords = models.BooleanField(
         default=False,
+        db_default=False,
         help_text="Passwords that it sends become those of the accounts that it made. Off, they are ignored.",
     )
     sends_invitations = models.BooleanField(

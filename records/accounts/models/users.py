@@ -65,10 +65,12 @@ class User(AbstractBaseUser):
         "recovery address",
         max_length=EMAIL,
         blank=True,
+        default="",
+        db_default="",
         help_text="Invitations, links for a new password and security notices go there, and nowhere else.",
     )
     pending_address = models.EmailField(
-        "recovery address to be confirmed", max_length=EMAIL, blank=True, editable=False
+        "recovery address to be confirmed", max_length=EMAIL, blank=True, default="", db_default="", editable=False
     )
     is_active = models.BooleanField("active", default=True)
     is_superuser = models.BooleanField(
@@ -81,7 +83,7 @@ class User(AbstractBaseUser):
     directory = models.ForeignKey(
         "accounts.Directory", models.PROTECT, null=True, blank=True, related_name="users", editable=False
     )
-    made_by_directory = models.BooleanField(default=False, editable=False)
+    made_by_directory = models.BooleanField(default=False, db_default=False, editable=False)
     removed = models.DateTimeField("removed by its directory", null=True, blank=True, editable=False)
     user_type = LineField()
     preferred_language = LineField()

@@ -5,9 +5,12 @@ from django.conf import settings
 from django.db import migrations, models
 
 import records.sites.text
+from records.sites.indexes import AddIndexInBackground
 
 
 class Migration(migrations.Migration):
+    atomic = False
+
     dependencies = [
         ("complaints", "0005_view_private_complaint"),
         ("customers", "0002_index_parts_of_text"),
@@ -40,7 +43,11 @@ class Migration(migrations.Migration):
             model_name="complaint",
             name="correction",
             field=records.sites.text.FreeTextField(
-                blank=True, default="", help_text="What was done at once to put the fault right.", max_length=20000
+                db_default="",
+                blank=True,
+                default="",
+                help_text="What was done at once to put the fault right.",
+                max_length=20000,
             ),
         ),
         migrations.AddField(
@@ -59,7 +66,11 @@ class Migration(migrations.Migration):
             model_name="complaint",
             name="severity",
             field=models.CharField(
-                blank=True, choices=[("Minor", "Minor"), ("Major", "Major"), ("Critical", "Critical")], max_length=10
+                db_default="",
+                default="",
+                blank=True,
+                choices=[("Minor", "Minor"), ("Major", "Major"), ("Critical", "Critical")],
+                max_length=10,
             ),
         ),
         migrations.AddField(
@@ -69,13 +80,13 @@ class Migration(migrations.Migration):
                 blank=True, help_text="The day by which whoever complained has to be answered.", null=True
             ),
         ),
-        migrations.AddIndex(
+        AddIndexInBackground(
             model_name="complaint",
             index=models.Index(
                 condition=models.Q(("owner__isnull", False)), fields=["owner", "target_date"], name="complaint_of_owner"
             ),
         ),
-        migrations.AddIndex(
+        AddIndexInBackground(
             model_name="complaint",
             index=models.Index(
                 condition=models.Q(("target_date__isnull", False)),
@@ -83,7 +94,7 @@ class Migration(migrations.Migration):
                 name="complaint_by_target_date",
             ),
         ),
-        migrations.AddIndex(
+        AddIndexInBackground(
             model_name="complaint",
             index=models.Index(
                 condition=models.Q(("answered_on__isnull", False)),
@@ -91,7 +102,7 @@ class Migration(migrations.Migration):
                 name="complaint_by_answer",
             ),
         ),
-        migrations.AddIndex(
+        AddIndexInBackground(
             model_name="complaint",
             index=models.Index(
                 condition=models.Q(
@@ -101,7 +112,7 @@ class Migration(migrations.Migration):
                 name="complaint_by_date_and_cause",
             ),
         ),
-        migrations.AddIndex(
+        AddIndexInBackground(
             model_name="complaint",
             index=models.Index(
                 condition=models.Q(("cause__isnull", False)),

@@ -33,19 +33,25 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="change",
             name="digest_version",
-            field=models.PositiveSmallIntegerField(default=1),
+            field=models.PositiveSmallIntegerField(db_default=1, default=1),
         ),
         migrations.AddField(
             model_name="change",
             name="lowest_role",
             field=models.CharField(
-                blank=True, help_text="The lowest default role that may see the change; empty for none.", max_length=20
+                blank=True,
+                db_default="",
+                default="",
+                help_text="The lowest default role that may see the change; empty for none.",
+                max_length=20,
             ),
         ),
         migrations.AddField(
             model_name="change",
             name="salts",
-            field=models.JSONField(default=list, help_text="One text for each value that the digest covers."),
+            field=models.JSONField(
+                db_default=[], default=list, help_text="One text for each value that the digest covers."
+            ),
         ),
         migrations.RunPython(note_lowest_role, migrations.RunPython.noop),
     ]

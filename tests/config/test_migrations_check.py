@@ -1,0 +1,60 @@
+"""The check that a new migration can run while the service of the release before goes on."""
+
+from types import SimpleNamespace
+
+import pytest
+from django.db import migrations, models
+
+from deploy.check_migrations import faults_of
+from records.sites.indexes import AddIndexInBackground
+
+INDEX = models.Index(fields=["code"], name="by_code")
+UNIQUE = models.UniqueConstraint(fields=["code"], name="one_code")
+CODE = models.CharField(max_length=20)
+
+REFUSED = {
+    "an index under a lock": migrations.AddIndex("item", INDEX),
+    "a constraint that reads every row": migrations.AddConstraint("item", UNIQUE),
+    "a text that the old code does not give": migrations.AddField("item", "shelf", models.CharField(max_length=20)),
+    "a default that Django drops again": migrations.AddField("item", "heavy", models.BooleanField(default=False)),
+    "a longer column of another type": migrations.AlterField("item", "code", models.IntegerField()),
+    "a shorter column": migrations.AlterField("item", "code", models.CharField(max_length=10)),
+    "a column that the old code reads": migrations.RemoveField("item", "code"),
+    "a new name of a column": migrations.RenameField("item", "code", "number"),
+    "a table that the old code reads": migrations.DeleteModel("item"),
+}
+
+TAKEN = {
+    "an index in the background": AddIndexInBackground("item", INDEX),
+    "a field that may be empty": migrations.AddField("item", "shelf", models.CharField(max_length=20, null=True)),
+    "a default of the database": migrations.AddField("item", "heavy", models.BooleanField(db_default=False)),
+    "another help text": migrations.AlterField("item", "code", models.CharField(max_length=20, help_text="New.")),
+    "a longer column": migrations.AlterField("item", "code", models.CharField(max_length=40)),
+}
+
+
+def found(operation: migrations.operations.base.Operation) -> list[str]:
+    """Return what the check says of a migration of the operation, on a table that has a code."""
+    state = SimpleNamespace(models={("items", "item"): SimpleNamespace(fields={"code": CODE})})
+    migration = migrations.Migration("0002_next", "items")
+    migration.operations = [operation]
+    return list(faults_of(migration, state))
+
+
+@pytest.mark.parametrize("operation", REFUSED.values(), ids=REFUSED)
+def test_what_would_stop_the_running_service_is_refused(operation: migrations.operations.base.Operation) -> None:
+    """Each names what to do instead."""
+    assert len(found(operation)) == 1
+
+
+@pytest.mark.parametrize("operation", TAKEN.values(), ids=TAKEN)
+def test_what_the_running_service_does_not_notice_is_taken(operation: migrations.operations.base.Operation) -> None:
+    """Nothing is said of it."""
+    assert found(operation) == []
+
+
+def test_a_table_of_the_same_migration_has_no_rows_yet() -> None:
+    """An index on it locks nobody out."""
+    migration = migrations.Migration("0001_initial", "items")
+    migration.operations = [migrations.CreateModel("Item", [("code", CODE)]), migrations.AddIndex("item", INDEX)]
+    assert list(faults_of(migration, SimpleNamespace(models={}))) == []
