@@ -106,10 +106,10 @@ class Document(SiteRecord):
         names = {entry["field"].partition(".")[0] for entry in changed}
         if "effective_version" in names:
             return READER
-        return MANAGER if self.effective_version is None or names <= PENDING else READER
+        return MANAGER if names <= PENDING else self.record_role()
 
-    def attachments_role(self) -> str:
-        """Return the lowest default role that sees the document's attachments: readers, once a version is in force."""
+    def record_role(self) -> str:
+        """Return the lowest default role that sees the document: readers, once a version is in force."""
         return MANAGER if self.effective_version is None else READER
 
 

@@ -103,6 +103,11 @@ class Action(AboutRecord, SiteRecord):
     def __str__(self) -> str:
         return self.name
 
+    def record_role(self) -> str:
+        """Return the lowest default role that sees the action: whoever sees the record that it is about."""
+        record = self.about()
+        return super().record_role() if record is None else record.record_role()
+
     def clean(self) -> None:
         """Check that what is Done or Closed says what came of it."""
         if self.record_status in (Status.DONE, Status.CLOSED) and is_blank(self.result):

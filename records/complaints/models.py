@@ -2,8 +2,8 @@
 
 import datetime
 import zoneinfo
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
@@ -204,9 +204,9 @@ class Complaint(SiteRecord):
         number = f"Complaint {self.site_sequence_id}" if self.site_sequence_id is not None else "Draft complaint"
         return f"{number}: {self.trace_number}" if self.trace_number else number
 
-    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
-        """Return the lowest default role that may see the change; a draft is the back-office's own."""
-        return NOBODY if self.is_draft else super().history_role(changed)
+    def record_role(self) -> str:
+        """Return the lowest default role that sees the complaint; a draft is the back-office's own."""
+        return NOBODY if self.is_draft else super().record_role()
 
     @property
     def is_draft(self) -> bool:

@@ -165,13 +165,17 @@ class SiteRecord(models.Model):
     class Meta:
         abstract = True
 
+    def record_role(self) -> str:
+        """Return the lowest default role that sees the record in its present state; empty for none."""
+        return READER
+
     def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
         """Return the lowest default role that may see a change of these fields (DECISIONS 13.13); empty for none."""
-        return READER
+        return self.record_role()
 
     def attachments_role(self) -> str:
         """Return the lowest default role that sees the record's attachments (DECISIONS 13.6); empty for none."""
-        return READER
+        return self.record_role()
 
     def permission_to_change(self) -> str:
         """Return the permission that changing the record takes in its present state."""

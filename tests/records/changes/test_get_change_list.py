@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from documents.models import Document
+from records.accounts.default_roles import ORDER
 from records.accounts.models import DefaultRole
+from records.actions.actions import archive_action
+from records.attachments.actions import archive_attachment
 from records.complaints.actions import update_complaint_detail
 from records.employees import actions
 from records.history.models import ChainHead, Change
@@ -15,6 +19,8 @@ from records.reference.models import Product
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
+from tests.make.actions import make_action
+from tests.make.attachments import make_attachment
 from tests.make.complaints import make_complaint, make_draft, make_entry
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer
@@ -22,6 +28,11 @@ from tests.make.items import make_item
 from tests.make.materials import make_material
 
 PATH = "/change/GetChangeList"
+
+
+def make_pending(site: Site) -> Document:
+    """Make a document whose first version waits for its reviewer."""
+    return make_document(site, user_to_review=[make_signer(site)])
 
 
 def test_a_row_has_exactly_the_documented_fields_and_no_values(site: Site, api: Api) -> None:
@@ -115,6 +126,43 @@ def test_a_document_that_is_not_in_force_is_seen_by_managers_alone(site: Site, a
     make_document(site, user_to_review=[make_signer(site)])
     assert api_of(DefaultRole.STANDARD).get(PATH, {"entity": "Document"}).json() == []
     assert len(api_of(DefaultRole.MANAGER).get(PATH, {"entity": "Document"}).json()) == 1
+
+
+@pytest.mark.parametrize(
+    ("make_record", "lowest"),
+    [
+        (make_item, DefaultRole.READER),
+        (make_complaint, DefaultRole.STANDARD),
+        (make.make_employee, DefaultRole.MANAGER),
+        (make_pending, DefaultRole.MANAGER),
+        (lambda site: make_action(site, about=make_pending(site)), DefaultRole.MANAGER),
+        (lambda site: make_draft(site, customer=make_customer(site)), None),
+    ],
+    ids=["item", "complaint", "employee", "document not in force", "action about one", "draft"],
+)
+def test_an_attachment_is_in_the_feed_of_those_who_may_see_it_on_its_record(
+    site: Site, api_of: Callable[..., Api], make_record: Callable[[Site], Any], lowest: DefaultRole | None
+) -> None:
+    attachment = make_attachment(site, on=make_record(site))
+    archive_attachment(site.pk, attachment.pk, archived=True, author=make.SYSTEM, reason="Blurred")
+    for place, role in enumerate(ORDER):
+        found = api_of(role).get(PATH, {"entity": "Attachment"}).json()
+        seen = lowest is not None and place >= ORDER.index(lowest)
+        assert [row["Operation"] for row in found] == (["AddAttachment", "ArchiveAttachment"] if seen else []), role
+
+
+def test_an_action_about_a_document_that_is_not_in_force_is_in_the_feed_of_managers_alone(
+    site: Site, api_of: Callable[..., Api]
+) -> None:
+    hidden = make_action(site, about=make_pending(site))
+    shown = [make_action(site), make_action(site, about=make_complaint(site)), make_action(site, about=make_item(site))]
+    for one in (hidden, *shown):
+        archive_action(site.pk, one.pk, archived=True, author=make.SYSTEM, reason="Twice")
+    for role in (DefaultRole.READER, DefaultRole.STANDARD):
+        found = [row["RecordId"] for row in api_of(role).get(PATH, {"entity": "Action"}).json()]
+        assert found == [str(one.pk) for one in shown] * 2
+    found = [row["RecordId"] for row in api_of(DefaultRole.MANAGER).get(PATH, {"entity": "Action"}).json()]
+    assert found == [str(one.pk) for one in (hidden, *shown)] * 2
 
 
 @pytest.mark.parametrize(
