@@ -24,6 +24,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 import orjson
@@ -44,13 +45,13 @@ _plain = DjangoJSONEncoder().default
 
 
 class Digested(Protocol):
-    """What a digest covers: a Change, or a row that was read from its table."""
+    """What a digest covers: a Change, or a row that was read from its table, whose time is a text already."""
 
     digest_version: int
     chain: Any
     site_id: Any
     number: int
-    at: Any
+    at: datetime | str
     author_id: Any
     author_name: str
     channel: str
@@ -84,18 +85,24 @@ def new_salts(values: Sequence[Any]) -> list[str]:
     ]
 
 
+def moment(at: datetime | str) -> str:
+    """Return a time as the digest covers it: ISO 8601 with milliseconds and the offset +00:00."""
+    return at if isinstance(at, str) else at.isoformat(timespec="milliseconds")
+
+
 def canonical(value: Any) -> bytes:
     """Return the JSON text (UTF-8, sorted keys, no blanks) that a value's digest is made of."""
-    return orjson.dumps(value, default=_plain, option=_OPTIONS)
+    return orjson.dumps(value, _plain, _OPTIONS)
 
 
 def value_digest(salt: str, value: Any) -> str:
     """Return a value's digest (hex): its salted one, the one that is kept of an erased value, or an empty text."""
-    if not salt and is_empty(value):
-        return ""
-    if salt.startswith("="):
+    if not salt:
+        if is_empty(value):
+            return ""
+    elif salt[0] == "=":
         return salt[1:]
-    return hashlib.sha256(salt.encode() + b"\n" + canonical(value)).hexdigest()
+    return hashlib.sha256(b"%b\n%b" % (salt.encode(), canonical(value))).hexdigest()
 
 
 def is_empty(value: Any) -> bool:
@@ -116,7 +123,7 @@ def facts(change: Digested) -> bytes:
         [
             str(change.chain),
             str(change.site_id or ""),
-            change.at.isoformat(timespec="milliseconds"),
+            moment(change.at),
             str(change.author_id or ""),
             change.author_name,
             change.channel,
@@ -136,20 +143,23 @@ def digest(change: Digested) -> str:
     if change.digest_version == 1:
         return _first_version(change)
     lines = [
-        str(change.digest_version).encode(),
-        change.previous_hash.encode(),
-        str(change.number).encode(),
-        facts(change),
-        *(value_digest(salt, value).encode() for salt, value in zip(change.salts, values_of(change), strict=True)),
+        str(change.digest_version),
+        change.previous_hash,
+        str(change.number),
+        facts(change).decode(),
+        *[
+            "" if value is None and not salt else value_digest(salt, value)
+            for salt, value in zip(change.salts, values_of(change), strict=True)
+        ],
     ]
-    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _first_version(change: Digested) -> str:
     content: dict[str, Any] = {
         "chain": str(change.chain),
         "number": change.number,
-        "at": change.at.isoformat(timespec="milliseconds"),
+        "at": moment(change.at),
         "author": [str(change.author_id or ""), change.author_name],
         "door": [change.channel, change.credential, change.request_id],
         "operation": change.operation,

@@ -3,7 +3,8 @@
 import datetime
 import decimal
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from django.db import models
@@ -38,46 +39,75 @@ def snapshot(record: models.Model) -> Snapshot:
     return taken
 
 
-def snapshots(model: type[models.Model], keys: Iterable[Any]) -> dict[Any, tuple[models.Model, Snapshot]]:
-    """Take the content of several records of one model, as `snapshot` does; returns each record with it, by key.
+def snapshots(model: type[models.Model], first: str, last: str) -> dict[str, tuple[str | None, Snapshot]]:
+    """Take the content of the model's records with an id from `first` to `last`, as `snapshot` does.
 
-    Costs one query, and one for each many-to-many field and each child relation, however many records there are.
+    Returns the id of each record's site, which is None for one without, and its content, by its id. Costs one query,
+    and one for each many-to-many field and each child relation, however many records there are.
     """
-    found = {record.pk: (record, columns(record)) for record in model._base_manager.filter(pk__in=list(keys))}
-    left_out = excluded_from_history(model)
+    has_site = any(field.name == "site" for field in model._meta.concrete_fields)
+    rows = model._base_manager.filter(pk__range=(first, last))
+    found: dict[str, tuple[str | None, Snapshot]] = {}
+    for key, site_id, *values in rows.order_by().values_list(
+        "pk", "site_id" if has_site else "pk", *_attributes(model)
+    ):
+        found[str(key)] = str(site_id) if has_site and site_id else None, _content(model, values)
     for many in model._meta.many_to_many:
-        if many.name in left_out:
-            continue
-        through: Any = many.remote_field.through
-        owner, target = many.m2m_field_name(), many.m2m_reverse_field_name()
-        for _, content in found.values():
-            content[many.name] = []
-        pairs = through._base_manager.filter(**{f"{owner}__in": list(found)})
-        for key, value in pairs.values_list(f"{owner}_id", f"{target}_id"):
-            found[key][1][many.name].append(str(value))
-        for _, content in found.values():
-            content[many.name].sort()
+        if many.name not in excluded_from_history(model):
+            _take_list(many, first, last, {key: content for key, (_, content) in found.items()})
     for relation in getattr(model, "HISTORY_CHILDREN", ()):
-        back: Any = model._meta.get_field(relation)
-        for _, content in found.values():
-            content[relation] = {}
-        for row in back.related_model._base_manager.filter(**{f"{back.field.name}__in": list(found)}):
-            found[getattr(row, back.field.attname)][1][relation][str(row.pk)] = columns(row)
+        _take_children(model._meta.get_field(relation), first, last, {key: one for key, (_, one) in found.items()})
     return found
+
+
+def _take_list(many: Any, first: str, last: str, contents: dict[str, Snapshot]) -> None:
+    """Add the ids that a many-to-many field names to the contents of its records."""
+    owner, target = many.m2m_field_name(), many.m2m_reverse_field_name()
+    for content in contents.values():
+        content[many.name] = []
+    pairs = many.remote_field.through._base_manager.filter(**{f"{owner}__gte": first, f"{owner}__lte": last})
+    for key, value in pairs.order_by().values_list(f"{owner}_id", f"{target}_id"):
+        if str(key) in contents:
+            contents[str(key)][many.name].append(str(value))
+    for content in contents.values():
+        content[many.name].sort()
+
+
+def _take_children(back: Any, first: str, last: str, contents: dict[str, Snapshot]) -> None:
+    """Add the child rows of a relation to the contents of their records."""
+    kind, owner = back.related_model, back.field
+    for content in contents.values():
+        content[back.name] = {}
+    rows = kind._base_manager.filter(**{f"{owner.name}__gte": first, f"{owner.name}__lte": last})
+    for key, row, *values in rows.order_by().values_list(owner.attname, "pk", *_attributes(kind)):
+        if str(key) in contents:
+            contents[str(key)][back.name][str(row)] = _content(kind, values)
+
+
+@cache
+def content_fields(model: type[models.Model]) -> tuple[Any, ...]:
+    """Return the fields that are a record's own content: not its key, its owner and bookkeeping."""
+    left_out = excluded_from_history(model)
+    return tuple(field for field in model._meta.concrete_fields if not field.primary_key and field.name not in left_out)
+
+
+def _attributes(model: type[models.Model]) -> tuple[str, ...]:
+    return tuple(field.attname for field in content_fields(model))
+
+
+def _content(model: type[models.Model], values: Sequence[Any]) -> Snapshot:
+    """Return stored values, in the order of the model's content fields, as plain values by the fields' names."""
+    return {field.name: _plain(value) for field, value in zip(content_fields(model), values, strict=True)}
 
 
 def columns(record: models.Model) -> Snapshot:
     """Take the record's own columns, without key, owner and bookkeeping, as plain values."""
-    left_out = excluded_from_history(type(record))
-    taken = {}
-    for field in record._meta.concrete_fields:
-        if not field.primary_key and field.name not in left_out:
-            value = getattr(record, field.attname)
-            taken[field.name] = value if value is None or isinstance(value, str) else _plain(value)
-    return taken
+    return {field.name: _plain(getattr(record, field.attname)) for field in content_fields(type(record))}
 
 
 def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, uuid.UUID):
         return str(value)
     if isinstance(value, datetime.datetime):

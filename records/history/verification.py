@@ -1,62 +1,32 @@
 """Proving the history: every chain against its head, every hash, and every record as it stands (DECISIONS 10.5).
 
 The links of the chains are compared by the database in one statement each; the hashes are computed and the records
-compared while one cursor walks through the changes, record by record, so memory stays flat.
+compared while one cursor walks through the changes, record by record, so memory stays flat. A large history is read in
+parts by several processes (`records.history.parts`).
 """
 
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-import orjson
 from django.apps import apps
 from django.db import connection, models, transaction
 
-from records.history import digests
+from records.history import digests, parts
 from records.history.models import INSTALLATION, ChainHead, Change
 from records.history.snapshots import snapshots
 from records.history.standing import deviations, replay
+from records.history.stored import Row, stored_rows
 
-ROWS_AT_ONCE, RECORDS_AT_ONCE = 2000, 500
+RECORDS_AT_ONCE = 1000
 ERASURE = "Erase"
 """What the operations start with whose changes say which earlier changes they erased values from."""
 MOST_CANDIDATES = 500
 """Among how many other broken changes of a chain the former place of a moved one is looked for."""
-
-
-@dataclass(slots=True)
-class Row:
-    """One change, as the statement below reads it."""
-
-    id: uuid.UUID
-    chain: uuid.UUID
-    site_id: uuid.UUID | None
-    number: int
-    at: datetime
-    author_id: uuid.UUID | None
-    author_name: str
-    channel: str
-    credential: str
-    request_id: str
-    operation: str
-    reason: str
-    model: str
-    record_id: uuid.UUID
-    record_name: str
-    lowest_role: str
-    fields: list[dict[str, Any]]
-    salts: list[str]
-    digest_version: int
-    previous_hash: str
-    hash: str
-
-
-COLUMNS = tuple(column.name for column in fields(Row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +47,50 @@ class Report:
     heads: list[ChainHead] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
-    def add(self, chain: uuid.UUID, number: int, text: str) -> None:
+    broken: list[Row] = field(default_factory=list)
+    """Changes whose hash is not that of their content, until they are named among the faults."""
+
+    def add(self, chain: uuid.UUID | str, number: int, text: str) -> None:
         """Note a fault."""
-        self.faults.append(Fault(chain, number, text))
+        self.faults.append(Fault(chain if isinstance(chain, uuid.UUID) else uuid.UUID(chain), number, text))
+
+    def take(self, part: "Report") -> None:
+        """Add what was found in a part of the history."""
+        self.changes += part.changes
+        self.records += part.records
+        self.faults += part.faults
+        self.broken += part.broken
 
 
-def verify() -> Report:
-    """Verify the whole history as it is at one moment, also while others write, and return what was found."""
+def verify(processes: int | None = None) -> Report:
+    """Verify the whole history, also while others write, and return what was found.
+
+    On PostgreSQL all of it is shown as it is at one moment. On SQLite each process that reads a part of the history
+    sees the changes and records of that part at one moment. `processes` is how many read; without it as many as there
+    are cores where the history is large. Within another transaction one reads: the others would not see its writes.
+    """
     report = Report()
+    alone = connection.in_atomic_block
     with one_moment():
-        report.heads = list(ChainHead.objects.order_by("chain"))
-        _compare_heads(report)
-        _compare_links(report)
-        _read_changes(report)
-        _find_records_without_history(report)
+        number = 1 if alone else processes or parts.processes_for(Change.objects.count())
+        with parts.reading(_read_part if number == 1 else _read_part_apart, number) as found:
+            report.heads = list(ChainHead.objects.order_by("chain"))
+            _compare_heads(report)
+            _compare_links(report)
+            _find_records_without_history(report)
+            for part in found:
+                report.take(part)
+    _name_broken(report)
     report.faults.sort(key=lambda fault: (str(fault.chain), fault.number))
     return report
 
 
 @contextmanager
-def one_moment() -> Iterator[None]:
-    """Read everything from one snapshot of the database; within another transaction it is that one's."""
+def one_moment(snapshot: str = "") -> Iterator[None]:
+    """Read everything from one snapshot of the database; within another transaction it is that one's.
+
+    `snapshot` is PostgreSQL's name of the snapshot of another transaction that is still open.
+    """
     outermost = not connection.in_atomic_block
     if connection.vendor != "postgresql" or not outermost:
         # SQLite's own transaction is a snapshot; it must not be one that keeps writers out.
@@ -107,6 +100,8 @@ def one_moment() -> Iterator[None]:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            if snapshot:
+                cursor.execute(connection.ops.compose_sql("SET TRANSACTION SNAPSHOT %s", [snapshot]))
             cursor.execute("SET LOCAL statement_timeout = 0")
         yield
 
@@ -169,60 +164,45 @@ def _compare_links(report: Report) -> None:
             report.add(_uuid(chain), number, f"change {number} does not follow change {before}")
 
 
-def _rows() -> Iterator[Row]:
-    """Yield every change, those of one record together and in their order."""
-    on_postgresql = connection.vendor == "postgresql"
-    texts = ("fields", "salts")
-    columns = ", ".join(f"{name}::text" if on_postgresql and name in texts else name for name in COLUMNS)
-    loaded = [COLUMNS.index(name) for name in texts]
-    keys = [COLUMNS.index(name) for name in ("id", "chain", "site_id", "author_id", "record_id")]
-    at = COLUMNS.index("at")
-    with connection.chunked_cursor() as cursor:
-        cursor.execute(f"SELECT {columns} FROM history_change ORDER BY record_id, number, chain")  # noqa: S608
-        while found := cursor.fetchmany(ROWS_AT_ONCE):
-            for read in found:
-                values = list(read)
-                for place in loaded:
-                    values[place] = orjson.loads(values[place])
-                if not on_postgresql:
-                    for place in keys:
-                        values[place] = _uuid(values[place])
-                    values[at] = datetime.fromisoformat(str(values[at])).replace(tzinfo=UTC)
-                yield Row(*values)
+_INSTALLATION = str(INSTALLATION)
 
 
 def _uuid(value: Any) -> Any:
     return uuid.UUID(value) if isinstance(value, str) else value
 
 
-def _read_changes(report: Report) -> None:
-    """Compute every hash and compare every record with what its changes say."""
-    broken: dict[uuid.UUID, list[Row]] = defaultdict(list)
+def _read_part_apart(part: parts.Part) -> Report:
+    """Read a part in a process of its own."""
+    with one_moment(part.snapshot):
+        return _read_part(part)
+
+
+def _read_part(part: parts.Part) -> Report:
+    """Compute the hashes of a part's changes and compare its records with what their changes say."""
+    report = Report()
     waiting: list[list[Row]] = []
-    for _, group in groupby(_rows(), key=lambda row: row.record_id):
+    for _, group in groupby(stored_rows(part.first, part.end), key=lambda row: row.record_id):
         rows = list(group)
         report.changes += len(rows)
-        for row in _with_wrong_hash(rows, report):
-            broken[row.chain].append(row)
+        report.broken += _with_wrong_hash(rows, report)
         waiting.append(rows)
         if len(waiting) == RECORDS_AT_ONCE:
             _compare_records(waiting, report)
             waiting.clear()
     _compare_records(waiting, report)
-    for chain, rows in broken.items():
-        _name_broken(chain, rows, report)
+    return report
 
 
 def _with_wrong_hash(rows: list[Row], report: Report) -> Iterator[Row]:
     """Yield the changes of a record whose hash is not that of their content; an erasure vouches for what it erased."""
     erased = _erased_by(rows)
     for row in rows:
-        if row.chain != (row.site_id or INSTALLATION):
+        if row.chain != (row.site_id or _INSTALLATION):
             report.add(row.chain, row.number, f"change {row.number} names another site than its chain's")
-        if row.number not in erased and any(salt.startswith("=") for salt in row.salts):
+        if row.lost_values and row.number not in erased:
             report.add(row.chain, row.number, f"change {row.number} lost values that no erasure names")
             yield row
-        elif _digest(row) != erased.get(row.number, row.hash) or not _keeps_marks(row):
+        elif _digest(row) != erased.get(row.number, row.hash) or (row.lost_values and not _keeps_marks(row)):
             yield row
 
 
@@ -254,19 +234,23 @@ def _digest(row: Row) -> str:
         return ""
 
 
-def _name_broken(chain: uuid.UUID, rows: list[Row], report: Report) -> None:
+def _name_broken(report: Report) -> None:
     """Say of each change with a wrong hash whether it was moved from another number or altered."""
-    numbers = [row.number for row in rows[:MOST_CANDIDATES]]
-    for row in rows:
-        former = next((one for one in numbers if _digest(replace(row, number=one)) == row.hash), None)
-        if former is not None:
-            report.add(chain, row.number, f"change {row.number} was moved: it was written as change {former}")
-        else:
-            report.add(chain, row.number, f"change {row.number} was altered: its hash is not that of its content")
+    by_chain: dict[str, list[Row]] = defaultdict(list)
+    for row in report.broken:
+        by_chain[row.chain].append(row)
+    for chain, rows in by_chain.items():
+        numbers = [row.number for row in rows[:MOST_CANDIDATES]]
+        for row in rows:
+            former = next((one for one in numbers if _digest(replace(row, number=one)) == row.hash), None)
+            if former is not None:
+                report.add(chain, row.number, f"change {row.number} was moved: it was written as change {former}")
+            else:
+                report.add(chain, row.number, f"change {row.number} was altered: its hash is not that of its content")
 
 
 def _compare_records(groups: list[list[Row]], report: Report) -> None:
-    by_model: dict[str, dict[uuid.UUID, list[Row]]] = defaultdict(dict)
+    by_model: dict[str, dict[str, list[Row]]] = defaultdict(dict)
     for rows in groups:
         by_model[rows[-1].model][rows[-1].record_id] = rows
     for label, known in by_model.items():
@@ -276,15 +260,16 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
             continue
         if not is_proven(model):
             continue
-        standing = snapshots(model, known)
-        report.records += len(standing)
+        # The records of a group lie beside each other in the order of their ids.
+        standing = snapshots(model, min(known), max(known))
         for key, rows in known.items():
             chain, number, name = rows[-1].chain, rows[-1].number, _printed(rows[-1])
             if key not in standing:
                 report.add(chain, number, f"the record of change {number} is missing: {name}")
                 continue
-            record, content = standing[key]
-            if (getattr(record, "site_id", None) or INSTALLATION) != chain:
+            report.records += 1
+            site_id, content = standing[key]
+            if (site_id or _INSTALLATION) != chain:
                 report.add(chain, number, f"the record of change {number} is at another site now: {name}")
             if wrong := deviations(model, replay(row.fields for row in rows), content):
                 text = f"after change {number} the record was altered past its history: {name}: {', '.join(wrong)}"

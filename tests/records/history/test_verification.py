@@ -116,6 +116,43 @@ def test_a_deleted_tail_with_its_head_turned_back_shows_in_the_records_and_in_th
     assert report.faults[-1].text == f"change {end}, which was sealed on {sealed['sealed']}, is missing"
 
 
+@pytest.mark.django_db(transaction=True)
+def test_several_processes_find_what_one_finds(site: Site, employees: list[Employee]) -> None:
+    known = rows(chain=site.pk).order_by("number")
+    assert parts_agree() == []
+    edited, gone, *_, swapped, other = known
+    rows(pk=edited.pk).update(reason="Forged")
+    rows(pk=gone.pk).delete()
+    rows(pk=swapped.pk).update(number=10**6)
+    rows(pk=other.pk).update(number=swapped.number)
+    rows(pk=swapped.pk).update(number=other.number)
+    Employee.objects.filter(pk=employees[1].pk).update(position="Owner")
+    found = parts_agree()
+    assert f"change {edited.number} was altered: its hash is not that of its content" in found
+    assert f"change {gone.number} is missing" in found
+    assert f"change {swapped.number} was moved: it was written as change {other.number}" in found
+    assert any(text.endswith(f"{employees[1].pk}: position") for text in found)
+
+
+def parts_agree() -> list[str]:
+    """Verify by one process and by two, compare what they report, and return the faults."""
+    alone, together = verify(1), verify(2)
+    assert (alone.changes, alone.records) == (together.changes, together.records)
+    assert alone.faults == together.faults
+    return [fault.text for fault in alone.faults]
+
+
+@pytest.mark.parametrize("value", [False, 0, [], {}])
+def test_an_empty_value_cannot_be_replaced_by_another_without_a_salt(
+    site: Site, employees: list[Employee], value: Any
+) -> None:
+    change = rows(record_id=employees[0].pk).earliest("number")
+    assert change.fields[0]["old"] is None
+    change.fields[0]["old"] = value
+    rows(pk=change.pk).update(fields=change.fields)
+    assert f"change {change.number} was altered: its hash is not that of its content" in texts()
+
+
 def test_the_deletion_of_all_changes_is_named(site: Site, employees: list[Employee]) -> None:
     end = last(site)
     rows().delete()
