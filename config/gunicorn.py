@@ -1,5 +1,6 @@
 """How gunicorn serves the product: `gunicorn config.wsgi -c config/gunicorn.py`."""
 
+import logging
 import sys
 import threading
 from pathlib import Path
@@ -76,13 +77,23 @@ def when_ready(server: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Let the worker do by itself what commands and tests do not.
 
-    It writes the recent calls of keys, and makes the OpenAPI document before a caller asks: several callers at once
-    would otherwise wait for it with every thread.
+    It names weak settings in the log, writes the recent calls of keys, keeps the files of an SQLite database open, and
+    makes the OpenAPI document before a caller asks: it takes most of a second.
     """
+    from django.core.checks import run_checks
+    from django.db import connection
+
     from records.operations.calls import buffer
     from records.operations.openapi_views import document
 
+    if worker.age == 1:
+        for weakness in run_checks(tags=["larder"], include_deployment_checks=True):
+            logging.getLogger("larder.settings").warning("%s %s", weakness.msg, weakness.hint)
     buffer.write_by_itself()
+    if connection.vendor == "sqlite":
+        from config.sqlite.base import keep_open
+
+        keep_open()
     threading.Thread(target=document, args=("json",), name="openapi", daemon=True).start()
 
 

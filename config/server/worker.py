@@ -11,7 +11,7 @@ import resource
 import selectors
 import socket
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
 from gunicorn.workers.gthread import ThreadWorker
@@ -26,6 +26,9 @@ from config.server.refusals import Refusal
 logger = logging.getLogger("larder.server")
 
 ANSWERED_BY_POLLER = frozenset({"/healthz", "/healthz/"})
+ANSWERED_APART = ("/openapi.",)
+"""How the paths start that anybody may ask for and whose answers are large: they wait in a line of their own, so that a
+thousand callers of them hold up nobody who reads records."""
 QUEUE_SECONDS = 15.0
 """How long a request waits for a free thread."""
 HEAD_START = 0.005
@@ -33,7 +36,8 @@ HEAD_START = 0.005
 ACCEPTED_AT_ONCE = 32
 STOP_IDLE_SECONDS = 2.0
 """How long a stopping worker keeps connections on which nothing arrives."""
-RELOAD_PATIENCE = 30.0
+RELOAD_PATIENCE = 60.0
+"""How long old workers go on while new ones load the code, which takes a busy machine its time."""
 DESCRIPTORS = 16_384
 SWEEP_EVERY = 0.5
 
@@ -52,6 +56,7 @@ class Worker(ThreadWorker):
         self.started = time.monotonic()
         self.resume_at = self.sweep_at = 0.0
         self.gave_head_start = False
+        self.apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
         super().init_process()
 
     # --- The loop ---------------------------------------------------------------------------------------------------
@@ -105,6 +110,7 @@ class Worker(ThreadWorker):
         for connection in list(self.connections):
             self.drop(connection)
         self.tpool.shutdown(wait=False)
+        self.apart.shutdown(wait=False)
         self.poller.close()
         self.method_queue.close()
 
@@ -219,7 +225,8 @@ class Worker(ThreadWorker):
         if connection.path in ANSWERED_BY_POLLER:
             self.finish(connection, self.handle(connection))
             return
-        future = connection.future = self.tpool.submit(self.handle, connection)
+        pool = self.apart if connection.path.startswith(ANSWERED_APART) else self.tpool
+        future = connection.future = pool.submit(self.handle, connection)
         future.add_done_callback(lambda done: self.method_queue.defer(self.on_answered, connection, done))
 
     def handle(self, connection: Connection) -> bool:

@@ -1,7 +1,10 @@
 """The backend: a database file and its companions are made for their owner only."""
 
 import os
+from contextlib import suppress
+from typing import Any
 
+from django.db import Error, connections
 from django.db.backends.sqlite3 import base
 
 
@@ -15,3 +18,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
             super().connect()
         finally:
             os.umask(earlier)
+
+
+_kept: list[Any] = []
+
+
+def keep_open() -> None:
+    """Keep a connection of this process open that nobody else uses.
+
+    When the last connection closes, SQLite removes the two files beside the database (`-wal` and `-shm`), and makes
+    them anew for the next reader. A full disk has no space for them, so that nothing could be read.
+    """
+    connection = connections.create_connection("default")
+    with suppress(Error), connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM sqlite_master")
+        cursor.fetchone()
+        _kept.append(connection)
