@@ -42,7 +42,7 @@ CREDENTIAL_PEPPERS=$(openssl rand -base64 48 | tr -d '\n/+=')
 DATABASE_URL=postgresql://larder:$password@127.0.0.1:5432/larder
 CACHE_URL=redis://127.0.0.1:6379/0
 DATA_DIR=/var/lib/larder
-SEAL_KEY_FILE=/var/lib/larder/seal_key.pem
+SEAL_KEY_FILE=/etc/larder/seal_key.pem
 METRICS_PORT=9464
 EMAIL_URL=${EMAIL_URL:-smtp+tls://user:password@mail.example.com:587}
 TRUSTED_PROXIES=127.0.0.1
@@ -50,8 +50,9 @@ BIND=127.0.0.1:8000
 WEB_WORKERS=$(nproc)
 WEB_THREADS=8
 ENV
-    chown root:larder /etc/larder/larder.env
-    chmod 0640 /etc/larder/larder.env
+    openssl genpkey -algorithm ed25519 -out /etc/larder/seal_key.pem
+    chown root:larder /etc/larder/larder.env /etc/larder/seal_key.pem
+    chmod 0640 /etc/larder/larder.env /etc/larder/seal_key.pem
 fi
 
 name=$("$here/release.sh" prepare "$here/..")
@@ -74,4 +75,4 @@ systemctl start larder-web.socket
 "$here/release.sh" switch "$name"
 systemctl reload-or-restart nginx
 systemctl start larder-verify.timer larder-backup.timer larder-seal.timer
-echo "Larder $name runs at $BASE_URL. Set EMAIL_URL and the seal's key in /etc/larder/larder.env, then: systemctl restart larder-web larder-worker"
+echo "Larder $name runs at $BASE_URL. Set EMAIL_URL in /etc/larder/larder.env, then: systemctl restart larder-web larder-worker"

@@ -9,3 +9,7 @@ class HistoryConfig(AppConfig):
     name = "records.history"
     label = "history"
     verbose_name = "History"
+
+    def ready(self) -> None:
+        """Register the check of the seal's key."""
+        from records.history import checks  # noqa: F401

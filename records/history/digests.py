@@ -51,7 +51,7 @@ class Digested(Protocol):
     chain: Any
     site_id: Any
     number: int
-    at: datetime | str
+    at: Any
     author_id: Any
     author_name: str
     channel: str

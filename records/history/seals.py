@@ -7,6 +7,7 @@ longer holds, at the sealed number, the sealed hash.
 import base64
 import contextlib
 import hashlib
+import logging
 import os
 import uuid
 from datetime import datetime
@@ -23,6 +24,8 @@ from django.conf import settings
 from records.history.models import INSTALLATION, ChainHead, Change
 from records.history.trail import now
 from records.history.verification import Report
+
+logger = logging.getLogger("larder.history")
 
 FORMAT = "larder-seal-1"
 
@@ -107,6 +110,11 @@ def key_path() -> Path:
     return Path(settings.SEAL_KEY_FILE)
 
 
+def key_is_too_near() -> bool:
+    """Return whether a production keeps the private key in DATA_DIR, where whoever can alter the data finds it."""
+    return settings.PRODUCTION and key_path().resolve().is_relative_to(Path(settings.DATA_DIR).resolve())
+
+
 def fingerprint() -> str:
     """Return the public key's short name: the first 16 hexadecimal digits of its SHA-256; empty without a key."""
     if not key_path().exists():
@@ -117,6 +125,8 @@ def fingerprint() -> str:
 def _private_key() -> Ed25519PrivateKey:
     path = key_path()
     if not path.exists():
+        if key_is_too_near():
+            logger.warning("A key for the seals of the history was made in DATA_DIR. Set SEAL_KEY_FILE.")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = Ed25519PrivateKey.generate()
         pem = made.private_bytes(

@@ -75,12 +75,12 @@ def stored_rows(first: uuid.UUID | None = None, end: uuid.UUID | None = None) ->
         while found := cursor.fetchmany(ROWS_AT_ONCE):
             for read in found:
                 values = list(read)
-                lost_values = '"=' in values[salts_at]
+                values.append('"=' in values[salts_at])  # lost_values
                 values[fields_at] = orjson.loads(values[fields_at])
                 values[salts_at] = orjson.loads(values[salts_at])
                 for place in ids_at:
                     values[place] = with_hyphens(values[place])
-                yield Row(*values, lost_values)
+                yield Row(*values)
 
 
 @lru_cache(maxsize=_KNOWN_IDS)

@@ -101,7 +101,8 @@ def one_moment(snapshot: str = "") -> Iterator[None]:
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             if snapshot:
-                cursor.execute(connection.ops.compose_sql("SET TRANSACTION SNAPSHOT %s", [snapshot]))
+                statement = "SET TRANSACTION SNAPSHOT %s"  # takes a literal only
+                cursor.execute(connection.ops.compose_sql(statement, [snapshot]))  # type: ignore[attr-defined]
             cursor.execute("SET LOCAL statement_timeout = 0")
         yield
 

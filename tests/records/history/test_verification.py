@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.checks import run_checks
 from django.core.management import CommandError, call_command
 from django.db import connection, models
 
@@ -332,3 +333,22 @@ def test_verification_asks_the_database_the_same_number_of_times_for_more_record
     with django_assert_max_num_queries(60):
         assert not verify().faults
     assert connection.in_atomic_block
+
+
+def test_a_production_says_that_its_key_lies_beside_the_data_and_makes_none_there_silently(
+    settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.DATA_DIR = tmp_path / "data"
+    settings.SEAL_KEY_FILE = str(tmp_path / "data" / "seal_key.pem")
+    assert not run_checks(tags=["larder"], include_deployment_checks=True)
+    settings.PRODUCTION = True
+    (warning,) = run_checks(tags=["larder"], include_deployment_checks=True)
+    assert warning.id == "larder.W001"
+    assert "SEAL_KEY_FILE" in str(warning)
+    seals.write_seal(tmp_path / "seal.json")
+    assert "was made in DATA_DIR" in caplog.text
+    settings.SEAL_KEY_FILE = str(tmp_path / "keys" / "seal_key.pem")
+    caplog.clear()
+    seals.write_seal(tmp_path / "seal.json")
+    assert not run_checks(tags=["larder"], include_deployment_checks=True)
+    assert not caplog.text

@@ -1,0 +1,21 @@
+"""What `manage.py check --deploy` and the start of the server say about the seal's key."""
+
+from typing import Any
+
+from django.core.checks import CheckMessage, Warning, register
+
+from records.history import seals
+
+
+@register("larder", deploy=True)
+def check_seal_key(**_: Any) -> list[CheckMessage]:
+    """Warn in production when the key that signs the history lies beside the data that it is meant to prove."""
+    if not seals.key_is_too_near():
+        return []
+    return [
+        Warning(
+            "The key that signs the history lies in DATA_DIR, beside the data.",
+            hint="Set SEAL_KEY_FILE to a file that whoever can write to the database cannot read.",
+            id="larder.W001",
+        )
+    ]
