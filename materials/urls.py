@@ -63,7 +63,10 @@ urlpatterns = operation_urls(
         route="/<any_text:id>",
         takes_id=True,
         response=WriteResult,
-        parameters=(SITE, Parameter("reasonForChange", description="Why it is archived; kept in the history.")),
+        parameters=(
+            SITE,
+            Parameter("reasonForChange", description="Why it is archived; kept in the history.", filters=False),
+        ),
         examples=examples.DELETE_MATERIAL,
     ),
 )

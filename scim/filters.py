@@ -50,7 +50,8 @@ _BARE_NAME = re.compile(rf"(?<![\w:.$-])({'|'.join(_BELOW_USER)})(?=[.\s\[)]|$)"
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|$)'
 """A string; one that does not end reaches to the end, since looking for it from each quote is quadratic."""
 _STRINGS = re.compile(_STRING)
-_SINGLE_QUOTE = re.compile(r"(?<=[\s(\[])'")
+_OTHER_QUOTE = re.compile(r"(?<=[\s(\[])['`\u00b4\u2018-\u201f\u00ab\u00bb]")
+"""A quotation mark before text that is not SCIM's: single, or curly as word processors make it."""
 _BARE_OPERAND = re.compile(
     rf'({_STRING})|(?<=[\s])(eq|ne|co|sw|ew|gt|ge|lt|le)(\s+)(?!["\s]|(?:true|false|null)(?=[\s)\]]|$))([^\s()\[\]"]+)',
     re.IGNORECASE,
@@ -61,18 +62,18 @@ _BARE_WORD = re.compile(
 """A word in a path: no number, and after no other operator, so that no path selects more than it says."""
 
 
-def refuse_single_quotes(expression: str) -> None:
-    """Raise InvalidFilterException for text in single quotes, which is not text in SCIM (DECISIONS 7.5)."""
-    if _SINGLE_QUOTE.search(_STRINGS.sub('""', expression)):
-        raise InvalidFilterException(detail="Text in a filter stands in double quotes, not in single ones.")
+def refuse_other_quotes(expression: str) -> None:
+    """Raise InvalidFilterException for text in single or curly quotes: it would be compared with the quotes in it."""
+    if _OTHER_QUOTE.search(_STRINGS.sub('""', expression)):
+        raise InvalidFilterException(detail="Text in a filter stands in straight double quotes, not in other ones.")
 
 
 def tidied_path(path: str) -> str:
     """Return the path of a PATCH with bare words quoted and dots after schema URNs made colons.
 
-    Raises InvalidFilterException for text in single quotes.
+    Raises InvalidFilterException for text in other quotes.
     """
-    refuse_single_quotes(path)
+    refuse_other_quotes(path)
     quoted = _BARE_WORD.sub(lambda m: m[1] or f'{m[2]}"{m[3]}"', path)
     return "".join(
         part if i % 2 else colon_after_schema(part) for i, part in enumerate(re.split(f"({_STRING})", quoted))
@@ -93,9 +94,9 @@ def tidied(expression: str, *, of_users: bool = False) -> str:
     """Return the filter with bare operands quoted and dots after schema URNs made colons; strings stay as they are.
 
     `of_users` puts the schema before what an extension of User alone declares. Raises InvalidFilterException for text
-    in single quotes.
+    in other quotes.
     """
-    refuse_single_quotes(expression)
+    refuse_other_quotes(expression)
     quoted = _BARE_OPERAND.sub(lambda m: m[1] or f'{m[2]}{m[3]}"{m[4]}"', expression)
     parts = re.split(f"({_STRING})", quoted)
     tidy = [part if i % 2 else colon_after_schema(part) for i, part in enumerate(parts)]

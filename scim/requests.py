@@ -111,6 +111,12 @@ class Query:
     """Where the page starts, '' for the first one; None where pages are counted by startIndex."""
 
 
+_NAMES = frozenset(
+    ("filter", "startindex", "count", "cursor", "sortby", "sortorder", "attributes", "excludedattributes")
+)
+"""The query parameters of a list or read, in lower case."""
+
+
 def query_of(parameters: Mapping[str, Any]) -> Query:
     """Return the query that parameters or the body of a .search hold, names in any case; raises Refused."""
     values = {name.lower(): value for name, value in parameters.items() if value is not None}
@@ -137,7 +143,13 @@ def query_of(parameters: Mapping[str, Any]) -> Query:
 
 
 def query_of_request(request: HttpRequest) -> Query:
-    """Return the query in the request's address; a name that repeats counts once, the last time."""
+    """Return the query in the request's address; raises Refused where a name, in any case, has two values."""
+    given: dict[str, set[str]] = {}
+    for name, values in request.GET.lists():
+        given.setdefault(name.lower(), set()).update(map(str, values))
+    for name, values in given.items():
+        if len(values) > 1 and name in _NAMES:
+            raise Refused(400, f"{name} has more than one value; send one.", "invalidValue")
     return query_of({name: request.GET[name] for name in request.GET})
 
 

@@ -38,6 +38,8 @@ PARAMETERS = (
     "search",
     "cursor",
 )
+TAKEN_ONCE = ("startIndex", "limit", "sort", "order", "modifiedSince", "cursor")
+"""List parameters of which only one value can be meant; the others take several."""
 LARGEST_PAGE, USUAL_PAGE = 1000, 100
 _SPACE_FOR_PLUS = re.compile(r"(.*:\d{2}(?:\.\d+)?) (\d{2}:\d{2})", re.ASCII)
 LONGEST_ADDRESS = 4000

@@ -236,8 +236,20 @@ class OperationViewSet(ViewSet):
         own += lists.PARAMETERS if operation.many else ()
         return [*own, VALIDATE_ONLY] if operation.writes else own
 
+    def takes_one_value(self, name: str) -> bool:
+        """Return whether only one value of a query parameter can be meant; a list's filters take several."""
+        own = () if self.operation is None else self.operation.parameters
+        return name in (*lists.TAKEN_ONCE, VALIDATE_ONLY) or any(
+            parameter.name == name and (parameter.kind in ("boolean", "integer", "position") or not parameter.filters)
+            for parameter in own
+        )
+
     def check_parameters(self) -> None:
-        """Read the query under the known names; raises the 400 for an unknown one, naming the nearest."""
+        """Read the query under the known names; raises the 400 for an unknown one, naming the nearest.
+
+        A parameter of which only one value can be meant is refused with two that differ, whatever the case of its name:
+        nobody could say which of them holds.
+        """
         lists.check_utf8(self.http_request)
         known = {name.casefold(): name for name in self.known_parameters()}
         self.query: dict[str, list[str]] = {}
@@ -246,6 +258,9 @@ class OperationViewSet(ViewSet):
             if name is None:
                 raise errors.ApiError(400, "UnknownParameter", unknown(given, known.values(), "query parameter"))
             self.query.setdefault(name, []).extend(lists.text(name, str(value)) for value in found)
+        for name, values_given in self.query.items():
+            if len(set(values_given)) > 1 and self.takes_one_value(name):
+                raise lists.invalid(name, "This has more than one value; send one.")
 
     def render_refusal(self, refusal: errors.ApiError) -> HttpResponse:
         """Answer a refusal in the endpoint's media type."""

@@ -11,6 +11,7 @@ from records.complaints.workflow import archive_complaint
 from records.customers.models import Customer
 from records.history.models import Change
 from records.items.actions import archive_item
+from records.items.models import Item
 from records.sites.models import Site
 from records.sites.text import is_blank
 from tests import make
@@ -85,6 +86,32 @@ def test_active_and_archived_records_are_listed_together_when_both_are_asked_for
         assert page["X-Total-Count"] == "5"
         assert listed(api.get(f"{listing}{both}&search={items[1].name}"), "SiteSequenceId") == [2]
     assert refused(api.get(f"{listing}isArchived=all"), 400, "InvalidParameter")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=1&limit=2",
+        "startIndex=0&STARTINDEX=1",
+        "sort=Name&sort=Code",
+        "order=asc&order=desc",
+        "modifiedSince=2020-01-01&modifiedSince=2021-01-01",
+    ],
+)
+def test_a_parameter_of_which_one_value_can_be_meant_is_refused_with_two(query: str, api: Any) -> None:
+    assert refused(api.get(f"/item/GetItemList?{query}"), 400, "InvalidParameter")
+    first = query.split("&")[0]
+    assert api.get(f"/item/GetItemList?{first}&{first}").status_code == 200
+
+
+@pytest.mark.django_db
+def test_two_values_of_a_switch_are_refused_and_nothing_is_written(api: Any, site: Site) -> None:
+    answer = api.post("/item/AddItem?validateOnly=true&validateOnly=false", {"Name": "Oven"})
+    assert refused(answer, 400, "InvalidParameter")
+    assert not Item.objects.exists()
+    assert refused(api.get("/change/GetChangeList?after=1&after=2"), 400, "InvalidParameter")
+    assert api.get("/change/GetChangeList?entity=Item&entity=Customer").status_code == 200
 
 
 @pytest.mark.django_db

@@ -129,6 +129,29 @@ def test_single_quotes_are_no_text(both):
     assert both.get("/Groups", {"filter": "displayName eq O'Brien"}).status_code == 200
 
 
+@pytest.mark.parametrize("quotes", ["“”", "„“", "\u2018\u2019", "\u00b4\u00b4", "``", "«»", "””"])
+def test_curly_quotes_are_no_text_either(both, quotes):
+    both.add_group("Manager")
+    expression = f"displayName eq {quotes[0]}Manager{quotes[1]}"
+    assert_error(both.get("/Groups", {"filter": expression}), 400, "invalidFilter")
+    assert both.ids("/Groups", f'displayName eq "{quotes[0]}Manager{quotes[1]}"') == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "count=1&count=2",
+        "startIndex=1&startindex=3",
+        "filter=userName+eq+%22a%22&filter=userName+eq+%22b%22",
+        "sortBy=id&SORTBY=userName",
+    ],
+)
+def test_a_query_parameter_with_two_values_is_refused(both, query):
+    assert_error(both.send("GET", f"/Users?{query}"), 400, "invalidValue")
+    first = query.split("&")[0]
+    assert both.send("GET", f"/Users?{first}&{first}").status_code == 200
+
+
 def test_single_quotes_in_a_path_are_refused_too(scim):
     user = scim.add_user("mira")
     group = scim.add_group("Team", user["id"])
