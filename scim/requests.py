@@ -147,8 +147,8 @@ def query_of_request(request: HttpRequest) -> Query:
     given: dict[str, set[str]] = {}
     for name, values in request.GET.lists():
         given.setdefault(name.lower(), set()).update(map(str, values))
-    for name, values in given.items():
-        if len(values) > 1 and name in _NAMES:
+    for name, different in given.items():
+        if len(different) > 1 and name in _NAMES:
             raise Refused(400, f"{name} has more than one value; send one.", "invalidValue")
     return query_of({name: request.GET[name] for name in request.GET})
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_the_crm_files_a_complaint_once_with_its_photo(
     first = run("guides/crm-complaints.md", language, CASE=4711, PHOTO=photo)
     (complaint,) = Complaint.objects.all()
     assert (complaint.customer, complaint.product, complaint.nonconformance) == (customer, product, kind)
-    assert (complaint.quantity, complaint.source_details) == (1, "CRM case 4711")
+    assert (complaint.quantity, complaint.source_details) == (Decimal(1), "CRM case 4711")
     (attachment,) = Attachment.objects.all()
     assert (attachment.record_id, attachment.file_name, attachment.file_type, attachment.file_size) == (
         complaint.pk,
