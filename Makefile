@@ -79,9 +79,11 @@ test-sqlite: dev ## Run the suite on SQLite only
 test-postgresql: dev ## Run the suite on a throw-away PostgreSQL only
 	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) $(ARGS)
 
+# The tests start their own databases, but for those of following by time, which use that of the suite.
 .PHONY: faults
-faults: dev ## Stop, freeze and kill real servers, databases, caches and workers (minutes; see docs/reliability.md)
-	$(APART) $(PYTEST) tests/faults
+faults: dev ## Stop, freeze and kill real servers, databases, caches and workers (10 minutes; see docs/reliability.md)
+	$(APART) $(PYTEST) tests/faults -n 2 --dist loadgroup
+	$(APART) $(PY) -m tests.postgres $(PYTEST) tests/faults/test_following.py
 
 .PHONY: drill
 drill: dev ## Try a whole installation on this machine: loss of a server, failover, restore, upgrade, roll-back (minutes)
@@ -157,7 +159,7 @@ check: openapi-lint lint types imports schema-check migrations-check locks-check
 
 .PHONY: bench
 bench: dev ## Measure reads and writes against a bare server (minutes; see bench/)
-	@for file in bench/read.py bench/write.py bench/scim.py bench/complaints.py bench/documents.py bench/materials.py; do \
+	@for file in bench/read.py bench/write.py bench/scim.py bench/complaints.py bench/documents.py bench/materials.py bench/verification.py; do \
 		test -f $$file || continue; \
 		$(APART) $(PY) -m tests.postgres --durable $(PY) -m bench.$$(basename $$file .py) || exit 1; \
 	done

@@ -97,6 +97,13 @@ def post_worker_init(worker: Any) -> None:
     threading.Thread(target=document, args=("json",), name="openapi", daemon=True).start()
 
 
+def worker_exit(server: Any, worker: Any) -> None:
+    """Close what the worker kept open."""
+    from config.sqlite.base import let_go
+
+    let_go()
+
+
 def child_exit(server: Any, worker: Any) -> None:
     """Forget the connections and gauges of a worker that ended, however it ended."""
     board.set_count(worker.age, FREE)

@@ -34,3 +34,9 @@ def keep_open() -> None:
         cursor.execute("SELECT count(*) FROM sqlite_master")
         cursor.fetchone()
         _kept.append(connection)
+
+
+def let_go() -> None:
+    """Close the connection that was kept open: the last one to close moves everything into the database file itself."""
+    while _kept:
+        _kept.pop().close()

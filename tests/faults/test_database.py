@@ -1,5 +1,6 @@
 """A database that is stopped, frozen, cut off, locked, full, read-only or not migrated."""
 
+import os
 import signal
 import sqlite3
 import threading
@@ -19,7 +20,11 @@ def together(number: int, ask: "threading.Thread | object", answers: list[Answer
         thread.join()
 
 
-@pytest.mark.parametrize("seconds", [4, 40])
+# A longer outage is tried by `make faults LONG=1`.
+OUTAGES = [10, 40, 75] if os.environ.get("LONG") else [10, 40]
+
+
+@pytest.mark.parametrize("seconds", OUTAGES)
 def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     pg: Postgres, server: Server, seconds: int
 ) -> None:

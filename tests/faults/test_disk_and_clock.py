@@ -97,6 +97,8 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
         assert set(answers) == {200, 503}
         # What was acknowledged is there: no more, no less.
         assert installation.rows("SELECT count(*) FROM items_item")[0][0] == before + answers.count(200)
+    # A server on SQLite keeps files beside the database while it runs; that of a stopped one is whole by itself.
+    assert not list(installation.folder.glob("larder.sqlite3-*"))
 
 
 def files_of(installation: Installation) -> set[Path]:
