@@ -12,6 +12,7 @@ from tests.faults.processes import Installation, Postgres, Server, wait_for
 _numbers = itertools.count(1)
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let two processes run the tests, one on SQLite and one on PostgreSQL: they wait for most of their time."""
     for item in items:
