@@ -33,16 +33,17 @@ def add_attachment(
     operation: str = "AddAttachment",
     reason: str = "",
     drafts: bool = False,
+    key: uuid.UUID | None = None,
 ) -> Attachment:
     """Store a file on the record that `record_id` names, or on its finding `finding_id` (DECISIONS 12.1).
 
-    Whoever may change the record may attach to it. Raises PermissionDenied, ValidationError (InvalidTransition for an
-    archived record, or a state in which only others change it), SiteFullError or StorageUnavailableError; then nothing
-    is stored.
+    Whoever may change the record may attach to it. `key` sets the attachment's id; IntegrityError where it is taken.
+    Raises PermissionDenied, ValidationError (InvalidTransition for an archived record, or a state in which only others
+    change it), SiteFullError or StorageUnavailableError; then nothing is stored.
     """
     given = {**values}
     record_id, finding_id = given.pop("record_id"), given.pop("finding_id", None)
-    attachment = Attachment(site_id=site_id)
+    attachment = Attachment(site_id=site_id, **({"id": key} if key else {}))
     check_may_attach(attachment.point_at(record_id, finding_id, drafts=drafts), author, may)
     if used_by(site_id) + content.size > settings.SITE_ATTACHMENTS_LIMIT:
         raise SiteFullError

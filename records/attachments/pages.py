@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -134,7 +135,7 @@ def add(admin_site: Any, request: HttpRequest, entity: str, record_id: uuid.UUID
     added, faults = [], []
     for upload in uploads[:MOST_AT_ONCE]:
         try:
-            added.append(_attach(request, record, upload, values))
+            added.append(attach(request, record, upload, values, _once(request, uploads)))
         except ValidationError as fault:
             faults.append(f"{upload.name}: {' '.join(fault.messages)}")
     faults += [f"{upload.name}: At most {MOST_AT_ONCE} files at once." for upload in uploads[MOST_AT_ONCE:]]
@@ -155,8 +156,20 @@ def _finding(request: HttpRequest) -> uuid.UUID | None:
     return (as_uuid(given) or uuid.UUID(int=0)) if given else None
 
 
-def _attach(request: HttpRequest, record: SiteRecord, upload: Any, values: Values) -> Attachment:
-    """Store one uploaded file; raises ValidationError or PermissionDenied."""
+def _once(request: HttpRequest, uploads: Sequence[Any]) -> uuid.UUID | None:
+    """Return the id that a page's script gives to a file that it may have to send again."""
+    return as_uuid(request.POST.get("once", "")) if len(uploads) == 1 else None
+
+
+def attach(
+    request: HttpRequest, record: SiteRecord, upload: Any, values: Values, once: uuid.UUID | None = None
+) -> Attachment:
+    """Store one uploaded file; raises ValidationError or PermissionDenied.
+
+    A file that comes again under the same id, because the answer to the first time was lost, is stored once.
+    """
+    if once and (known := Attachment.objects.filter(pk=once).first()):
+        return _own(request, record, known)
     try:
         content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
         facts = {"file_name": upload.name, "file_type": upload.content_type or BYTES, "record_id": record.pk}
@@ -167,7 +180,13 @@ def _attach(request: HttpRequest, record: SiteRecord, upload: Any, values: Value
             author=author_of(request),
             may=may_of(request, record.site_id),
             drafts=True,
+            key=once,
         )
+    except IntegrityError:
+        known = Attachment.objects.filter(pk=once).first() if once else None
+        if known is None:
+            raise
+        return _own(request, record, known)
     except FileEmptyError:
         raise ValidationError("The file is empty.") from None
     except FileTooLargeError:
@@ -176,6 +195,13 @@ def _attach(request: HttpRequest, record: SiteRecord, upload: Any, values: Value
         raise ValidationError("The room for this site's attachments is used up.") from None
     except StorageUnavailableError:
         raise ValidationError("The file storage cannot be reached. Try again.") from None
+
+
+def _own(request: HttpRequest, record: SiteRecord, known: Attachment) -> Attachment:
+    """Return what this person has attached to the record under the same id before; raises ValidationError."""
+    if known.record_id != record.pk or known.created_by_id != user_of(request).pk:
+        raise ValidationError("This file belongs to something else. Reload the page and try again.")
+    return known
 
 
 def _told(request: HttpRequest, record: Any, added: Sequence[Attachment], faults: Sequence[str]) -> JsonResponse:

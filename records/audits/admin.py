@@ -9,8 +9,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 
 from records.audits import actions, workflow
+from records.audits.checklist import ChecklistPages
 from records.audits.forms import FindingRows
-from records.audits.models import OPEN, AuditProgram, AuditRecord
+from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
 from records.audits.transitions import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT, START, SUBMIT
 from records.backoffice.current import author_of
 from records.backoffice.date_filters import DaysFilter
@@ -109,7 +110,7 @@ FIXED = (
 
 
 @admin.register(AuditRecord)
-class AuditRecordAdmin(RecordAdmin):
+class AuditRecordAdmin(ChecklistPages, RecordAdmin):
     """Audits; they are scheduled from their program."""
 
     update_action = staticmethod(workflow.update_audit_record)
@@ -138,6 +139,10 @@ class AuditRecordAdmin(RecordAdmin):
     def due(self, record: AuditRecord) -> Any:
         """Return when the audit is due, marked where it is overdue."""
         return due_shown(record.due_date, waiting=record.is_open and not record.is_archived)
+
+    def needs_reason(self, record: Any) -> bool:
+        """Return whether a change must be explained: not while the audit is being done."""
+        return record.record_status != RecordStatus.IN_PROGRESS
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: an audit is scheduled from its program's page."""

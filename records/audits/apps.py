@@ -9,3 +9,10 @@ class AuditsConfig(AppConfig):
     name = "records.audits"
     label = "audits"
     verbose_name = "Audits"
+
+    def ready(self) -> None:
+        """Lead from an audit in progress to its checklist."""
+        from records.audits import checklist
+        from records.backoffice import extension_points
+
+        extension_points.add_record_links(checklist.links)

@@ -8,7 +8,7 @@ from records.audits import actions, workflow
 from records.audits.forms import PlanOneForm, ScheduleNextForm, StartForm
 from records.audits.models import RecordStatus
 from records.backoffice.current import author_of
-from records.backoffice.forms import ReasonIfAny, WithoutReason
+from records.backoffice.forms import ReasonIfAny
 from records.backoffice.transitions import RecordStep
 
 Data = dict[str, Any]
@@ -34,7 +34,7 @@ def _start(model_admin: Any, request: HttpRequest, record: Any, reason: str, dat
 
 
 def _submit(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
-    workflow.submit_audit_record(record.site_id, record.pk, author=author_of(request))
+    workflow.submit_audit_record(record.site_id, record.pk, author=author_of(request), reason=reason)
 
 
 def _complete(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
@@ -81,8 +81,8 @@ SUBMIT = RecordStep(
     "audits.change_auditrecord",
     _submit,
     applies=_in(RecordStatus.IN_PROGRESS),
-    form=WithoutReason,
-    explanation="Every finding needs its response.",
+    form=ReasonIfAny,
+    explanation="Every finding needs its response. The audit is rated now; later changes need a reason.",
     done="awaits its review.",
 )
 COMPLETE = RecordStep(

@@ -8,15 +8,17 @@ import datetime
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
 
 from records.audits.actions import lock_program, refuse_archived, update_audit_program
-from records.audits.models import RATED, AuditRecord, RecordStatus
+from records.audits.models import RATED, AuditRecord, Finding, RecordStatus
 from records.audits.schedule import next_due_date
 from records.audits.scores import Outcome, outcome_of
 from records.history.snapshots import snapshot
 from records.history.trail import Author, now, recording
+from records.reference.models import RatingResponse
 from records.sites.text import is_blank
 from records.sites.writing import (
     Precondition,
@@ -180,6 +182,60 @@ def save_findings(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What somebody answers to a question of an audit: the id of a response of its rating, or none, and a comment."""
+
+    response: uuid.UUID | None
+    comment: str
+
+
+class AnsweredMeanwhileError(Exception):
+    """Raised where a question has another answer by now than whoever answers it has seen."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__()
+        self.finding = finding
+
+
+def answer_question(
+    site_id: uuid.UUID, record_id: uuid.UUID, finding_id: uuid.UUID, answer: Answer, *, seen: Answer, author: Author
+) -> AuditRecord:
+    """Answer one question of an audit that is In Progress, where it still stands as it was `seen`.
+
+    An answer that stands already changes nothing, so that one which is sent again is stored once. Raises
+    AnsweredMeanwhileError, RecordNotFoundError or ValidationError.
+    """
+    with _auditing(site_id, record_id, author=author, operation="AnswerQuestion") as record:
+        findings = {finding.pk: finding for finding in record.findings.all()}
+        finding = findings.get(finding_id)
+        if finding is None:
+            raise ValidationError("This question was removed from the audit.", code="InvalidTransition")
+        stands = Answer(finding.rating_response_id, finding.comment)
+        if stands == answer:
+            return record
+        if record.record_status != IN_PROGRESS or record.is_archived:
+            status = "archived" if record.is_archived else record.record_status
+            text = f"The audit is {status}; questions are answered while it is In Progress."
+            raise ValidationError(text, code="InvalidTransition")
+        if stands != seen:
+            raise AnsweredMeanwhileError(finding)
+        given = {"rating_response": _response(record, answer.response), "comment": answer.comment}
+        rows = [{"id": key, **(given if key == finding_id else {})} for key in findings]
+        apply(record, {"findings": rows})
+        _rate(record)
+    return record
+
+
+def _response(record: AuditRecord, key: uuid.UUID | None) -> RatingResponse | None:
+    """Return one of the responses of the audit's rating; raises ValidationError for any other."""
+    found = RatingResponse.objects.filter(pk=key, rating_id=record.rating_scale_id).first() if key else None
+    if key and found is None:
+        text = "This is not a response of the audit's rating."
+        raise ValidationError({"rating_response": ValidationError(text, code="InvalidReference")})
+    return found
+
+
 def _need(reason: str, text: str) -> None:
     if is_blank(reason):
         raise ValidationError({"reason": ValidationError(text, code="RequiredField")})
@@ -219,13 +275,16 @@ def submit_audit_record(
     record_id: uuid.UUID,
     *,
     author: Author,
+    reason: str = "",
     precondition: Precondition | None = None,
 ) -> AuditRecord:
     """Hand an audit in for review; it needs findings, and a response in each where it has a rating scale.
 
     It finishes now unless a finish date was written, and gets its score, rating and result.
     """
-    with _auditing(site_id, record_id, author=author, operation="SubmitAudit", precondition=precondition) as record:
+    with _auditing(
+        site_id, record_id, author=author, operation="SubmitAudit", reason=reason, precondition=precondition
+    ) as record:
         _move(record, (IN_PROGRESS,), AWAITING_REVIEW)
         findings = list(record.findings.all())
         if not findings:

@@ -20,11 +20,12 @@ Pages = Callable[[Any], Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class RecordLink:
-    """A button of a record's page that leads to another page about it, such as its print view."""
+    """A button of a record's page or list, or a line in a group of the menu, that leads to another page."""
 
     name: str
     label: str
     url: str
+    group: str = "Administration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def add_pages(pages: Pages) -> None:
 
 
 def add_menu_links(links: MenuLinks) -> None:
-    """Add lines to the menu's Administration; asked on every page, so it must cost no query."""
+    """Add lines to the groups of the menu; asked on every page, so it must cost no query."""
     if links not in _menu_links:
         _menu_links.append(links)
 

@@ -109,11 +109,12 @@ class BackofficeSite(AdminSite):
                             {"name": model["name"][:1].upper() + model["name"][1:], "url": model["admin_url"]}
                         )
         for added in extension_points.menu_links_for(request):
-            links["Administration"].append({"name": added.label, "url": added.url})
-        groups = []
+            links[added.group].append({"name": added.label, "url": added.url})
+        urls = [link["url"] for several in links.values() for link in several if request.path.startswith(link["url"])]
+        current_url, groups = max(urls, key=len, default=""), []
         for group in GROUPS:
             for link in links[group]:
-                link["current"] = request.path.startswith(link["url"])
+                link["current"] = link["url"] == current_url
             if links[group]:
                 current = any(link["current"] for link in links[group])
                 groups.append({"name": group, "links": links[group], "folded": group in FOLDED, "current": current})

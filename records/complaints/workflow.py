@@ -21,10 +21,19 @@ def refuse(text: str) -> ValidationError:
 
 
 def add_draft(
-    site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddComplaintDraft", reason: str = ""
+    site_id: uuid.UUID,
+    values: Values,
+    *,
+    author: Author,
+    operation: str = "AddComplaintDraft",
+    reason: str = "",
+    key: uuid.UUID | None = None,
 ) -> Complaint:
-    """Keep a complaint that is not complete yet, without a number. Raises ValidationError."""
-    draft = Complaint(site_id=site_id, record_status=RecordStatus.DRAFT)
+    """Keep a complaint that is not complete yet, without a number; `key` sets its id.
+
+    Raises ValidationError, or IntegrityError where the key is taken.
+    """
+    draft = Complaint(site_id=site_id, record_status=RecordStatus.DRAFT, **({"id": key} if key else {}))
     return add_record(draft, values, author=author, operation=operation, reason=reason, numbered=False)
 
 

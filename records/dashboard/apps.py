@@ -15,13 +15,16 @@ class DeskConfig(AppConfig):
         from django.contrib import admin
 
         from records.backoffice import extension_points
-        from records.dashboard import complaint_figures, rights, search, start, training
+        from records.dashboard import complaint_figures, quick_complaint, rights, search, start, training
         from records.dashboard.printing import pages as printing
 
         extension_points.start_page = start.context
         extension_points.add_pages(search.pages)
         extension_points.add_pages(printing.addresses)
         extension_points.add_pages(complaint_figures.addresses)
+        extension_points.add_pages(quick_complaint.addresses)
+        extension_points.add_menu_links(quick_complaint.menu_links)
+        extension_points.add_list_links(quick_complaint.list_links)
         extension_points.add_list_links(complaint_figures.links)
         extension_points.add_record_links(printing.links)
         admin.site.index_template = "dashboard/start.html"

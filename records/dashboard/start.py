@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.current import current_site, show_times_of, user_of, zone_of
+from records.dashboard import quick_complaint
 from records.dashboard.charts import ageing_chart, effectiveness_chart, overdue_chart, score_chart
 from records.dashboard.complaint_charts import complaint_charts, whole_site
 from records.dashboard.figures.drawing import Chart
@@ -40,6 +41,7 @@ def context(admin_site: AdminSite, request: HttpRequest) -> dict[str, Any]:
         "waiting": [section for section in sections if section.total],
         "nothing_waits": [section for section in sections if not section.total],
         "charts": charts_for(admin_site, user, site, period) if site else [],
+        "start_links": quick_complaint.menu_links(request),
         "figures_title": f"{site}, {period.name}",
         "period": period,
         "period_fault": fault,

@@ -48,25 +48,8 @@
           resolve();
         };
         if (limit && file.size > limit) return end({ faults: [`${file.name}: The file is too large.`] });
-        const data = new FormData(form);
-        data.delete("files");
-        data.delete("photo");
-        data.append("files", file);
-        const request = new XMLHttpRequest();
-        request.open("POST", form.action);
-        request.setRequestHeader("Accept", "application/json");
-        request.upload.addEventListener("progress", (event) => {
-          if (event.lengthComputable) bar.value = (100 * event.loaded) / event.total;
-        });
-        request.addEventListener("load", () => {
-          try {
-            end(JSON.parse(request.responseText));
-          } catch {
-            end({ faults: [`${file.name}: It could not be attached. Reload the page and try again.`] });
-          }
-        });
-        request.addEventListener("error", () => end({ faults: [`${file.name}: The connection was lost. Try again.`] }));
-        request.send(data);
+        const fields = Object.fromEntries([...new FormData(form)].filter(([name]) => name !== "files" && name !== "photo"));
+        window.larderSendFile(form.action, fields, file, (part) => (bar.value = part)).then(end);
         return undefined;
       });
 

@@ -82,6 +82,7 @@
     // A page that was sent and refused shows what was typed: it is all still unsaved.
     const before = (refused && read(key)?.fields) || {};
     let leaving = false;
+    let saved = false;
 
     const typed = () => {
       const now = valuesOf(form, false);
@@ -112,7 +113,7 @@
       }
     };
     let waiting;
-    const keepSoon = () => { clearTimeout(waiting); waiting = setTimeout(keep, 250); };
+    const keepSoon = () => { if (saved) return; clearTimeout(waiting); waiting = setTimeout(keep, 250); };
     for (const event of ["input", "change", "larder:row", "click"]) form.addEventListener(event, keepSoon);
 
     window.addEventListener("submit", (event) => {
@@ -122,6 +123,11 @@
       leaving = true;
       const field = form.elements.larder_typed || form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "larder_typed" }));
       field.value = token;
+    });
+    form.addEventListener("larder:saved", () => {
+      clearTimeout(waiting);
+      leaving = saved = true;
+      localStorage.removeItem(key);
     });
     window.addEventListener("beforeunload", (event) => { if (!leaving && isTouched()) event.preventDefault(); });
     window.addEventListener("pagehide", () => { if (!leaving && waiting) { clearTimeout(waiting); keep(); } });

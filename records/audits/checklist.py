@@ -1,0 +1,190 @@
+"""An audit in progress as a checklist: one question a card, answered with one tap, each answer saved on its own.
+
+An answer names what its author saw before (compare and set), so that answers which waited for a connection, or come
+twice, never overwrite what somebody else has answered meanwhile.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST
+
+from records.accounts import access
+from records.audits import workflow
+from records.audits.models import AuditRecord, Finding, RecordStatus
+from records.audits.workflow import Answer, AnsweredMeanwhileError
+from records.backoffice.about import address_of
+from records.backoffice.current import author_of, show_times_of, site_at, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.extension_points import RecordLink
+from records.backoffice.fields import as_uuid
+from records.backoffice.permissions import SitePermissions
+from records.history.models import Change
+from records.sites.about import kinds
+from records.sites.models import Entity
+from records.sites.text import normalise
+from records.sites.writing import RecordNotFoundError
+
+LOOKED_AT = 50
+"""Among so many of the newest changes the author of an answer is looked for."""
+
+
+def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+    """Return the button that opens an audit in progress as a checklist, for whoever may answer it."""
+    if not isinstance(record, AuditRecord) or record.record_status != RecordStatus.IN_PROGRESS or record.is_archived:
+        return ()
+    if not access.may(user_of(request), record.site_id, "audits.change_auditrecord"):
+        return ()
+    url = reverse("admin:audits_auditrecord_checklist", args=(record.pk,))
+    return (RecordLink("checklist", "Answer as a checklist", url),)
+
+
+class ChecklistPages(SitePermissions):
+    """The checklist of an audit, and where its answers go."""
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with those of the checklist before them."""
+        view, name = self.admin_site.admin_view, "audits_auditrecord"
+        return [
+            path("<uuid:object_id>/checklist/", view(self.checklist_view), name=f"{name}_checklist"),
+            path("<uuid:object_id>/answer/", view(require_POST(self.answer_view)), name=f"{name}_answer"),
+            *super().get_urls(),
+        ]
+
+    def _answerable(self, request: HttpRequest, object_id: uuid.UUID) -> AuditRecord:
+        record: AuditRecord = self.found(request, str(object_id))
+        if not self.may(request, "change", record):
+            raise PermissionDenied
+        show_times_of(site_at(request, record.site_id))
+        return record
+
+    def checklist_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
+        """Show the questions of an audit in progress; eight queries, however many there are."""
+        record = self._answerable(request, object_id)
+        if record.record_status != RecordStatus.IN_PROGRESS or record.is_archived:
+            status = "archived" if record.is_archived else record.record_status
+            self.message_user(request, f"The audit is {status}; it is no checklist now.", messages.WARNING)
+            return redirect(address_of(record))
+        scale = record.rating_scale
+        responses = list(scale.responses.filter(is_archived=False)) if scale is not None else []
+        user, pointing = user_of(request), {"about": str(record.pk)}
+        may_add_action = access.may(user, record.site_id, "actions.add_action")
+        photos, acts = (self._counts(request, record, kind) for kind in (Entity.ATTACHMENT, Entity.ACTION))
+        cards = []
+        for finding in record.findings.select_related("rating_response"):
+            given = finding.rating_response
+            offered = responses if given is None or given in responses else [*responses, given]
+            query = urlencode({**pointing, "finding": str(finding.pk)})
+            cards.append(
+                {
+                    "finding": finding,
+                    "responses": offered,
+                    "photos": photos[finding.pk],
+                    "actions": acts[finding.pk],
+                    "action_url": f"{reverse('admin:actions_action_add')}?{query}" if may_add_action else "",
+                }
+            )
+        context = {
+            **self.admin_site.each_context(request),
+            "title": str(record),
+            "opts": self.opts,
+            "original": record,
+            "cards": cards,
+            "has_scale": scale is not None,
+            "answered": sum(is_answered(card["finding"]) for card in cards),
+            "answer_url": reverse("admin:audits_auditrecord_answer", args=(record.pk,)),
+            "attach_url": reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk)),
+            "submit_url": reverse("admin:audits_auditrecord_step", args=(record.pk, "submit")),
+            "back": address_of(record),
+        }
+        return TemplateResponse(request, "audits/checklist.html", context)
+
+    def _counts(self, request: HttpRequest, record: AuditRecord, kind: Entity) -> Counter[Any]:
+        """Return how many attachments or actions each finding has, as far as the user may see them; one query."""
+        model: Any = kinds()[kind]
+        if not access.may(user_of(request), record.site_id, f"{model._meta.app_label}.view_{model._meta.model_name}"):
+            return Counter()
+        rows = model.objects.filter(record_id=record.pk, is_archived=False, finding_id__isnull=False).order_by()
+        return Counter(dict(rows.values_list("finding_id").annotate(count=Count("pk"))))
+
+    def answer_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
+        """Save one answer: 200 with all answers as they stand, 409 with the one that stands instead, or 400.
+
+        The form sends `finding`, `response`, `comment` and what was seen of the last two. Without the page's script
+        the answer leads back to the question.
+        """
+        record = self._answerable(request, object_id)
+        finding_id = as_uuid(request.POST.get("finding", "")) or uuid.UUID(int=0)
+        by_script = "application/json" in request.headers.get("Accept", "")
+        try:
+            answer, seen = _sent(request, ""), _sent(request, "seen_")
+            workflow.answer_question(
+                record.site_id, record.pk, finding_id, answer, seen=seen, author=author_of(request)
+            )
+        except AnsweredMeanwhileError as meanwhile:
+            told = self._told(record, meanwhile.finding)
+            if by_script:
+                return JsonResponse({"conflict": told}, status=409)
+            text = f"{told['who']} answered “{told['answer']}” meanwhile. Your answer was not saved."
+            self.message_user(request, text, messages.WARNING)
+        except RecordNotFoundError:
+            return JsonResponse({"faults": ["There is no such audit."]}, status=404)
+        except ValidationError as fault:
+            closed = any(error.code == "InvalidTransition" for error in _errors(fault))
+            if by_script:
+                return JsonResponse({"faults": fault.messages}, status=409 if closed else 400)
+            self.message_user(request, " ".join(fault.messages), messages.ERROR)
+        else:
+            if by_script:
+                rows = Finding.objects.filter(audit_record=record)
+                return JsonResponse({"answers": {str(row.pk): _stands(row) for row in rows}})
+        page = reverse("admin:audits_auditrecord_checklist", args=(record.pk,))
+        return redirect(f"{page}#question-{finding_id}")
+
+    def _told(self, record: AuditRecord, finding: Finding) -> dict[str, Any]:
+        """Return what a question is answered with now, who answered it and when."""
+        newest = Change.objects.filter(record_id=record.pk).order_by("-at", "-number")[:LOOKED_AT]
+        told = (change for change in newest if any(entry.get("row") == str(finding.pk) for entry in change.fields))
+        change = next(told, None)
+        return {
+            **_stands(finding),
+            "answer": str(finding.rating_response or "no response"),
+            "who": (change.author_name if change else "") or "Somebody",
+            "at": shown(change.at) if change else "",
+        }
+
+
+def is_answered(finding: Finding) -> bool:
+    """Return whether the question has its response, or a comment where the audit has no rating."""
+    if finding.audit_record.rating_scale_id is None:
+        return bool(finding.comment)
+    return finding.rating_response_id is not None
+
+
+def _stands(finding: Finding) -> dict[str, str]:
+    return {"response": str(finding.rating_response_id or ""), "comment": finding.comment}
+
+
+def _sent(request: HttpRequest, prefix: str) -> Answer:
+    """Return the answer in the form; raises ValidationError."""
+    response = request.POST.get(f"{prefix}response", "")
+    if response and as_uuid(response) is None:
+        raise ValidationError("This is not a response of the audit's rating.", code="InvalidReference")
+    comment = normalise(request.POST.get(f"{prefix}comment", ""))
+    return Answer(as_uuid(response) if response else None, comment if prefix else comment.strip())
+
+
+def _errors(fault: ValidationError) -> list[Any]:
+    if hasattr(fault, "error_dict"):
+        return [error for errors in fault.error_dict.values() for error in errors]
+    return fault.error_list

@@ -1,0 +1,167 @@
+"""The short form of a complaint, for a phone on the shop floor: what happened, what it was about, photos, and send.
+
+A complaint that has all that a review needs is submitted at once; any other is kept as a draft. Each form carries an id
+of its own, which becomes the complaint's: a form that is sent twice, because an answer was lost or a finger was quick,
+makes one complaint.
+"""
+
+import uuid
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from records.accounts import access
+from records.attachments import pages as attachment_pages
+from records.backoffice.about import address_of
+from records.backoffice.autocomplete import choices_at, choose_url
+from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
+from records.backoffice.extension_points import RecordLink
+from records.backoffice.fields import Chooser, ReferenceField, TextField, as_uuid
+from records.backoffice.form_errors import faults_of, show_faults
+from records.complaints import workflow
+from records.complaints.models import REQUIRED, Complaint
+from records.history.trail import recording
+from records.sites.models import Site
+from records.sites.text import FREE_TEXT, NAME
+from records.sites.writing import Values
+
+LABELS = {"product": "Product", "customer": "Customer", "nonconformance": "Kind of fault"}
+NEEDED = "Needed for the review. Without it the complaint is kept as a draft."
+
+
+class QuickComplaintForm(forms.Form):
+    """What somebody knows of a complaint when it comes in."""
+
+    complaint_description = TextField(
+        label="What happened", max_length=FREE_TEXT, widget=forms.Textarea({"rows": 4}), help_text=""
+    )
+    trace_number = TextField(label="Lot or trace number", max_length=NAME, required=False)
+    once = forms.UUIDField(widget=forms.HiddenInput)
+    larder_site = forms.UUIDField(widget=forms.HiddenInput)
+    field_order = ("complaint_description", "product", "trace_number", "customer", "nonconformance")
+
+    def __init__(self, site: Site, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, label_suffix="", **kwargs)
+        for name in REQUIRED:
+            field = Complaint._meta.get_field(name)
+            widget = Chooser(partial(choose_url, field, site.pk))
+            choose_from = partial(choices_at, field, site.pk)
+            self.fields[name] = ReferenceField(
+                choose_from, widget=widget, label=LABELS[name], required=False, help_text=NEEDED
+            )
+        self.order_fields(self.field_order)
+
+
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
+    """Return the form's address below /admin/."""
+
+    def page(request: HttpRequest) -> HttpResponse:
+        return quick_complaint(admin_site, request)
+
+    return [path("complaints/complaint/quick/", admin_site.admin_view(page), name="quick_complaint")]
+
+
+def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
+    """Return the menu's line that leads to the form, for whoever may add complaints at the current site."""
+    if not access.may(user_of(request), current_site(request), "complaints.add_complaint"):
+        return ()
+    return (RecordLink("quick", "Quick complaint", reverse("admin:quick_complaint"), "Records"),)
+
+
+def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
+    """Return the same as a button of the complaints' list."""
+    return menu_links(request) if model is Complaint else ()
+
+
+def quick_complaint(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """Show the short form, or keep what was sent; a script of the page sends the photos after it, one by one."""
+    site = site_at(request, as_uuid(request.POST["larder_site"])) if request.POST.get("larder_site") else None
+    site = site or current_site(request)
+    if site is None or not access.may(user_of(request), site, "complaints.add_complaint"):
+        raise PermissionDenied
+    show_times_of(site)
+    initial = {"once": uuid.uuid4(), "larder_site": site.pk}
+    form = QuickComplaintForm(site, request.POST or None, initial=initial)
+    by_script = "application/json" in request.headers.get("Accept", "")
+    if request.method == "POST" and form.is_valid():
+        try:
+            complaint, is_new = _keep(request, site, form.cleaned_data)
+        except ValidationError as fault:
+            show_faults(form, (), fault)
+        else:
+            if is_new:
+                _tell(request, complaint)
+            return _answer(request, complaint, by_script=by_script)
+    if by_script:
+        faults = [f"{fault.label}: {fault.message}" if fault.label else fault.message for fault in faults_of(form)]
+        return JsonResponse({"faults": faults}, status=400)
+    context = {
+        **admin_site.each_context(request),
+        "title": "Quick complaint",
+        "form": form,
+        "record_site": site,
+        "list_address": reverse("admin:complaints_complaint_changelist"),
+        "long_form": reverse("admin:complaints_complaint_add"),
+        "limits": attachment_pages.limits_at(site.pk),
+    }
+    return TemplateResponse(request, "dashboard/quick_complaint.html", context)
+
+
+def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, bool]:
+    """Store the complaint once and return it, with whether it is new; raises ValidationError."""
+    values = {name: given[name] for name in ("complaint_description", "trace_number", *REQUIRED)}
+    author, key = author_of(request), given["once"]
+    if known := Complaint.objects.filter(pk=key).first():
+        return _own(request, site, known), False
+    is_whole = all(values[name] is not None for name in REQUIRED)
+    try:
+        with recording():
+            complaint = workflow.add_draft(site.pk, values, author=author, key=key)
+            if is_whole and access.may(user_of(request), site, "complaints.submit_complaint"):
+                complaint = workflow.submit(site.pk, complaint.pk, author=author)
+    except IntegrityError:
+        # The same form came twice at the same moment; anything else that breaks a rule of the database goes on.
+        known = Complaint.objects.filter(pk=key).first()
+        if known is None:
+            raise
+        return _own(request, site, known), False
+    return complaint, True
+
+
+def _own(request: HttpRequest, site: Site, known: Complaint) -> Complaint:
+    """Return the complaint that this person's form has made already; raises Http404 for anybody else's."""
+    if known.site_id != site.pk or known.created_by_id != user_of(request).pk:
+        raise Http404
+    return known
+
+
+def _tell(request: HttpRequest, complaint: Complaint) -> None:
+    if not complaint.is_draft:
+        messages.success(request, f"{complaint} was sent and awaits its review.")
+        return
+    missing = [LABELS[name] for name in REQUIRED if getattr(complaint, f"{name}_id") is None]
+    still = f" Still missing: {', '.join(missing)}." if missing else ""
+    messages.warning(request, f"The complaint was kept as a draft.{still} Complete it and submit it for review.")
+
+
+def _answer(request: HttpRequest, complaint: Complaint, *, by_script: bool) -> HttpResponse:
+    """Tell the page's script where photos go, or attach those that came with the form and lead to the complaint."""
+    if by_script:
+        attach = reverse("admin:attachments_add", args=(Complaint.ENTITY.value, complaint.pk))
+        return JsonResponse({"page": address_of(complaint), "attach": attach})
+    for upload in request.FILES.getlist("photos")[: attachment_pages.MOST_AT_ONCE]:
+        try:
+            attachment_pages.attach(request, complaint, upload, {})
+        except ValidationError as fault:
+            messages.error(request, f"{upload.name}: {' '.join(fault.messages)}")
+    return redirect(address_of(complaint))

@@ -1,0 +1,24 @@
+// Sends one file to a record's attachments and tells how far it is. The answer is always an object: what was added,
+// what is wrong, and whether the connection was lost, in which case the same file can be sent again under the same id.
+"use strict";
+window.larderSendFile = (address, fields, file, progress) =>
+  new Promise((resolve) => {
+    const data = new FormData();
+    for (const [name, value] of Object.entries(fields)) data.append(name, value);
+    data.append("files", file);
+    const request = new XMLHttpRequest();
+    request.open("POST", address);
+    request.setRequestHeader("Accept", "application/json");
+    request.upload.addEventListener("progress", (event) => {
+      if (event.lengthComputable) progress((100 * event.loaded) / event.total);
+    });
+    request.addEventListener("load", () => {
+      try {
+        resolve(JSON.parse(request.responseText));
+      } catch {
+        resolve({ faults: [`${file.name}: It could not be attached. Reload the page and try again.`] });
+      }
+    });
+    request.addEventListener("error", () => resolve({ lost: true, faults: [`${file.name}: The connection was lost. Try again.`] }));
+    request.send(data);
+  });

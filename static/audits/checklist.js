@@ -1,0 +1,273 @@
+// An audit as a checklist: one question at a time. Each answer is sent on its own and waits in this browser while there
+// is no connection: kept for the account and the audit, not beyond the end of the session, and removed on sign-out
+// (static/backoffice/typed.js sees to both). Each answer names what was seen before it, so that one which is sent twice
+// is stored once, and one that somebody else's answer has overtaken is shown and not stored.
+"use strict";
+(() => {
+  const page = document.querySelector("[data-checklist]");
+  if (!page) return;
+  const { account } = document.body.dataset;
+  const end = Number(document.body.dataset.sessionEnd);
+  const part = (name) => page.querySelector(`[data-${name}]`);
+  const cards = [...page.querySelectorAll("[data-question]")];
+  const questions = cards.filter((card) => card.dataset.question);
+  if (!questions.length) return;
+  const element = (tag, properties = {}) => Object.assign(document.createElement(tag), properties);
+  const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const token = questions[0].querySelector("[name=csrfmiddlewaretoken]").value;
+  const isRated = page.dataset.rated === "yes";
+
+  // --- What waits -------------------------------------------------------------------------------------------------
+
+  const START = `larder-typed:${account}:answers-${page.dataset.checklist}-`;
+  const key = START + random();
+  let isKept = Boolean(account);
+  const waiting = [];
+  try {
+    for (const found of Object.keys(localStorage).filter((name) => name.startsWith(START))) {
+      waiting.push(...(JSON.parse(localStorage.getItem(found))?.answers || []));
+      localStorage.removeItem(found);
+    }
+  } catch {
+    isKept = false;
+  }
+  const keep = () => {
+    if (!isKept) return;
+    try {
+      if (waiting.length) localStorage.setItem(key, JSON.stringify({ end, fields: {}, answers: waiting }));
+      else localStorage.removeItem(key);
+    } catch {
+      isKept = false;
+    }
+  };
+
+  // --- What each question is answered with --------------------------------------------------------------------------
+
+  const stored = new Map(questions.map((card) => [card.dataset.question, {
+    response: card.querySelector("[name=seen_response]").value,
+    comment: card.querySelector("[name=seen_comment]").value,
+  }]));
+  const same = (one, two) => one.response === two.response && one.comment.trim() === two.comment.trim();
+  const lastOf = (id) => waiting.findLast((entry) => entry.finding === id && !entry.conflict && !entry.refused);
+  const standing = (id) => lastOf(id)?.answer || stored.get(id);
+  const isAnswered = (id) => Boolean(isRated ? standing(id).response : standing(id).comment.trim());
+  const nameOf = (card, response) => [...card.querySelectorAll(".responses button")].find((one) => one.value === response)?.textContent || "no response";
+
+  const show = (card) => {
+    const id = card.dataset.question;
+    const now = standing(id);
+    for (const button of card.querySelectorAll(".responses button")) button.setAttribute("aria-pressed", String(button.value === now.response));
+    const back = card.querySelector("[data-take-back]");
+    if (back) back.hidden = !now.response;
+    const comment = card.querySelector("[name=comment]");
+    if (comment !== document.activeElement) comment.value = now.comment;
+    const notice = card.querySelector("[data-conflict]");
+    const entry = waiting.find((one) => one.finding === id && one.conflict);
+    notice.hidden = !entry;
+    if (entry && notice.dataset.shown !== JSON.stringify(entry)) {
+      notice.dataset.shown = JSON.stringify(entry);
+      const said = (answer) => `“${nameOf(card, answer.response)}”${answer.comment ? ` with the comment “${answer.comment}”` : ""}`;
+      const theirs = element("button", { type: "button", textContent: "Keep that answer" });
+      const mine = element("button", { type: "button", textContent: "Use my answer" });
+      theirs.addEventListener("click", () => settle(card, entry, false));
+      mine.addEventListener("click", () => settle(card, entry, true));
+      notice.replaceChildren(
+        element("p", { textContent: `${entry.conflict.who} answered ${said(entry.conflict)}${entry.conflict.at ? ` at ${entry.conflict.at}` : ""}. Your answer ${said(entry.answer)} was not saved.` }),
+        theirs, " ", mine,
+      );
+    }
+  };
+  const settle = (card, entry, useMine) => {
+    waiting.splice(waiting.indexOf(entry), 1);
+    if (useMine) waiting.push({ finding: entry.finding, seen: stored.get(entry.finding), answer: entry.answer });
+    keep();
+    showAll();
+    card.querySelector("h2").focus();
+    send();
+  };
+
+  let trouble = "";
+  const showAll = () => {
+    for (const card of questions) show(card);
+    const answered = questions.filter((card) => isAnswered(card.dataset.question)).length;
+    part("bar").value = answered;
+    part("count").textContent = `${answered} of ${questions.length} answered`;
+    const open = questions.filter((card) => !isAnswered(card.dataset.question));
+    const refused = waiting.filter((entry) => entry.refused);
+    const conflicts = waiting.filter((entry) => entry.conflict);
+    const unsent = new Set(waiting.filter((entry) => !entry.refused && !entry.conflict).map((entry) => entry.finding)).size;
+    const many = (count, one, several) => `${count} ${count === 1 ? one : several}`;
+    const lines = [];
+    if (unsent && trouble) lines.push(`${many(unsent, "answer waits", "answers wait")} for the connection. ${trouble}`);
+    else if (unsent) lines.push("Saving…");
+    if (conflicts.length) lines.push(`${many(conflicts.length, "question was", "questions were")} answered by somebody else meanwhile.`);
+    if (unsent && !isKept) lines.push("This browser keeps nothing: leave the page open until they are sent.");
+    part("state").textContent = lines.join(" ") || "All answers are saved.";
+    part("state").classList.toggle("is-waiting", Boolean(waiting.length));
+    part("refused").hidden = !refused.length;
+    part("refused").replaceChildren(...refused.map((entry) => {
+      const card = questions.find((one) => one.dataset.question === entry.finding);
+      const row = element("li", { textContent: `${card ? card.querySelector("h2").textContent.trim() : "A question"}: ${entry.refused} ` });
+      const drop = element("button", { type: "button", className: "plain", textContent: "Discard this answer" });
+      drop.addEventListener("click", () => { waiting.splice(waiting.indexOf(entry), 1); keep(); showAll(); });
+      row.append(drop);
+      return row;
+    }));
+    const submit = part("submit-audit");
+    submit.hidden = Boolean((isRated && open.length) || waiting.length);
+    const links = open.map((card) => {
+      const row = element("li");
+      row.append(element("a", { href: `#${card.id}`, textContent: card.querySelector("h2").textContent.trim() }));
+      return row;
+    });
+    const list = element("ul");
+    list.append(...links);
+    part("open").replaceChildren(...(open.length ? [element("p", { textContent: "Still to be answered:" }), list] : [element("p", { textContent: "Every question is answered." })]));
+  };
+
+  const answer = (card, change) => {
+    const id = card.dataset.question;
+    const last = lastOf(id);
+    const before = standing(id);
+    const wanted = { response: change.response ?? before.response, comment: change.comment ?? card.querySelector("[name=comment]").value };
+    if (same(wanted, before)) return;
+    // One that was tried may have arrived although no answer came back, so it stays as it is.
+    if (last && !last.tried) {
+      last.answer = wanted;
+      if (same(wanted, last.seen)) waiting.splice(waiting.indexOf(last), 1);
+    } else waiting.push({ finding: id, seen: before, answer: wanted });
+    keep();
+    showAll();
+    send();
+  };
+
+  // --- Sending, in order, one at a time -----------------------------------------------------------------------------
+
+  let isSending = false;
+  let later;
+  const post = async (entry) => {
+    const data = new FormData();
+    const fields = { csrfmiddlewaretoken: token, finding: entry.finding, response: entry.answer.response, comment: entry.answer.comment, seen_response: entry.seen.response, seen_comment: entry.seen.comment };
+    for (const [name, value] of Object.entries(fields)) data.append(name, value);
+    const reply = await fetch(page.dataset.answer, { method: "POST", body: data, headers: { Accept: "application/json" }, redirect: "manual" });
+    if (reply.type === "opaqueredirect") throw new Error("You are signed out: reload the page and sign in to send them.");
+    if (reply.status === 403) throw new Error("Reload the page to send them.");
+    if (reply.status === 429 || reply.status >= 500) throw new TypeError(String(reply.status));
+    return { status: reply.status, told: await reply.json() };
+  };
+  const take = (entry, { status, told }) => {
+    if (status === 200) {
+      waiting.splice(waiting.indexOf(entry), 1);
+      for (const [id, now] of Object.entries(told.answers)) stored.set(id, now);
+    } else if (told.conflict) {
+      stored.set(entry.finding, { response: told.conflict.response, comment: told.conflict.comment });
+      entry.conflict = told.conflict;
+      // What was answered on top of it falls into the same question to the person.
+      for (const next of waiting.filter((one) => one.finding === entry.finding && one !== entry && !one.refused)) {
+        entry.answer = next.answer;
+        waiting.splice(waiting.indexOf(next), 1);
+      }
+    } else entry.refused = (told.faults || ["It could not be saved."]).join(" ");
+  };
+  const send = async () => {
+    if (isSending) return;
+    isSending = true;
+    clearTimeout(later);
+    for (let entry; (entry = waiting.find((one) => !one.conflict && !one.refused));) {
+      try {
+        entry.tried = true;
+        keep();
+        const reply = await post(entry);
+        trouble = "";
+        take(entry, reply);
+      } catch (error) {
+        trouble = error instanceof TypeError || error instanceof SyntaxError ? "They are sent when it is back." : error.message;
+        later = setTimeout(send, 10000);
+        break;
+      } finally {
+        keep();
+        showAll();
+      }
+    }
+    isSending = false;
+  };
+  window.addEventListener("online", send);
+
+  // --- One question at a time ---------------------------------------------------------------------------------------
+
+  let place = 0;
+  const go = (wanted, withFocus) => {
+    place = Math.min(Math.max(wanted, 0), cards.length - 1);
+    cards.forEach((card, index) => (card.hidden = index !== place));
+    part("previous").disabled = place === 0;
+    part("next").hidden = place === cards.length - 1;
+    history.replaceState(null, "", `#${cards[place].id}`);
+    if (withFocus) {
+      window.scrollTo(0, 0);
+      cards[place].querySelector("h2").focus({ preventScroll: true });
+    }
+  };
+  const fromHash = (withFocus) => {
+    const wanted = cards.findIndex((card) => `#${card.id}` === location.hash);
+    const open = cards.findIndex((card) => card.dataset.question && !isAnswered(card.dataset.question));
+    go(wanted >= 0 ? wanted : open >= 0 ? open : cards.length - 1, withFocus);
+  };
+  part("steps").hidden = false;
+  part("previous").addEventListener("click", () => go(place - 1, true));
+  part("next").addEventListener("click", () => go(place + 1, true));
+  window.addEventListener("hashchange", () => fromHash(true));
+  document.addEventListener("keydown", (event) => {
+    if (event.target.matches("input, textarea, select") || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "ArrowRight") go(place + 1, true);
+    else if (event.key === "ArrowLeft") go(place - 1, true);
+  });
+
+  for (const card of questions) {
+    const form = card.querySelector("form");
+    card.querySelector("[data-keep]").hidden = true;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (event.submitter && !("keep" in event.submitter.dataset)) answer(card, { response: event.submitter.value });
+      else answer(card, {});
+    });
+    const comment = form.querySelector("[name=comment]");
+    let typing;
+    comment.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => answer(card, {}), 1500); });
+    comment.addEventListener("change", () => { clearTimeout(typing); answer(card, {}); });
+    const uploads = card.querySelector("[data-uploads]");
+    const input = card.querySelector("[data-photo]");
+    input.addEventListener("change", () => { for (const file of input.files) attach(card, uploads, file); input.value = ""; });
+  }
+  const attach = (card, uploads, file) => {
+    const row = element("li", { textContent: `${file.name} ` });
+    const bar = element("progress", { max: 100, value: 0 });
+    bar.setAttribute("aria-label", file.name);
+    const said = element("span");
+    said.setAttribute("role", "status");
+    const again = element("button", { type: "button", className: "plain", textContent: "Send again", hidden: true });
+    row.append(bar, " ", said, " ", again);
+    uploads.append(row);
+    const fields = { csrfmiddlewaretoken: token, finding: card.dataset.question, once: random() };
+    const attempt = async () => {
+      again.hidden = true;
+      bar.hidden = false;
+      said.textContent = "";
+      const reply = await window.larderSendFile(page.dataset.attach, fields, file, (percent) => (bar.value = percent));
+      bar.hidden = true;
+      again.hidden = !reply.lost;
+      said.textContent = reply.added?.length ? "is attached." : (reply.faults || []).join(" ");
+    };
+    again.addEventListener("click", attempt);
+    attempt();
+  };
+  const signOut = document.querySelector('form[action$="/logout/"]');
+  if (signOut) signOut.addEventListener("submit", (event) => {
+    if (waiting.length && !window.confirm("Answers still wait for the connection. Signing out removes them from this browser. Sign out?")) event.preventDefault();
+  });
+  window.addEventListener("beforeunload", (event) => { if (waiting.length && !isKept) event.preventDefault(); });
+
+  keep();
+  showAll();
+  fromHash(false);
+  send();
+})();

@@ -1,0 +1,84 @@
+// The short form of a complaint: photos are collected as they are taken, the complaint is sent first and the photos
+// after it, each with its progress. What does not arrive can be sent again; nothing is stored twice.
+"use strict";
+(() => {
+  const form = document.querySelector("[data-quick]");
+  if (!form) return;
+  const list = form.querySelector("[data-photos]");
+  const said = form.querySelector("[data-said]");
+  const button = form.querySelector("button[type=submit]");
+  const photos = [];
+  let saved = null;
+
+  const element = (tag, properties = {}) => Object.assign(document.createElement(tag), properties);
+  const collect = (input) => {
+    for (const file of input.files) {
+      const row = element("li");
+      const bar = element("progress", { max: 100, value: 0, hidden: true });
+      bar.setAttribute("aria-label", file.name);
+      const photo = { file, row, bar, once: form.elements.once.value.slice(0, 24) + [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("") };
+      const remove = element("button", { type: "button", className: "plain", textContent: "Remove" });
+      remove.setAttribute("aria-label", `Remove ${file.name}`);
+      remove.addEventListener("click", () => {
+        photos.splice(photos.indexOf(photo), 1);
+        row.remove();
+        input.focus();
+      });
+      photo.remove = remove;
+      row.append(`${file.name} `, bar, remove);
+      list.append(row);
+      photos.push(photo);
+    }
+    input.value = "";
+  };
+  for (const input of form.querySelectorAll("input[type=file]")) input.addEventListener("change", () => collect(input));
+
+  const save = async () => {
+    const data = new FormData(form);
+    data.delete("photos");
+    const answer = await fetch(form.action || location.href, { method: "POST", body: data, headers: { Accept: "application/json" }, redirect: "manual" });
+    if (answer.type === "opaqueredirect" || answer.status === 403) throw new Error("You are signed out. What you typed is kept in this browser: reload the page and sign in.");
+    const told = await answer.json();
+    if (!answer.ok) throw new Error((told.faults || ["It could not be sent."]).join(" "));
+    form.dispatchEvent(new Event("larder:saved"));
+    return told;
+  };
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (button.disabled) return;
+    button.disabled = true;
+    said.textContent = "Sending…";
+    try {
+      saved = saved || (await save());
+    } catch (error) {
+      said.textContent = error instanceof TypeError ? "The connection was lost. Nothing is lost: press Send again." : error.message;
+      button.disabled = false;
+      const field = form.elements.complaint_description;
+      if (!field.value.trim()) field.focus();
+      return;
+    }
+    const faults = [];
+    for (const photo of [...photos]) {
+      photo.bar.hidden = false;
+      photo.remove.hidden = true;
+      const fields = { csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value, once: photo.once };
+      const answer = await window.larderSendFile(saved.attach, fields, photo.file, (part) => (photo.bar.value = part));
+      if (answer.added?.length) {
+        photos.splice(photos.indexOf(photo), 1);
+        photo.row.remove();
+        continue;
+      }
+      faults.push(...(answer.faults || []));
+      photo.bar.hidden = true;
+      photo.remove.hidden = false;
+    }
+    if (!photos.length) {
+      location.assign(saved.page);
+      return;
+    }
+    button.disabled = false;
+    button.textContent = "Send the photos again";
+    said.replaceChildren(`The complaint was kept. ${faults.join(" ")} `, element("a", { href: saved.page, textContent: "Open the complaint without them" }));
+  });
+})();

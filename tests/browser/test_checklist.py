@@ -1,0 +1,155 @@
+"""An audit walked with a phone: one question a card, answers that wait for the connection, and two auditors at once."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from records.accounts.models import DefaultRole
+from records.attachments.models import Attachment
+from records.audits import workflow
+from records.audits.models import AuditRecord
+from records.audits.workflow import Answer
+from records.history.models import Change
+from tests import make
+from tests.browser.test_looks import faults_shown, with_axe
+from tests.make.audits import make_audit, make_checklist, make_program, make_rating, response, start
+from tests.make.backoffice import address
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PageOf = Callable[..., Page]
+QUESTIONS = ("Are hands washed?", "Is hair covered?", "Is the floor dry?")
+KEPT = "Object.keys(localStorage).filter((key) => key.includes(':answers-')).length"
+
+
+@pytest.fixture
+def audit(site: Any) -> AuditRecord:
+    program = make_program(site, checklists=[make_checklist(site, questions=QUESTIONS)], rating=make_rating(site))
+    return start(make_audit(program))
+
+
+def opened(page: Page, audit: AuditRecord) -> Page:
+    page.goto(address(audit, "read"))
+    page.get_by_role("link", name="Answer as a checklist").click()
+    expect(page.get_by_role("heading", name=QUESTIONS[0])).to_be_visible()
+    return page
+
+
+def tap(page: Page, answer: str) -> None:
+    page.get_by_role("button", name=answer, exact=True).locator("visible=true").click()
+
+
+def answers_of(audit: AuditRecord) -> list[str]:
+    return [str(row.rating_response or "") for row in audit.findings.all()]
+
+
+def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: AuditRecord, page_of: PageOf) -> None:
+    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site, "phone"), audit)
+    expect(page.get_by_role("heading", name=QUESTIONS[1])).to_be_hidden()
+    tap(page, "Yes")
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    expect(page.get_by_text("1 of 3 answered")).to_be_visible()
+    assert answers_of(audit) == ["Yes", "", ""]
+    page.context.set_offline(True)
+    tap(page, "Next")
+    expect(page.get_by_role("heading", name=QUESTIONS[1])).to_be_focused()
+    tap(page, "No")
+    page.get_by_label("Comment").locator("visible=true").fill("One net missing")
+    page.keyboard.press("Tab")
+    tap(page, "Next")
+    tap(page, "Partly")
+    expect(page.get_by_text("2 answers wait for the connection.", exact=False)).to_be_visible()
+    assert page.evaluate(KEPT) == 1
+    tap(page, "Next")
+    expect(page.get_by_role("link", name="Submit for review")).to_be_hidden()
+    page.context.set_offline(False)
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    assert page.evaluate(KEPT) == 0
+    assert answers_of(audit) == ["Yes", "No", "Partly"]
+    assert audit.findings.all()[1].comment == "One net missing"
+    page.get_by_role("link", name="Submit for review").click()
+    page.get_by_role("button", name="Submit for review").click()
+    expect(page.get_by_text("awaits its review")).to_be_visible()
+    audit.refresh_from_db()
+    assert (str(audit.score), audit.result) == ("50.00", "Fail")
+
+
+def test_an_answer_whose_reply_was_lost_is_stored_once_and_survives_a_reload(
+    site: Any, audit: AuditRecord, page_of: PageOf
+) -> None:
+    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+
+    def lose_the_reply(route: Any) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/answer/", lose_the_reply)
+    tap(page, "No")
+    expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()
+    tap(page, "Yes")
+    page.unroute_all(behavior="ignoreErrors")
+    page.reload()
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    assert answers_of(audit) == ["Yes", "", ""]
+    assert Change.objects.filter(record_id=audit.pk, operation="AnswerQuestion").count() == 2
+
+
+def test_what_another_auditor_answered_meanwhile_is_shown_and_decided(
+    site: Any, audit: AuditRecord, page_of: PageOf
+) -> None:
+    page = opened(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
+    ada = make.make_user(site=site, role=DefaultRole.MANAGER, given_name="Ada", family_name="Baker")
+    theirs = Answer(response(audit.rating_scale, "No").pk, "A puddle")
+    first = audit.findings.first()
+    assert first is not None
+    workflow.answer_question(site.pk, audit.pk, first.pk, theirs, seen=Answer(None, ""), author=make.author_of(ada))
+    tap(page, "Yes")
+    alert = page.get_by_role("alert").locator("visible=true")
+    expect(alert).to_contain_text("Ada Baker answered “No” with the comment “A puddle”")
+    expect(page.get_by_role("button", name="No", exact=True).locator("visible=true")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    assert answers_of(audit)[0] == "No"
+    assert faults_shown(page, "conflict") == []
+    page.get_by_role("button", name="Use my answer").click()
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    assert answers_of(audit)[0] == "Yes"
+
+
+def test_waiting_answers_are_gone_after_signing_out(site: Any, audit: AuditRecord, page_of: PageOf) -> None:
+    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page.route("**/answer/", lambda route: route.abort())
+    tap(page, "Yes")
+    expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
+    page.wait_for_function(f"{KEPT} === 0")
+
+
+def test_a_photo_belongs_to_its_question_and_the_card_keeps_to_the_rules(
+    site: Any, audit: AuditRecord, page_of: PageOf
+) -> None:
+    page = opened(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
+    out = io.BytesIO()
+    Image.new("RGB", (80, 60), "red").save(out, "JPEG")
+    shot = {"name": "net.jpg", "mimeType": "image/jpeg", "buffer": out.getvalue()}
+    page.locator("[data-photo]").first.set_input_files(shot)
+    expect(page.get_by_text("is attached.")).to_be_visible()
+    first = audit.findings.first()
+    assert first is not None
+    assert Attachment.objects.get().finding_id == first.pk
+    tap(page, "Yes")
+    assert faults_shown(page, "checklist") == []
+    page.screenshot(path="build/checklist.png", full_page=True)
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.responses button')].filter(b => b.offsetParent).map(b => b.offsetHeight)"
+    )
+    assert min(sizes) >= 56
+    page.get_by_role("link", name="Make an action").locator("visible=true").click()
+    expect(page.get_by_role("heading", name="Add action")).to_be_visible()

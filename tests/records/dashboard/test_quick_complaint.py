@@ -1,0 +1,134 @@
+"""The short form of a complaint: submitted when it is whole, a draft when it is not, and never twice."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.attachments.models import Attachment
+from records.complaints.models import Complaint
+from records.history.models import Change
+from records.sites.models import Site
+from tests import make
+from tests.make.backoffice import address, browser, list_address, sign_in
+from tests.make.complaints import make_complaint, required_of
+
+pytestmark = pytest.mark.django_db
+
+QUICK = reverse("admin:quick_complaint")
+JSON = {"Accept": "application/json"}
+
+
+def body(site: Site, **more: Any) -> dict[str, Any]:
+    return {
+        "complaint_description": "Metal in the loaf",
+        "once": str(uuid.uuid4()),
+        "larder_site": str(site.pk),
+        **more,
+    }
+
+
+def needed(site: Site) -> dict[str, str]:
+    return {name: str(target.pk) for name, target in required_of(site).items()}
+
+
+def test_a_whole_complaint_awaits_its_review_at_once(site: Site) -> None:
+    client = browser(site, DefaultRole.STANDARD)
+    answer = client.post(QUICK, body(site, trace_number="L-2611", **needed(site)))
+    complaint = Complaint.objects.get()
+    assert answer.url == address(complaint, "read")
+    assert (complaint.record_status, complaint.site_sequence_id) == ("Awaiting Review", 1)
+    assert (complaint.trace_number, complaint.complaint_description) == ("L-2611", "Metal in the loaf")
+    assert "was sent and awaits its review" in client.get(answer.url).content.decode()
+    operations = Change.objects.filter(record_id=complaint.pk).order_by("number").values_list("operation", flat=True)
+    assert list(operations) == ["AddComplaintDraft", "SubmitComplaint"]
+
+
+def test_without_what_a_review_needs_it_is_kept_as_a_draft_that_says_what_is_missing(site: Site) -> None:
+    client = browser(site, DefaultRole.STANDARD)
+    answer = client.post(QUICK, body(site, product=needed(site)["product"]))
+    complaint = Complaint.objects.get()
+    assert complaint.is_draft
+    assert "Still missing: Customer, Kind of fault." in client.get(answer.url).content.decode()
+
+
+def test_the_same_form_sent_again_makes_no_second_complaint(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.STANDARD)
+    client, sent = sign_in(user, site), body(site, **needed(site))
+    first, second = (client.post(QUICK, sent, headers=JSON) for _ in range(2))
+    assert first.json() == second.json()
+    assert Complaint.objects.count() == 1
+    assert browser(site).post(QUICK, sent).status_code == 404
+    taken = {**sent, "once": str(make_complaint(site).pk)}
+    assert client.post(QUICK, taken).status_code == 404
+    assert Complaint.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"complaint_description": " "}, "What happened: This field is required."),
+        ({"complaint_description": "x" * 20_001}, "What happened: Ensure this value has at most 20000 characters"),
+        ({"once": "nonsense"}, "Enter a valid UUID."),
+        ({"product": str(uuid.uuid4())}, "Product: Choose one of the entries that are offered."),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_kept(site: Site, changed: dict[str, str], said: str) -> None:
+    client = browser(site)
+    answer = client.post(QUICK, body(site, **changed), headers=JSON)
+    assert answer.status_code == 400
+    assert any(said in fault for fault in answer.json()["faults"])
+    assert client.post(QUICK, body(site, **changed)).status_code == 200
+    assert not Complaint.objects.exists()
+
+
+def test_a_product_of_another_site_does_not_exist(site: Site, other_site: Site) -> None:
+    answer = browser(site).post(QUICK, body(site, product=needed(other_site)["product"]), headers=JSON)
+    assert answer.status_code == 400
+    assert not Complaint.objects.exists()
+
+
+def test_it_goes_to_the_site_for_which_the_form_was_opened(site: Site, other_site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.STANDARD)
+    make.give_role(user, other_site, DefaultRole.STANDARD)
+    client = sign_in(user, other_site)
+    client.post(QUICK, body(site))
+    assert Complaint.objects.get().site == site
+
+
+def test_photos_come_with_the_form_where_no_script_runs(site: Site) -> None:
+    photos = [SimpleUploadedFile(f"{place}.png", b"\x89PNG\r\n\x1a\n" + b"0" * 20, "image/png") for place in (1, 2)]
+    client = browser(site, DefaultRole.STANDARD)
+    client.post(QUICK, {**body(site), "photos": photos})
+    complaint = Complaint.objects.get()
+    assert set(Attachment.objects.values_list("file_name", "record_id")) == {
+        ("1.png", complaint.pk),
+        ("2.png", complaint.pk),
+    }
+
+
+def test_a_photo_that_is_sent_again_is_attached_once(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.STANDARD)
+    client = sign_in(user, site)
+    told = client.post(QUICK, body(site), headers=JSON).json()
+    once = str(uuid.uuid4())
+    for _ in range(2):
+        photo = SimpleUploadedFile("1.png", b"\x89PNG\r\n\x1a\n" + b"0" * 20, "image/png")
+        assert len(client.post(told["attach"], {"files": photo, "once": once}, headers=JSON).json()["added"]) == 1
+    assert Attachment.objects.count() == 1
+    other = client.post(QUICK, body(site), headers=JSON).json()
+    photo = SimpleUploadedFile("1.png", b"\x89PNG\r\n\x1a\n" + b"0" * 20, "image/png")
+    refused = client.post(other["attach"], {"files": photo, "once": once}, headers=JSON)
+    assert refused.status_code == 400
+    assert Attachment.objects.count() == 1
+
+
+def test_readers_are_not_offered_the_form(site: Site) -> None:
+    client = browser(site, DefaultRole.READER)
+    assert client.get(QUICK).status_code == 403
+    assert client.post(QUICK, body(site)).status_code == 403
+    assert QUICK not in client.get(list_address(Complaint)).content.decode()
+    assert QUICK in browser(site, DefaultRole.STANDARD).get("/admin/").content.decode()
