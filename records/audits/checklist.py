@@ -80,7 +80,7 @@ class ChecklistPages(SitePermissions):
         user, pointing = user_of(request), {"about": str(record.pk)}
         may_add_action = access.may(user, record.site_id, "actions.add_action")
         photos, acts = (self._counts(request, record, kind) for kind in (Entity.ATTACHMENT, Entity.ACTION))
-        cards = []
+        cards: list[dict[str, Any]] = []
         for finding in record.findings.select_related("rating_response"):
             given = finding.rating_response
             offered = responses if given is None or given in responses else [*responses, given]

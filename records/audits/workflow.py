@@ -229,7 +229,8 @@ def answer_question(
 
 def _response(record: AuditRecord, key: uuid.UUID | None) -> RatingResponse | None:
     """Return one of the responses of the audit's rating; raises ValidationError for any other."""
-    found = RatingResponse.objects.filter(pk=key, rating_id=record.rating_scale_id).first() if key else None
+    offered = record.rating_scale.responses.all() if record.rating_scale is not None else RatingResponse.objects.none()
+    found = offered.filter(pk=key).first() if key else None
     if key and found is None:
         text = "This is not a response of the audit's rating."
         raise ValidationError({"rating_response": ValidationError(text, code="InvalidReference")})

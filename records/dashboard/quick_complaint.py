@@ -51,7 +51,8 @@ class QuickComplaintForm(forms.Form):
     field_order = ("complaint_description", "product", "trace_number", "customer", "nonconformance")
 
     def __init__(self, site: Site, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, label_suffix="", **kwargs)
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
         for name in REQUIRED:
             field = Complaint._meta.get_field(name)
             widget = Chooser(partial(choose_url, field, site.pk))

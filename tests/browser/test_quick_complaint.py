@@ -22,7 +22,7 @@ PageOf = Callable[..., Page]
 QUICK = reverse("admin:quick_complaint")
 
 
-def photo(name: str) -> dict[str, Any]:
+def photo(name: str) -> Any:
     out = io.BytesIO()
     Image.new("RGB", (80, 60), "red").save(out, "JPEG")
     return {"name": name, "mimeType": "image/jpeg", "buffer": out.getvalue()}

@@ -7,7 +7,6 @@ import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
-from records.audits.models import AuditRecord
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.django_db
 JSON = {"Accept": "application/json"}
 
 
-def started(site: Site, *questions: str, rated: bool = True) -> AuditRecord:
+def started(site: Site, *questions: str, rated: bool = True) -> Any:
     lists = [
         make_checklist(site, questions=questions or ("Are hands washed?", "Is hair covered?", "Is the floor dry?"))
     ]
@@ -39,16 +38,17 @@ def give(client: Any, finding: Any, name: str = "", comment: str = "", seen: tup
     return client.post(reverse("admin:audits_auditrecord_answer", args=(finding.audit_record_id,)), body, headers=JSON)
 
 
-def answers_of(audit: AuditRecord) -> list[tuple[str, str]]:
+def answers_of(audit: Any) -> list[tuple[str, str]]:
     return [(str(row.rating_response or ""), row.comment) for row in audit.findings.all()]
 
 
-def changes_of(audit: AuditRecord) -> Any:
+def changes_of(audit: Any) -> Any:
     return Change.objects.filter(record_id=audit.pk, operation="AnswerQuestion")
 
 
 def test_each_answer_is_one_change_without_a_reason_and_there_is_no_verdict_before_the_last(site: Site) -> None:
-    audit, client = started(site), browser(site)
+    audit: Any = started(site)
+    client: Any = browser(site)
     first, second, third = audit.findings.all()
     assert give(client, first, "Yes").status_code == 200
     assert give(client, second, "Partly", "Loose bolt\r\nfound ").json()["answers"][str(second.pk)]["comment"] == (
@@ -69,7 +69,8 @@ def test_each_answer_is_one_change_without_a_reason_and_there_is_no_verdict_befo
 
 
 def test_an_answer_that_is_sent_again_is_stored_once(site: Site) -> None:
-    audit, client = started(site), browser(site)
+    audit: Any = started(site)
+    client: Any = browser(site)
     finding = audit.findings.first()
     for _ in range(3):
         assert give(client, finding, "No").status_code == 200
@@ -100,7 +101,8 @@ def test_an_answer_to_another_question_is_no_conflict(site: Site) -> None:
 
 
 def test_what_cannot_be_answered_is_refused_with_a_sentence(site: Site) -> None:
-    audit, client = started(site), browser(site)
+    audit: Any = started(site)
+    client: Any = browser(site)
     finding = audit.findings.first()
     where = reverse("admin:audits_auditrecord_answer", args=(audit.pk,))
     foreign = response(make_rating(site, name="Other"), "Yes")
@@ -134,7 +136,8 @@ def test_only_who_may_change_audits_of_the_site_answers(site: Site, other_site: 
 
 
 def test_the_page_shows_what_stands_and_works_without_a_script(site: Site) -> None:
-    audit, client = started(site), browser(site)
+    audit: Any = started(site)
+    client: Any = browser(site)
     first, second, _ = audit.findings.all()
     give(client, first, "Yes", "Well done")
     make_action(site, record_id=audit.pk, finding_id=first.pk)
@@ -154,7 +157,7 @@ def test_the_page_shows_what_stands_and_works_without_a_script(site: Site) -> No
 
 def test_a_scheduled_or_finished_audit_is_no_checklist(site: Site) -> None:
     audit = make_audit(make_program(site))
-    client = browser(site)
+    client: Any = browser(site)
     answer = client.get(address(audit, "checklist"))
     assert answer.url == address(audit, "read")
     assert "The audit is Scheduled" in client.get(answer.url).content.decode()
@@ -162,7 +165,8 @@ def test_a_scheduled_or_finished_audit_is_no_checklist(site: Site) -> None:
 
 
 def test_an_audit_without_a_rating_is_answered_in_words(site: Site) -> None:
-    audit, client = started(site, rated=False), browser(site)
+    audit: Any = started(site, rated=False)
+    client: Any = browser(site)
     assert give(client, audit.findings.first(), comment="Dry").status_code == 200
     assert "1 of 3 answered" in client.get(address(audit, "checklist")).content.decode()
 
@@ -182,7 +186,8 @@ def test_the_page_costs_the_same_for_few_and_for_many_questions(site: Site, djan
 
 
 def test_an_audit_in_progress_is_changed_as_a_form_without_a_reason(site: Site) -> None:
-    audit, client = started(site), browser(site)
+    audit: Any = started(site)
+    client: Any = browser(site)
     assert save(client, audit, notes="Night shift").status_code == 302
     audit.refresh_from_db()
     assert audit.notes == "Night shift"

@@ -36,7 +36,7 @@ def needed(site: Site) -> dict[str, str]:
 
 
 def test_a_whole_complaint_awaits_its_review_at_once(site: Site) -> None:
-    client = browser(site, DefaultRole.STANDARD)
+    client: Any = browser(site, DefaultRole.STANDARD)
     answer = client.post(QUICK, body(site, trace_number="L-2611", **needed(site)))
     complaint = Complaint.objects.get()
     assert answer.url == address(complaint, "read")
@@ -48,7 +48,7 @@ def test_a_whole_complaint_awaits_its_review_at_once(site: Site) -> None:
 
 
 def test_without_what_a_review_needs_it_is_kept_as_a_draft_that_says_what_is_missing(site: Site) -> None:
-    client = browser(site, DefaultRole.STANDARD)
+    client: Any = browser(site, DefaultRole.STANDARD)
     answer = client.post(QUICK, body(site, product=needed(site)["product"]))
     complaint = Complaint.objects.get()
     assert complaint.is_draft
@@ -57,7 +57,8 @@ def test_without_what_a_review_needs_it_is_kept_as_a_draft_that_says_what_is_mis
 
 def test_the_same_form_sent_again_makes_no_second_complaint(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
-    client, sent = sign_in(user, site), body(site, **needed(site))
+    client: Any = sign_in(user, site)
+    sent = body(site, **needed(site))
     first, second = (client.post(QUICK, sent, headers=JSON) for _ in range(2))
     assert first.json() == second.json()
     assert Complaint.objects.count() == 1
@@ -77,7 +78,7 @@ def test_the_same_form_sent_again_makes_no_second_complaint(site: Site) -> None:
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_kept(site: Site, changed: dict[str, str], said: str) -> None:
-    client = browser(site)
+    client: Any = browser(site)
     answer = client.post(QUICK, body(site, **changed), headers=JSON)
     assert answer.status_code == 400
     assert any(said in fault for fault in answer.json()["faults"])
@@ -94,14 +95,14 @@ def test_a_product_of_another_site_does_not_exist(site: Site, other_site: Site) 
 def test_it_goes_to_the_site_for_which_the_form_was_opened(site: Site, other_site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
     make.give_role(user, other_site, DefaultRole.STANDARD)
-    client = sign_in(user, other_site)
+    client: Any = sign_in(user, other_site)
     client.post(QUICK, body(site))
     assert Complaint.objects.get().site == site
 
 
 def test_photos_come_with_the_form_where_no_script_runs(site: Site) -> None:
     photos = [SimpleUploadedFile(f"{place}.png", b"\x89PNG\r\n\x1a\n" + b"0" * 20, "image/png") for place in (1, 2)]
-    client = browser(site, DefaultRole.STANDARD)
+    client: Any = browser(site, DefaultRole.STANDARD)
     client.post(QUICK, {**body(site), "photos": photos})
     complaint = Complaint.objects.get()
     assert set(Attachment.objects.values_list("file_name", "record_id")) == {
@@ -112,7 +113,7 @@ def test_photos_come_with_the_form_where_no_script_runs(site: Site) -> None:
 
 def test_a_photo_that_is_sent_again_is_attached_once(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
-    client = sign_in(user, site)
+    client: Any = sign_in(user, site)
     told = client.post(QUICK, body(site), headers=JSON).json()
     once = str(uuid.uuid4())
     for _ in range(2):
@@ -127,7 +128,7 @@ def test_a_photo_that_is_sent_again_is_attached_once(site: Site) -> None:
 
 
 def test_readers_are_not_offered_the_form(site: Site) -> None:
-    client = browser(site, DefaultRole.READER)
+    client: Any = browser(site, DefaultRole.READER)
     assert client.get(QUICK).status_code == 403
     assert client.post(QUICK, body(site)).status_code == 403
     assert QUICK not in client.get(list_address(Complaint)).content.decode()
