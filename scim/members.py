@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -224,24 +224,15 @@ class Membership:
     roles_among: Callable[[set[uuid.UUID]], set[uuid.UUID]]
     before: dict[uuid.UUID, Entry] = field(default_factory=dict)
     now: dict[uuid.UUID, Entry] = field(default_factory=dict)
+    gone: set[uuid.UUID] = field(default_factory=set)
     groups: set[uuid.UUID] = field(default_factory=set)
     exact: bool = False
 
     def apply(self, operations: Iterable[MemberOperation]) -> DesiredMembers:
-        """Apply the operations in order and return what they come to."""
+        """Apply the operations in order and return what they come to; members are read only for a selection."""
         listed = list(operations)
-        about: set[uuid.UUID] | None = set()
-        for operation in listed:
-            ids = operation.about()
-            if about is None or ids is None:
-                about = None
-                break
-            about |= ids
-        self.before = {uuid.UUID(entry["value"]): entry for entry in self.load(about)}
-        self.now = dict(self.before)
         if any(operation.selection is not None for operation in listed):
-            # A selection may look at the type of members who came just before it.
-            self.groups = self.roles_among({key for operation in listed for key in operation.puts()})
+            self._read(listed)
         for operation in listed:
             self._apply(operation)
         put = {
@@ -249,7 +240,17 @@ class Membership:
             for key, entry in self.now.items()
             if self.exact or key not in self.before or entry.get("given")
         }
-        return DesiredMembers(put=put, drop=set(self.before) - set(self.now), exact=self.exact)
+        return DesiredMembers(put=put, drop=self.gone - self.now.keys(), exact=self.exact)
+
+    def _read(self, operations: Sequence[MemberOperation]) -> None:
+        """Read the members whom the operations can touch."""
+        about = [operation.about() for operation in operations]
+        known = [ids for ids in about if ids is not None]
+        members = self.load(set().union(*known) if len(known) == len(about) else None)
+        self.before = {uuid.UUID(entry["value"]): entry for entry in members}
+        self.now = dict(self.before)
+        # A selection may look at the type of members who came just before it.
+        self.groups = self.roles_among({key for operation in operations for key in operation.puts()})
 
     def _apply(self, operation: MemberOperation) -> None:
         if operation.selection is not None:
@@ -258,8 +259,7 @@ class Membership:
             if operation.value is None:
                 self._empty()
             else:
-                for key in named_in(operation.value):
-                    self.now.pop(key, None)
+                self._remove(named_in(operation.value))
         else:
             if operation.op == "replace":
                 self._empty()
@@ -267,6 +267,11 @@ class Membership:
 
     def _empty(self) -> None:
         self.now, self.exact = {}, True
+
+    def _remove(self, keys: Iterable[uuid.UUID]) -> None:
+        for key in keys:
+            self.now.pop(key, None)
+            self.gone.add(key)
 
     def _put(self, entries: dict[uuid.UUID, str]) -> None:
         for key, display in entries.items():
@@ -279,8 +284,7 @@ class Membership:
         if operation.op == "remove":
             if operation.sub:
                 raise MutabilityException(detail=f"'members.{operation.sub}' is immutable; remove the member.")
-            for key in matched:
-                del self.now[key]
+            self._remove(matched)
             return
         if not matched:
             ids = _ids_of(selection)

@@ -16,6 +16,7 @@ from records.accounts.authority import NotAllowedError
 from records.accounts.directory_mails import tell_administrators
 from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
 from records.accounts.security import security_event
+from records.history.sets import insertion, run
 from records.history.trail import Author, Channel, now, recording
 
 BRAKE = Author(None, "Brake on mass removal", Channel.SYSTEM)
@@ -63,9 +64,7 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
         start = max(since, locked.stopped) if locked.stopped else since
         if DirectoryRemoval.objects.filter(directory=locked, at__gte=start).count() >= SINGLE_SWITCH_OFFS:
             raise MassRemovalError(locked)
-    DirectoryRemoval.objects.bulk_create(
-        [DirectoryRemoval(directory=locked, user_id=key, at=now()) for key in people], batch_size=500
-    )
+    run([insertion(DirectoryRemoval, {"directory": locked.pk, "at": now()}, ("user_id",), [(key,) for key in people])])
 
 
 def _is_beyond(directory: Directory, gone: set[uuid.UUID]) -> bool:

@@ -1,30 +1,36 @@
-"""The members of a role that a directory gives and takes away, in statements that each handle all of them."""
+"""The members of a role that a directory gives and takes away: one statement reads what there is, a few write."""
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
-from django.db.models import Q, QuerySet
+from django.db import connection
+from django.db.models import Q
 
 from records.accounts.authority import Act, Actor, require
 from records.accounts.brake import count_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind, User
 from records.accounts.models.users import printed_name
-from records.accounts.roles_held import chunks, touch_users, wait_to_nest
+from records.accounts.roles_held import touching, wait_to_nest
 from records.accounts.security import security_events
-from records.history.inserts import insert_rows
+from records.history.sets import Statement, id_of, id_parameter, ids, ids_parameter, ids_sql, insertion, run
 from records.history.trail import Author, now, recording
 
 
 @dataclass(slots=True)
 class DesiredMembers:
-    """Which members come, under which display name, and which go; `exact` lets everybody go who is not among `put`."""
+    """Which members come, under which display name, and which go; `exact` lets everybody go who is not among `put`.
+
+    Whoever the directory cannot see stays, unless `drops_unseen` says that those of `drop` go too.
+    """
 
     put: dict[uuid.UUID, str] = field(default_factory=dict)
     drop: set[uuid.UUID] = field(default_factory=set)
     exact: bool = False
+    drops_unseen: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.put or self.drop or self.exact)
@@ -43,6 +49,19 @@ def seen_members(directory_id: uuid.UUID, sites: Iterable[uuid.UUID]) -> Q:
     return person | Q(member_role__site_id__in=listed, member_role__is_archived=False) & ~hidden
 
 
+class Known(NamedTuple):
+    """What the database knows of an id: which user or role it is, whether it may be a member, and whether it is one."""
+
+    name: str
+    is_user: bool
+    is_visible: bool
+    """Whether the directory sees the user or role."""
+    is_eligible: bool
+    """Whether the directory can make it a member: a user whom it sees, or a role of the same site that it sees."""
+    membership: uuid.UUID | None
+    display: str
+
+
 def change_members(role: Role, desired: DesiredMembers, directory: Directory, *, author: Author) -> bool:
     """Let members come and go in set-based statements and return whether anything changed; the role is locked.
 
@@ -52,133 +71,143 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
     mass removal refuses it.
     """
     with recording() as trail:
-        sites = {directory.home_site_id, *(site.pk for site in directory.sites.all())}
-        stored = _stored(role, desired, seen_members(directory.pk, sites))
+        known = _known(role, desired, directory)
+        stored = {key for key, of in known.items() if of.membership and of.is_visible}
         new = [key for key in desired.put if key not in stored]
-        users, roles = _named(role, new, directory, sites)
-        gone = {key for key in stored if key in desired.drop or (desired.exact and key not in desired.put)} - set(
-            desired.put
-        )
-        _redisplay(role, desired, stored)
+        _refuse_unknown(role, new, known)
+        _redisplay(desired, stored, known)
+        droppable = {key for key in desired.drop if known[key].membership} if desired.drops_unseen else stored
+        gone = {key for key in droppable if key in desired.drop or desired.exact} - desired.put.keys()
         if not new and not gone:
             return False
         if new:
             require(Actor(directory=directory), Act.GIVE_ROLE, role)
-        went = _names(gone)
-        for part in chunks(gone):
-            RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role).delete()
         moment = now()
-        insert_rows(
-            [
-                RoleMembership(
-                    role=role,
-                    user_id=key if key in users else None,
-                    member_role_id=key if key in roles else None,
-                    display=desired.put[key],
-                    directory=directory,
-                    created=moment,
-                )
-                for key in new
-            ]
-        )
         role.revision, role.last_modified = role.revision + 1, moment
-        role.save(update_fields=["revision", "last_modified"])
-        touch_users([*users, *gone])
-        _note_people(role, users, went, author)
-        count_removals(directory, _people_of(gone))
-        names = users | roles
+        run(_writes(role, desired, directory, new, gone, known))
+        came, left = _people(new, known), _people(gone, known)
+        for kind, people in ((SecurityKind.ROLE_GIVEN, came), (SecurityKind.ROLE_TAKEN, left)):
+            accounts = [User(pk=key, user_name=known[key].name) for key in people]
+            security_events(kind, accounts, author=author, detail=str(role), site_id=role.site_id)
+        count_removals(directory, {*left, *_people_of([key for key in gone if not known[key].is_user])})
         entry = {
             "field": "members",
-            "old": [{"id": str(key), "name": went[key]} for key in sorted(gone)],
-            "new": [{"id": str(key), "name": names[key]} for key in new],
+            "old": [{"id": str(key), "name": known[key].name} for key in sorted(gone)],
+            "new": [{"id": str(key), "name": known[key].name} for key in new],
         }
         trail.add(role, [entry], author=author, operation="ChangeMembers", site_id=role.site_id)
     return True
 
 
-def _people_of(members: Iterable[uuid.UUID]) -> set[uuid.UUID]:
-    """Return the people among members, with those of member roles, through other roles too; a query a level."""
-    people, seen, step = set[uuid.UUID](), set[uuid.UUID](), set(members)
+_KNOWN = """
+WITH named(id) AS ({named})
+SELECT named.id, u.id IS NOT NULL, u.display_name, u.given_name, u.family_name, u.user_name, r.name,
+       u.home_site_id IN ({sites}) AND u.removed IS NULL AND NOT u.is_service_account AND e.id IS NOT NULL,
+       NOT r.is_archived AND NOT (r.directory_id IS NOT NULL AND r.directory_id = %s AND r.hidden_from_directory)
+         AND r.site_id IN ({sites}), r.site_id, COALESCE(p.id, q.id), COALESCE(p.display, q.display, '')
+  FROM named
+  LEFT JOIN accounts_user u ON u.id = named.id
+  LEFT JOIN employees_employee e ON e.user_id = u.id
+  LEFT JOIN accounts_role r ON r.id = named.id
+  LEFT JOIN accounts_rolemembership p ON p.role_id = %s AND p.user_id = named.id
+  LEFT JOIN accounts_rolemembership q ON q.role_id = %s AND q.member_role_id = named.id
+"""
+_PRESENT = " UNION SELECT COALESCE(m.user_id, m.member_role_id) FROM accounts_rolemembership m WHERE m.role_id = %s"
+
+
+def _known(role: Role, desired: DesiredMembers, directory: Directory) -> dict[uuid.UUID, Known]:
+    """Return what the database knows of each id that the desired state names, and of all members if it is exact.
+
+    One statement.
+    """
+    role_id, about = id_parameter(role.pk), [ids_parameter(desired.put.keys() | desired.drop)]
+    sites = [id_parameter(key) for key in {directory.home_site_id, *(site.pk for site in directory.sites.all())}]
+    marks = ", ".join(["%s"] * len(sites))
+    sql = _KNOWN.format(named=ids_sql() + (_PRESENT if desired.exact else ""), sites=marks)
+    if desired.exact:
+        about.append(role_id)
+    [rows] = run([(sql, [*about, *sites, id_parameter(directory.pk), *sites, role_id, role_id])])
+    known: dict[uuid.UUID, Known] = {}
+    for key, is_user, shown, given, family, user_name, name, sees_user, sees_role, site, membership, display in rows:
+        if is_user:
+            name, site = printed_name(shown, given, family, user_name), None
+        known[id_of(key)] = Known(
+            name or "",
+            bool(is_user),
+            bool(sees_user or sees_role),
+            bool(sees_user or (sees_role and id_of(site) == role.site_id)),
+            membership and id_of(membership),
+            display,
+        )
+    return known
+
+
+def _refuse_unknown(role: Role, new: Collection[uuid.UUID], known: dict[uuid.UUID, Known]) -> None:
+    """Raise ValidationError for an id that cannot be a member, and for a role that would be within itself."""
+    for key in new:
+        if not known[key].is_eligible:
+            fault = ValidationError(f"There is no member with the id {str(key)!r}.", code="InvalidReference")
+            raise ValidationError({"members": fault})
+    roles = {key for key in new if not known[key].is_user}
+    if roles:
+        _refuse_circle(role, roles)
+
+
+def _writes(
+    role: Role,
+    desired: DesiredMembers,
+    directory: Directory,
+    new: Collection[uuid.UUID],
+    gone: Collection[uuid.UUID],
+    known: dict[uuid.UUID, Known],
+) -> list[Statement]:
+    """Return the statements that take memberships away and store others, and move on the role and the people."""
+    statements: list[Statement] = []
+    if gone:
+        memberships = ids_parameter(known[key].membership for key in gone)  # type: ignore[misc]
+        statements.append((f"DELETE FROM accounts_rolemembership WHERE id IN ({ids_sql()})", [memberships]))  # noqa: S608
+    if new:
+        alike = {"role": role.pk, "directory": directory.pk, "created": role.last_modified}
+        users = [(key, None) if known[key].is_user else (None, key) for key in new]
+        rows = [(uuid.uuid4(), *member, desired.put[key]) for key, member in zip(new, users, strict=True)]
+        statements.append(insertion(RoleMembership, alike, ("id", "user", "member_role", "display"), rows))
+    quote = connection.ops.adapt_datetimefield_value
+    statements.append(
+        (
+            "UPDATE accounts_role SET revision = %s, last_modified = %s WHERE id = %s",
+            [role.revision, quote(role.last_modified), id_parameter(role.pk)],
+        )
+    )
+    people = [*_people(new, known), *_people(gone, known)]
+    return [*statements, touching(people)] if people else statements
+
+
+def _people(keys: Iterable[uuid.UUID], known: dict[uuid.UUID, Known]) -> list[uuid.UUID]:
+    """Return those of the members who are users."""
+    return [key for key in keys if known[key].is_user]
+
+
+def _people_of(roles: Iterable[uuid.UUID]) -> set[uuid.UUID]:
+    """Return the people in these roles, through other roles too; a query a level."""
+    people, seen, step = set[uuid.UUID](), set[uuid.UUID](), set(roles)
     while step:
         seen |= step
         inner: set[uuid.UUID] = set()
-        for part in chunks(step):
-            people.update(User.objects.filter(pk__in=part).values_list("pk", flat=True))
-            held = RoleMembership.objects.filter(role_id__in=part)
-            inner.update(user or role for user, role in held.values_list("user_id", "member_role_id"))
-        step = inner - seen - people
+        held = RoleMembership.objects.filter(role_id__in=ids(step)).order_by()
+        for user, role in held.values_list("user_id", "member_role_id"):
+            (people if user else inner).add(user or role)
+        step = inner - seen
     return people
 
 
-def _note_people(role: Role, came: Mapping[uuid.UUID, str], went: Mapping[uuid.UUID, str], author: Author) -> None:
-    """Write to the security log who was given the role and from whom it was taken."""
-    left: dict[uuid.UUID, str] = {}
-    for part in chunks(went):
-        left |= {key: went[key] for key in User.objects.filter(pk__in=part).values_list("pk", flat=True)}
-    for kind, people in ((SecurityKind.ROLE_GIVEN, came), (SecurityKind.ROLE_TAKEN, left)):
-        accounts = [User(pk=key, user_name=name) for key, name in people.items()]
-        security_events(kind, accounts, author=author, detail=str(role), site_id=role.site_id)
-
-
-def _stored(role: Role, desired: DesiredMembers, seen: Q) -> dict[uuid.UUID, str]:
-    """Return the members that the desired state names, with their display names; those to drop also when unseen."""
-    rows = RoleMembership.objects.filter(role=role)
-    if desired.exact:
-        everybody = rows.filter(seen).values_list("user_id", "member_role_id", "display")
-        return {user or member: display for user, member, display in everybody}
-    stored: dict[uuid.UUID, str] = {}
-    for keys, condition in ((desired.put, seen), (desired.drop, Q())):
-        for part in chunks(keys):
-            found = rows.filter(Q(user_id__in=part) | Q(member_role_id__in=part), condition)
-            for user, member, display in found.values_list("user_id", "member_role_id", "display"):
-                stored[user or member] = display
-    return stored
-
-
-def _redisplay(role: Role, desired: DesiredMembers, stored: Mapping[uuid.UUID, str]) -> None:
+def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], known: dict[uuid.UUID, Known]) -> None:
     """Keep the display names that came with members who are there already."""
-    changed: dict[str, list[uuid.UUID]] = defaultdict(list)
-    for key, display in desired.put.items():
-        if key in stored and display and display != stored[key]:
-            changed[display].append(key)
-    if not changed:
-        return
-    keys = {key for part in changed.values() for key in part}
-    rows: list[RoleMembership] = []
-    for part in chunks(keys):
-        rows += RoleMembership.objects.filter(Q(user_id__in=part) | Q(member_role_id__in=part), role=role)
-    for row in rows:
-        row.display = desired.put[row.user_id or row.member_role_id]  # type: ignore[index]
+    rows = [
+        RoleMembership(pk=known[key].membership, display=display)
+        for key, display in desired.put.items()
+        if key in stored and display and display != known[key].display
+    ]
     RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)
-
-
-def _named(
-    role: Role, keys: Sequence[uuid.UUID], directory: Directory, sites: set[uuid.UUID]
-) -> tuple[dict[uuid.UUID, str], dict[uuid.UUID, str]]:
-    """Return which keys are users of the sites and which are roles of this one's that the directory sees.
-
-    Raises ValidationError.
-    """
-    users: dict[uuid.UUID, str] = {}
-    roles: dict[uuid.UUID, str] = {}
-    for part in chunks(keys):
-        found = User.objects.filter(
-            pk__in=part, home_site_id__in=sites, employee__isnull=False, removed__isnull=True, is_service_account=False
-        )
-        users |= _printed(found)
-    rest = [key for key in keys if key not in users]
-    for part in chunks(rest):
-        found_roles = Role.objects.filter(pk__in=part, site_id=role.site_id, is_archived=False).exclude(
-            directory=directory, hidden_from_directory=True
-        )
-        roles |= dict(found_roles.values_list("pk", "name"))
-    unknown = [key for key in rest if key not in roles]
-    if unknown:
-        fault = ValidationError(f"There is no member with the id {str(unknown[0])!r}.", code="InvalidReference")
-        raise ValidationError({"members": fault})
-    if roles:
-        _refuse_circle(role, set(roles))
-    return users, roles
 
 
 def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
@@ -199,17 +228,3 @@ def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
         if step not in seen:
             seen.add(step)
             waiting += edges[step]
-
-
-def _names(keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
-    names: dict[uuid.UUID, str] = defaultdict(str)
-    for part in chunks(keys):
-        names.update(_printed(User.objects.filter(pk__in=part)))
-        names.update(Role.objects.filter(pk__in=[key for key in part if key not in names]).values_list("pk", "name"))
-    return names
-
-
-def _printed(users: QuerySet[User]) -> dict[uuid.UUID, str]:
-    """Return the printed names of users by id, without making an object of each."""
-    rows = users.values_list("pk", "display_name", "given_name", "family_name", "user_name")
-    return {key: printed_name(*names) for key, *names in rows}

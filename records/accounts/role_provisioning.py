@@ -131,7 +131,7 @@ def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
         if not (role.made_by_directory and role.directory_id == directory.pk and not role.default_role):
             members = members.filter(directory=directory)
         keys = {user or member for user, member in members.values_list("user_id", "member_role_id")}
-        change_members(role, DesiredMembers(drop=keys), directory, author=author)
+        change_members(role, DesiredMembers(drop=keys, drops_unseen=True), directory, author=author)
         with _changing(role, "RemoveRole", author=author):
             role.directory = directory
             role.external_id = ""

@@ -1,16 +1,12 @@
 """Who may nest roles at a time, and whose revision a change of roles moves on."""
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from django.db import connection
-from django.db.models import F
 
-from records.accounts.access import identifier, parameter
-from records.accounts.models import Role, RoleMembership, User
-
-CHUNK = 5_000
-"""How many ids one statement names; databases limit their parameters."""
+from records.accounts.models import Role, RoleMembership
+from records.history.sets import Statement, id_of, ids_parameter, ids_sql, run
 
 
 def wait_to_nest(site_id: uuid.UUID) -> None:
@@ -26,11 +22,20 @@ def wait_to_nest(site_id: uuid.UUID) -> None:
 
 def touch_users(keys: Iterable[uuid.UUID]) -> None:
     """Move on the revision of users whose groups changed; locks them in the order of their ids, against circles."""
-    for part in chunks(sorted(keys)):
-        if len(part) > 1:
-            rows = User.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=part).order_by("pk")
-            part = list(rows.values_list("pk", flat=True))
-        User.objects.filter(pk__in=part).update(revision=F("revision") + 1)
+    run([touching(keys)])
+
+
+def touching(keys: Iterable[uuid.UUID]) -> Statement:
+    """Return the statement of `touch_users`."""
+    return _TOUCH[connection.vendor].format(ids=ids_sql()), [ids_parameter(keys)]
+
+
+_TOUCH = {
+    "postgresql": """
+WITH locked AS MATERIALIZED (SELECT id FROM accounts_user WHERE id IN ({ids}) ORDER BY id FOR NO KEY UPDATE)
+UPDATE accounts_user SET revision = revision + 1 FROM locked WHERE accounts_user.id = locked.id""",
+    "sqlite": "UPDATE accounts_user SET revision = revision + 1 WHERE id IN ({ids})",
+}
 
 
 def touch_members(role: Role) -> None:
@@ -41,7 +46,7 @@ def touch_members(role: Role) -> None:
 
 _MEMBERS = """
 WITH RECURSIVE giving(outermost, id) AS (
-    SELECT id, id FROM accounts_role WHERE NOT is_archived AND id IN ({marks})
+    SELECT id, id FROM accounts_role WHERE NOT is_archived AND id IN ({ids})
     UNION
     SELECT g.outermost, m.member_role_id FROM giving g JOIN accounts_rolemembership m ON m.role_id = g.id
       JOIN accounts_role r ON r.id = m.member_role_id
@@ -53,18 +58,9 @@ WITH RECURSIVE giving(outermost, id) AS (
 
 
 def people_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
-    """Return the active people who hold each role, directly or through other roles; one query for 5,000 roles."""
+    """Return the active people who hold each role, directly or through other roles; one query."""
     found: dict[uuid.UUID, set[uuid.UUID]] = {key: set() for key in roles}
-    for part in chunks(found):
-        with connection.cursor() as cursor:
-            cursor.execute(_MEMBERS.format(marks=", ".join(["%s"] * len(part))), [parameter(key) for key in part])
-            for role, user in cursor.fetchall():
-                found[identifier(role)].add(identifier(user))
+    [rows] = run([(_MEMBERS.format(ids=ids_sql()), [ids_parameter(found)])])
+    for role, user in rows:
+        found[id_of(role)].add(id_of(user))
     return found
-
-
-def chunks(keys: Iterable[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
-    """Yield the ids in lists that one statement can name."""
-    listed = list(keys)
-    for start in range(0, len(listed), CHUNK):
-        yield listed[start : start + CHUNK]

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from records.accounts.models import SecurityEvent, SecurityKind, User
 from records.accounts.security_mails import MAILED, tell
+from records.history.sets import Statement, insertion, run
 from records.history.trail import Author, Channel, now, recording
 
 logger = logging.getLogger("larder.security")
@@ -74,7 +75,7 @@ def security_events(
         return
     if kind not in ONLY_LOGGED:
         with recording() if kind in WITHOUT_CHANGE else nullcontext() as trail:
-            SecurityEvent.objects.bulk_create(events, batch_size=500)
+            run([_insertion(events)])
             if kind in MAILED:
                 for account in accounts:
                     if account is not None:
@@ -120,6 +121,14 @@ def _event(
         site_id=site_id or (account.home_site_id if account else None),
         request_id=by.request_id[:64] if by else "",
     )
+
+
+def _insertion(events: list[SecurityEvent]) -> Statement:
+    """Return the statement that stores events which differ in their accounts and authors alone."""
+    alike = {name: getattr(events[0], name) for name in ("at", "kind", "address", "channel", "detail", "request_id")}
+    columns = ("account_id", "account_name", "author_id", "author_name", "site")
+    rows = [(e.account_id, e.account_name, e.author_id, e.author_name, e.site_id) for e in events]
+    return insertion(SecurityEvent, alike, columns, rows)
 
 
 def _log(events: list[SecurityEvent]) -> None:
