@@ -12,10 +12,10 @@ from django.db.models import Q
 
 from records.accounts.authority import Act, Actor, require
 from records.accounts.brake import count_removals
-from records.accounts.models import Directory, Role, RoleMembership, SecurityKind, User
+from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
 from records.accounts.roles_held import touching, wait_to_nest
-from records.accounts.security import security_events
+from records.accounts.security import note_people
 from records.history.sets import Statement, id_of, id_parameter, ids, ids_parameter, ids_sql, insertion, run
 from records.history.trail import Author, now, recording
 
@@ -87,8 +87,8 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         run(_writes(role, desired, directory, new, gone, known))
         came, left = _people(new, known), _people(gone, known)
         for kind, people in ((SecurityKind.ROLE_GIVEN, came), (SecurityKind.ROLE_TAKEN, left)):
-            accounts = [User(pk=key, user_name=known[key].name) for key in people]
-            security_events(kind, accounts, author=author, detail=str(role), site_id=role.site_id)
+            names = {key: known[key].name for key in people}
+            note_people(kind, names, author=author, detail=str(role), site_id=role.site_id)
         count_removals(directory, {*left, *_people_of([key for key in gone if not known[key].is_user])})
         entry = {
             "field": "members",
