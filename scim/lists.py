@@ -1,6 +1,7 @@
 """Lists: which resources a query finds, in which order, and one page of them."""
 
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 from django.db.models import QuerySet, TextField, Value
@@ -26,11 +27,12 @@ def attributes_of(caller: Caller, kind: str) -> attributes.Attributes:
     return sources.user_attributes(caller.scope) if kind == "User" else sources.group_attributes(caller.scope)
 
 
-def documents_of(caller: Caller, kind: str, rows: QuerySet[Any], projection: Projection) -> list[Representation]:
-    """Return the documents of the rows, in any order."""
-    if kind == "User":
-        return user_documents(caller, rows, projection)
-    return group_documents(caller, rows, projection)
+def documents_of(
+    caller: Caller, kind: str, keys: Collection[uuid.UUID], projection: Projection
+) -> list[Representation]:
+    """Return the documents of those of these resources that the token sees, in any order."""
+    make = user_documents if kind == "User" else group_documents
+    return make(caller, keys, projection)
 
 
 def filtered(caller: Caller, kind: str, query: Query, kinds: tuple[str, ...] = ()) -> QuerySet[Any]:
@@ -77,7 +79,7 @@ def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query)
     if not keys:
         return []
     projection = Projection.of(kind, query, spares=caller.reads_rfc)
-    found = documents_of(caller, kind, rows_of(caller, kind).filter(pk__in=keys), projection)
+    found = documents_of(caller, kind, keys, projection)
     by_id = {document["id"]: document for document in found}
     return [projection.apply(by_id[str(key)]) for key in keys if str(key) in by_id]
 

@@ -1,17 +1,19 @@
 """Groups within groups: whom a group holds through others, and which groups a user is in that way."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from django.db import connection
-from django.db.models import BooleanField, Func, QuerySet
+from django.db.models import BooleanField, Func
 
-from records.accounts.models import Role
+from records.history.sets import Statement, id_of, ids_parameter, ids_sql
+from scim.callers import Scope
+from scim.prepared import prepared
+from scim.visibility import visible_roles
 
 _HELD = """
 WITH RECURSIVE held (user_id, role_id, is_direct) AS (
-    SELECT m.user_id, m.role_id, 1 FROM accounts_rolemembership m WHERE m.user_id IN ({users})
+    SELECT m.user_id, m.role_id, 1 FROM accounts_rolemembership m WHERE m.user_id IN ({ids})
     UNION
     SELECT held.user_id, m.role_id, 0
       FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.role_id
@@ -24,24 +26,16 @@ SELECT held.user_id, held.role_id, visible.name, MAX(held.is_direct)
 """
 
 
-def groups_held(users: list[uuid.UUID], visible: QuerySet[Role]) -> Iterator[tuple[uuid.UUID, uuid.UUID, str, bool]]:
-    """Yield each user's visible groups by id: user, group, its name, and whether the user is a member itself.
-
-    One query, however deep groups are nested.
-    """
-    if not users:
-        return
-    inner, parameters = visible.order_by().values("id", "name").query.sql_with_params()
-    keys = [key if connection.vendor == "postgresql" else key.hex for key in users]
-    statement = _HELD.format(users=", ".join(["%s"] * len(keys)), visible=inner)
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [*keys, *parameters])
-        for user_id, role_id, name, is_direct in cursor.fetchall():
-            yield _id(user_id), _id(role_id), name, bool(is_direct)
+def held_by(users: Iterable[uuid.UUID], scope: Scope) -> Statement:
+    """Return the statement for each user's visible groups by id, however deep groups are nested."""
+    visible = prepared("visible roles", scope, lambda: visible_roles(scope).order_by().values_list("id", "name"))
+    return _HELD.format(ids=ids_sql(), visible=visible.sql), [ids_parameter(users), *visible.parameters]
 
 
-def _id(value: Any) -> uuid.UUID:
-    return value if isinstance(value, uuid.UUID) else uuid.UUID(value)
+def groups_held(rows: list[tuple[Any, ...]]) -> Iterator[tuple[uuid.UUID, uuid.UUID, str, bool]]:
+    """Yield from the answer to `held_by` user, group, its name, and whether the user is a member itself."""
+    for user_id, role_id, name, is_direct in rows:
+        yield id_of(user_id), id_of(role_id), name, bool(is_direct)
 
 
 class IsHeld(Func):

@@ -3,18 +3,20 @@
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from records.accounts.models import ExternalId, Role, User, UserEmail
+from records.accounts.models import ExternalId, Role, RoleMembership, User, UserEmail
+from records.history.sets import id_of, run
 from scim.callers import Caller
-from scim.nesting import groups_held
+from scim.nesting import groups_held, held_by
+from scim.prepared import prepared, the_ids
 from scim.projection import Projection
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
 from scim.sources import profile_prefix
-from scim.visibility import visible_memberships, visible_roles
+from scim.visibility import visible_memberships, visible_roles, visible_users
 
 TAKEN = "taken"
 """Where an account keeps the names of what a PATCH removed although it always has a value."""
@@ -92,33 +94,46 @@ def profile_url(key: uuid.UUID) -> str:
     return f"{profile_prefix()}{key}/change/"
 
 
-def user_documents(caller: Caller, users: QuerySet[User], projection: Projection) -> list[Representation]:
-    """Return the documents of the users: one query, and one more each for emails, ids and groups.
+def user_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Projection) -> list[Representation]:
+    """Return the documents of those of these users whom the token sees: a statement each for rows, emails, ids, groups.
 
     What the projection leaves out is not read, but still to be taken away by `Projection.apply`.
     """
-    rows = list(users.values(*USER_COLUMNS))
-    keys = [row["pk"] for row in rows]
+    scope = caller.scope
+    users = prepared("users", scope, lambda: visible_users(scope).filter(pk__in=the_ids()).values_list(*USER_COLUMNS))
+    statements = {"users": users.about(keys)}
+    if projection.holds("emails"):
+        statements["emails"] = prepared("emails", scope, _emails).about(keys)
+    if projection.holds("externalId"):
+        owned = ExternalId.objects.filter(directory_id=scope.directory_id, user_id__in=the_ids())
+        external = prepared("external ids", scope, lambda: owned.values_list("user_id", "value"))
+        statements["externalId"] = external.about(keys)
+    if projection.holds("groups"):
+        statements["groups"] = held_by(keys, scope)
+    found = dict(zip(statements, run(statements.values()), strict=True))
+    rows = [dict(zip(USER_COLUMNS, row, strict=True)) for row in users.converted(found["users"])]
     emails: dict[uuid.UUID, list[Representation]] = defaultdict(list)
-    if projection.holds("emails") and keys:
-        for email in UserEmail.objects.filter(user_id__in=keys).order_by("user_id", "idx", "pk"):
-            emails[email.user_id].append(_email(email))
-    external: dict[uuid.UUID, str] = {}
-    if projection.holds("externalId") and keys:
-        owned = ExternalId.objects.filter(directory_id=caller.directory.pk, user_id__in=keys)
-        external = dict(owned.values_list("user_id", "value"))
-    groups = _groups_of(caller, keys) if projection.holds("groups") and keys else defaultdict(list)
+    for user_id, value, type_, display, primary in found.get("emails", ()):
+        emails[id_of(user_id)].append(_email(value, type_, display, primary))
+    external_ids = {id_of(user_id): value for user_id, value in found.get("externalId", ())}
+    groups = _groups_of(caller, found.get("groups", []))
     return [
-        user_document(caller, row, emails[row["pk"]], external.get(row["pk"], ""), groups[row["pk"]]) for row in rows
+        user_document(caller, row, emails[row["pk"]], external_ids.get(row["pk"], ""), groups[row["pk"]])
+        for row in rows
     ]
+
+
+def _emails() -> QuerySet[UserEmail, Any]:
+    rows = UserEmail.objects.filter(user_id__in=the_ids()).order_by("user_id", "idx", "pk")
+    return rows.values_list("user_id", "value", "type", "display", "primary")
 
 
 def user_document_of(caller: Caller, user: User, external_id: str, projection: Projection) -> Representation:
     """Return the document of an account that is at hand with its addresses and employee; one query, for its groups."""
     row = {column: _at(user, column) for column in USER_COLUMNS}
-    emails = [_email(email) for email in user.emails.all()]
-    groups = _groups_of(caller, [user.pk])[user.pk] if projection.holds("groups") else []
-    return user_document(caller, row, emails, external_id, groups)
+    emails = [_email(email.value, email.type, email.display, email.primary) for email in user.emails.all()]
+    held = run([held_by([user.pk], caller.scope)])[0] if projection.holds("groups") else []
+    return user_document(caller, row, emails, external_id, _groups_of(caller, held)[user.pk])
 
 
 def _at(row: User | Role, column: str) -> Any:
@@ -129,10 +144,10 @@ def _at(row: User | Role, column: str) -> Any:
     return found
 
 
-def _groups_of(caller: Caller, keys: list[uuid.UUID]) -> dict[uuid.UUID, list[Representation]]:
-    """Return the groups that each user is in, directly or through groups within groups; one query."""
+def _groups_of(caller: Caller, held: list[tuple[Any, ...]]) -> dict[uuid.UUID, list[Representation]]:
+    """Return the groups that each user is in, directly or through groups within groups, from the rows of `held_by`."""
     groups: dict[uuid.UUID, list[Representation]] = defaultdict(list)
-    for user_id, role_id, name, is_direct in groups_held(keys, visible_roles(caller)):
+    for user_id, role_id, name, is_direct in groups_held(held):
         groups[user_id].append(
             {
                 "value": str(role_id),
@@ -144,9 +159,9 @@ def _groups_of(caller: Caller, keys: list[uuid.UUID]) -> dict[uuid.UUID, list[Re
     return groups
 
 
-def _email(email: UserEmail) -> Representation:
-    found = {"value": email.value, "type": email.type, "display": email.display}
-    return {**{name: value for name, value in found.items() if value}, "primary": email.primary}
+def _email(value: str, type_: str, display: str, primary: object) -> Representation:
+    found = {"value": value, "type": type_, "display": display}
+    return {**{name: part for name, part in found.items() if part}, "primary": bool(primary)}
 
 
 def user_document(
@@ -241,12 +256,19 @@ def _meta(row: Mapping[str, Any], location: str, kind: str) -> Representation:
     }
 
 
-def group_documents(caller: Caller, roles: QuerySet[Role], projection: Projection) -> list[Representation]:
-    """Return the documents of the roles: one query, and one more for members unless the projection leaves them out."""
-    rows = list(roles.values(*GROUP_COLUMNS))
+def group_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Projection) -> list[Representation]:
+    """Return the documents of those of these roles that the token sees: a statement for the rows and one for members.
+
+    Members are not read where the projection leaves them out.
+    """
+    scope = caller.scope
+    groups = prepared(
+        "groups", scope, lambda: visible_roles(scope).filter(pk__in=the_ids()).values_list(*GROUP_COLUMNS)
+    )
+    rows = [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in groups.converted(run([groups.about(keys)])[0])]
     members: dict[uuid.UUID, list[Representation]] | None = None
     if projection.holds("members"):
-        members = members_of(caller, [row["pk"] for row in rows])
+        members = members_of(caller, keys)
     return [group_document(caller, row, None if members is None else members.get(row["pk"], [])) for row in rows]
 
 
@@ -274,9 +296,6 @@ def group_document(caller: Caller, row: Mapping[str, Any], members: list[Represe
     return document
 
 
-MOST_NAMED = 5_000
-"""How many ids one statement names; for more, all members are read."""
-
 MEMBER_COLUMNS = (
     "role_id",
     "user_id",
@@ -295,21 +314,29 @@ def members_of(
 ) -> dict[uuid.UUID, list[Representation]]:
     """Return the members of each role that the token sees, oldest first; one query. `among` narrows them to ids."""
     found: dict[uuid.UUID, list[Representation]] = defaultdict(list)
-    if among is not None and len(among) > MOST_NAMED:
-        among = None
-    narrowed = Q() if among is None else Q(user_id__in=among) | Q(member_role_id__in=among)
-    rows = visible_memberships(caller).filter(narrowed, role_id__in=list(roles)).order_by("created", "pk")
+    scope = caller.scope
+
+    def rows() -> QuerySet[RoleMembership, Any]:
+        members = visible_memberships(scope).filter(role_id__in=the_ids()).order_by("created", "pk")
+        return members.values_list(*MEMBER_COLUMNS)
+
+    def named() -> QuerySet[RoleMembership, Any]:
+        return rows().filter(Q(user_id__in=the_ids()) | Q(member_role_id__in=the_ids()))
+
+    if among is None:
+        statement = prepared("members", scope, rows).about(roles)
+    else:
+        statement = prepared("members among ids", scope, named).about(roles, among, among)
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
-    for role_id, user_id, member_role_id, display, name, given, family, shown, role_name in rows.values_list(
-        *MEMBER_COLUMNS
-    ).iterator(chunk_size=5000):
+    for role_id, user_id, member_role_id, display, name, given, family, shown, role_name in run([statement])[0]:
         if user_id:
             display = display or shown or f"{given} {family}".strip() or name
-            member = {"value": str(user_id), "$ref": f"{users}{user_id}", "display": display, "type": "User"}
+            key = str(id_of(user_id))
+            member = {"value": key, "$ref": f"{users}{key}", "display": display, "type": "User"}
         else:
-            key = str(member_role_id)
+            key = str(id_of(member_role_id))
             member = {"value": key, "$ref": f"{groups}{key}", "display": display or role_name, "type": "Group"}
-        found[role_id].append(member)
+        found[id_of(role_id)].append(member)
     return found
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
+import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -142,7 +143,11 @@ def refuse_other_schemas(body: dict[str, Any], wanted: str) -> None:
 
 def answer(document: Representation, status: int = 200, **headers: str) -> HttpResponse:
     """Return a document as an answer."""
-    content = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    content: str | bytes
+    try:
+        content = orjson.dumps(document)
+    except TypeError:  # a directory may have sent a whole number of more than 64 bits
+        content = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     response = HttpResponse(content, status=status, content_type=MEDIA_TYPE)
     for name, value in headers.items():
         response[name.replace("_", "-")] = value
@@ -169,8 +174,7 @@ class ResourceView(ProvisioningView):
             return answer(lists.found(request.caller, (self.kind,), query))
         key = self.key_of(uuid)
         projection = Projection.of(self.kind, query, spares=request.caller.reads_rfc)
-        rows = lists.rows_of(request.caller, self.kind).filter(pk=key)
-        found = lists.documents_of(request.caller, self.kind, rows, projection)
+        found = lists.documents_of(request.caller, self.kind, [key], projection)
         if not found:
             raise not_found(self.kind, uuid)
         version = found[0]["meta"]["version"]

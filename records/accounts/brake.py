@@ -7,16 +7,17 @@ its removals are refused until a Site Administrator confirms them (DECISIONS 9.6
 import datetime
 import uuid
 from collections.abc import Collection
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from records.accounts.actions import editing
 from records.accounts.authority import NotAllowedError
 from records.accounts.directory_mails import tell_administrators
 from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
 from records.accounts.security import security_event
-from records.history.sets import insertion, run
+from records.history.sets import ids, insertion, run
 from records.history.trail import Author, Channel, now, recording
 
 BRAKE = Author(None, "Brake on mass removal", Channel.SYSTEM)
@@ -53,8 +54,7 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
     if not stopped:
         start = max(since, locked.confirmed) if locked.confirmed else since
         counted = DirectoryRemoval.objects.filter(directory=locked, at__gt=start)
-        gone = set(counted.values_list("user_id", flat=True))
-        stopped = _is_beyond(locked, gone | set(people))
+        stopped = _is_beyond(locked, counted.values("user_id"), people)
         if stopped and switches_off and len(people) == 1:
             # The request that is one too many still ends one person's access; the stop is written with it.
             locked = _stop(locked)
@@ -67,12 +67,17 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
     run([insertion(DirectoryRemoval, {"directory": locked.pk, "at": now()}, ("user_id",), [(key,) for key in people])])
 
 
-def _is_beyond(directory: Directory, gone: set[uuid.UUID]) -> bool:
-    """Return whether so many people are more than the limit: a number, or a share of the people before the hour."""
-    if len(gone) <= settings.DIRECTORY_BRAKE_PEOPLE:
+def _is_beyond(directory: Directory, earlier: QuerySet[Any, Any], people: Collection[uuid.UUID]) -> bool:
+    """Return whether so many people are more than the limit: a number, or a share of the people before the hour.
+
+    `earlier` are the ids of whom the directory removed before these people; who is among both counts once.
+    """
+    gone = earlier.exclude(user_id__in=ids(people)).distinct().count() + len(people)
+    if gone <= settings.DIRECTORY_BRAKE_PEOPLE:
         return False
-    owned = User.objects.filter(Q(is_active=True) | Q(pk__in=gone), directory=directory).count()
-    return len(gone) * 100 > owned * settings.DIRECTORY_BRAKE_PERCENT
+    there = Q(is_active=True) | Q(pk__in=earlier) | Q(pk__in=ids(people))
+    owned = User.objects.filter(there, directory=directory).count()
+    return gone * 100 > owned * settings.DIRECTORY_BRAKE_PERCENT
 
 
 def close(directory_id: uuid.UUID) -> None:

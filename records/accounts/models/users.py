@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
 from records.accounts.names import LONGEST_LOOK, look_of
@@ -116,7 +117,12 @@ class User(AbstractBaseUser):
         ordering = ("user_name", "id")
         indexes = (
             models.Index(fields=("directory", "id"), name="user_of_directory"),
-            models.Index(fields=("home_site", "id"), name="user_of_home_site"),
+            # Whom a directory sees, in the order of its pages.
+            models.Index(
+                fields=("home_site", "id"),
+                condition=Q(removed__isnull=True, is_service_account=False),
+                name="user_present_at_site",
+            ),
             models.Index(fields=("last_modified", "id"), name="user_by_last_modified"),
             models.Index(fields=("user_name_look",), name="user_by_look"),
         )

@@ -1,0 +1,63 @@
+"""Queries that are compiled once for each directory: to compile one costs more than to let the database answer it."""
+
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
+
+from records.history.sets import Statement, ids_parameter, ids_sql
+from scim.callers import Scope
+
+MOST_KEPT = 512
+IDS = "the ids that a query is about"
+"""What stands for the ids among a prepared query's parameters."""
+
+
+class Prepared(NamedTuple):
+    """A compiled query about ids that are named when it runs, and how its values become Python's."""
+
+    sql: str
+    parameters: tuple[Any, ...]
+    converters: dict[int, Any]
+
+    def about(self, *ids: Iterable[uuid.UUID]) -> Statement:
+        """Return the statement; each of `ids` takes the place of one `the_ids()`, in their order."""
+        given = map(ids_parameter, ids)
+        return self.sql, [next(given) if value == IDS else value for value in self.parameters]
+
+    def converted(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Return the rows of the answer with the values that the ORM would give."""
+        if not self.converters:
+            return rows
+        return [tuple(self._converted(row)) for row in rows]
+
+    def _converted(self, row: tuple[Any, ...]) -> list[Any]:
+        values = list(row)
+        for place, (functions, expression) in self.converters.items():
+            for function in functions:
+                values[place] = function(values[place], expression, connection)
+        return values
+
+
+_kept: dict[tuple[str, str, Scope], Prepared] = {}
+
+
+def the_ids() -> RawSQL:
+    """Return what stands for ids in a query to be prepared, as the operand of an `__in` lookup."""
+    return RawSQL(ids_sql(), (IDS,))  # noqa: S611 (no outside text)
+
+
+def prepared(name: str, scope: Scope, query: Callable[[], QuerySet[Any, Any]]) -> Prepared:
+    """Return the compiled `query`, which is made of values and depends on nothing but the name and the scope."""
+    key = (connection.vendor, name, scope)
+    if key not in _kept:
+        compiler = query().query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
+        converters = compiler.get_converters([column for column, _, _ in compiler.select])
+        while len(_kept) >= MOST_KEPT:
+            _kept.pop(next(iter(_kept)), None)
+        _kept[key] = Prepared(sql, tuple(parameters), converters)
+    return _kept[key]
