@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from contextvars import ContextVar
+from typing import Any
 
 from django.db import transaction
 
@@ -132,7 +133,7 @@ def note_people(
     """
     if not people:
         return
-    alike = {
+    alike: dict[str, Any] = {
         "at": now(),
         "kind": kind,
         "address": REQUEST_ADDRESS.get()[:45],
