@@ -79,11 +79,16 @@ test-sqlite: dev ## Run the suite on SQLite only
 test-postgresql: dev ## Run the suite on a throw-away PostgreSQL only
 	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) $(ARGS)
 
-# The tests start their own databases, but for those of following by time, which use that of the suite.
-.PHONY: faults
+# Both at once: they wait for most of their time.
+.PHONY: faults faults-sqlite faults-postgresql
 faults: dev ## Stop, freeze and kill real servers, databases, caches and workers (10 minutes; see docs/reliability.md)
-	$(APART) $(PYTEST) tests/faults -n 2 --dist loadgroup
-	$(APART) $(PY) -m tests.postgres $(PYTEST) tests/faults/test_following.py
+	@$(MAKE) --no-print-directory --keep-going -j 2 --output-sync=target faults-sqlite faults-postgresql
+
+faults-sqlite: dev
+	$(APART) EXPECTED_DATABASE_VENDOR=sqlite $(PYTEST) tests/faults -k 'not postgresql'
+
+faults-postgresql: dev
+	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) tests/faults -k 'not sqlite'
 
 .PHONY: drill
 drill: dev ## Try a whole installation on this machine: loss of a server, failover, restore, upgrade, roll-back (minutes)

@@ -12,15 +12,6 @@ from tests.faults.processes import Installation, Postgres, Server, wait_for
 _numbers = itertools.count(1)
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let two processes run the tests, one on SQLite and one on PostgreSQL: they wait for most of their time."""
-    for item in items:
-        parameters = getattr(item, "callspec", None)
-        on_postgresql = parameters is not None and "postgresql" in parameters.id.split("-")
-        item.add_marker(pytest.mark.xdist_group("postgresql" if on_postgresql else "sqlite"))
-
-
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def filled(request: pytest.FixtureRequest) -> Iterator[Installation]:
     """Return an installation with the demo that nobody changes, on each database."""
