@@ -132,6 +132,7 @@ INSTALLED_APPS = [
     "records.dashboard",
     "records.recovery",
     "records.reminders",
+    "records.webhooks",
 ]
 AUTH_USER_MODEL = "accounts.User"
 SILENCED_SYSTEM_CHECKS = [
@@ -328,7 +329,12 @@ REGULAR_JOBS = {
     "records.files.orphans.sweep": timedelta(days=1),
     "records.reminders.tasks.remind": timedelta(minutes=10),
     "records.accounts.housekeeping.look_after_credentials": timedelta(hours=1),
+    "records.webhooks.tasks.clean_up": timedelta(hours=1),
 }
+# Tasks that the worker enqueues within seconds once there is something to do, by their path, with what tells it.
+AWAITED_JOBS = {"records.webhooks.tasks.deliver": "records.webhooks.tasks.is_waiting"}
+# Whether webhooks may have plain http addresses, and lead to private networks and to this machine.
+WEBHOOK_ALLOW_PRIVATE = environment.switch("WEBHOOK_ALLOW_PRIVATE", default=False)
 
 # --- The JSON interface ---------------------------------------------------------------------------------------------
 
@@ -353,7 +359,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_AUTHENTICATION": [],
     "COMPONENT_SPLIT_REQUEST": True,
     "PREPROCESSING_HOOKS": ["records.operations.schema.paths_of_rows"],
-    "POSTPROCESSING_HOOKS": ["records.operations.schema.whole_shapes", "records.operations.published.publish"],
+    "POSTPROCESSING_HOOKS": [
+        "records.operations.schema.whole_shapes",
+        "records.webhooks.openapi.describe",
+        "records.operations.published.publish",
+    ],
     "LICENSE": {"name": "Apache License 2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -24,10 +24,10 @@ SUBJECTS = {
 }
 
 
-def administrators_of(site: Site) -> list[User]:
-    """Return the people who may change directories at the site; the superusers where there is nobody."""
+def administrators_of(site: Site, permission: str = "accounts.change_directory") -> list[User]:
+    """Return the people who may change directories, or do this, at the site; the superusers where there is nobody."""
     people = access.accounts_at(site.pk).filter(is_service_account=False)
-    found = [user for user in people if access.may(user, site, "accounts.change_directory")]
+    found = [user for user in people if access.may(user, site, permission)]
     return found or list(User.objects.filter(Q(is_active=True), is_superuser=True, is_service_account=False))
 
 

@@ -22,6 +22,8 @@ from records.operations.outages import outage_of
 logger = logging.getLogger("larder.worker")
 
 BEAT_SECONDS = 5.0
+AWAITED_EVERY = datetime.timedelta(seconds=4)
+"""A little less than the time between two beats, so that one of several workers enqueues what is awaited."""
 PAUSE_SECONDS = 2.0
 AGAIN_AFTER = datetime.timedelta(seconds=5)
 MOST_ATTEMPTS = 20
@@ -130,7 +132,10 @@ def take_up_abandoned() -> int:
 
 
 def enqueue_due_jobs() -> None:
-    """Enqueue the regular jobs that are due; each is enqueued by one worker only."""
+    """Enqueue the regular jobs that are due, and those for which something waits; each by one worker only."""
     for path, every in settings.REGULAR_JOBS.items():
         if heartbeats.claim_job(path, every):
+            import_string(path).enqueue()
+    for path, is_waiting in settings.AWAITED_JOBS.items():
+        if import_string(is_waiting)() and heartbeats.claim_job(path, AWAITED_EVERY):
             import_string(path).enqueue()

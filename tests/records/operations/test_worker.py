@@ -152,3 +152,20 @@ def test_housekeeping_deletes_what_has_had_its_time(db: None) -> None:
     Heartbeat.objects.update(at=now() - datetime.timedelta(days=2))
     assert clean_up.call() == {"tasks": 1, "answers": 0, "access_changes": 0, "heartbeats": 1}
     assert DBTaskResult.objects.count() == 1
+
+
+def test_what_is_awaited_is_queued_once_it_waits_and_by_one_worker_only(
+    db: None, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    waits = [False]
+    monkeypatch.setattr("records.webhooks.tasks.is_waiting", lambda: waits[0])
+    settings.REGULAR_JOBS = {}
+    worker.enqueue_due_jobs()
+    assert not DBTaskResult.objects.exists()
+    waits[0] = True
+    worker.enqueue_due_jobs()
+    worker.enqueue_due_jobs()
+    assert [task.task_path for task in DBTaskResult.objects.all()] == list(settings.AWAITED_JOBS)
+    Heartbeat.objects.update(at=now() - HOUR)
+    worker.enqueue_due_jobs()
+    assert DBTaskResult.objects.count() == 2

@@ -1,0 +1,170 @@
+"""The writes to subscriptions: each is one transaction with its Change; no secret is in the history."""
+
+import datetime
+import secrets
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from records.accounts.actions import create, editing
+from records.history.models import ChainHead
+from records.history.trail import Author, now, recording
+from records.sites.models import Site
+from records.sites.writing import Values
+from records.webhooks import destinations, signing
+from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
+
+MOST = 20
+"""How many subscriptions a site has at most that are not archived."""
+OVERLAP = datetime.timedelta(hours=24)
+"""How long a secret signs beside the one that followed it."""
+
+
+def add_subscription(site_id: uuid.UUID, values: Values, *, author: Author) -> Subscription:
+    """Store a subscription, which begins with the next change of the site; raises ValidationError.
+
+    The address's name is resolved first, outside of the transaction. Locks the site's row.
+    """
+    destinations.check_name(values["address"])
+    with recording():
+        Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site_id)
+        if Subscription.objects.filter(site=site_id, is_archived=False).count() >= MOST:
+            raise ValidationError(f"A site has at most {MOST} webhooks; archive one first.", code="InvalidTransition")
+        subscription = Subscription(site_id=site_id, **values)
+        _give_secret(subscription, signing.new_secret())
+        last = ChainHead.objects.filter(chain=site_id).values_list("number", flat=True).first()
+        subscription.position = last or 0
+        return create(subscription, author=author, operation="AddWebhook", site_id=site_id)
+
+
+def update_subscription(
+    subscription: Subscription,
+    values: Values,
+    *,
+    author: Author,
+    reason: str = "",
+    precondition: Callable[[Any], None] = lambda locked: None,
+) -> Subscription:
+    """Change name, address or kinds of record; a new address is tried at once. Raises ValidationError."""
+    if "address" in values:
+        destinations.check_name(values["address"])
+    with recording():
+        precondition(Subscription.objects.select_for_update(of=("self",), no_key=True).get(pk=subscription.pk))
+        with editing(
+            subscription, author=author, operation="UpdateWebhook", reason=reason, site_id=subscription.site_id
+        ) as locked:
+            for name, value in values.items():
+                setattr(locked, name, value)
+            if "address" in values:
+                _start_anew(locked)
+    return locked
+
+
+def archive_subscription(
+    subscription: Subscription, *, archived: bool, author: Author, reason: str = ""
+) -> Subscription:
+    """End a subscription, or take it up again where it stopped: what happened meanwhile is delivered then."""
+    operation = "ArchiveWebhook" if archived else "RestoreWebhook"
+    with editing(
+        subscription, author=author, operation=operation, reason=reason, site_id=subscription.site_id
+    ) as locked:
+        locked.is_archived = archived
+        _start_anew(locked)
+    return locked
+
+
+def pause(subscription: Subscription, *, author: Author, reason: str = "") -> bool:
+    """Deliver nothing for the time being; returns whether it was active. What happens meanwhile is kept."""
+    with editing(
+        subscription, author=author, operation="PauseWebhook", reason=reason, site_id=subscription.site_id
+    ) as locked:
+        was_active = locked.state == State.ACTIVE
+        if was_active:
+            locked.state, locked.pause_reason = State.PAUSED, reason[:255]
+    return was_active
+
+
+def resume(subscription: Subscription, *, author: Author, reason: str = "") -> None:
+    """Go on where the deliveries stopped, at once."""
+    with editing(
+        subscription, author=author, operation="ResumeWebhook", reason=reason, site_id=subscription.site_id
+    ) as locked:
+        locked.state, locked.pause_reason = State.ACTIVE, ""
+        _start_anew(locked)
+
+
+def rotate_secret(subscription: Subscription, *, author: Author, reason: str = "") -> str:
+    """Give a subscription a new secret and return it, this once; the old one signs too for 24 hours.
+
+    A secret that followed another one within 24 hours replaces it: never more than two sign. Locks the row.
+    """
+    secret = signing.new_secret()
+    with recording() as trail:
+        locked = Subscription.objects.select_for_update(of=("self",), no_key=True).get(pk=subscription.pk)
+        locked.former_secret, locked.former_until = locked.secret, now() + OVERLAP
+        _give_secret(locked, secret)
+        locked.secret_shown = now()
+        locked.save(
+            update_fields=["former_secret", "former_until", "secret", "secret_hint", "secret_made", "secret_shown"]
+        )
+        changed = [{"field": "secret", "old": "", "new": "rotated"}]
+        trail.add(locked, changed, author=author, operation="RotateWebhookSecret", reason=reason)
+    return secret
+
+
+def show_secret(subscription: Subscription, *, author: Author) -> str:
+    """Return the secret of a new subscription, once; raises ValidationError where it was shown before."""
+    with recording() as trail:
+        locked = Subscription.objects.select_for_update(of=("self",), no_key=True).get(pk=subscription.pk)
+        if locked.secret_shown is not None:
+            raise ValidationError("The secret was shown already. Make a new one.", code="InvalidTransition")
+        try:
+            secret = signing.opened(locked.secret)
+        except signing.UnreadableSecretError:
+            raise ValidationError("The secret can no longer be read. Make a new one.") from None
+        locked.secret_shown = now()
+        locked.save(update_fields=["secret_shown"])
+        changed = [{"field": "secret", "old": "", "new": "shown"}]
+        trail.add(locked, changed, author=author, operation="ShowWebhookSecret")
+    return secret
+
+
+def ask_for_test(subscription: Subscription, *, author: Author) -> Delivery:
+    """Note that a test message is to be sent; the caller queues the task that sends it."""
+    message_id = f"msg_{subscription.pk.hex}_test_{secrets.token_hex(8)}"
+    return _ask(subscription, Kind.TEST, None, message_id, author, "TestWebhook")
+
+
+def ask_again(delivery: Delivery, *, author: Author) -> Delivery:
+    """Note that a change's message is to be sent once more under its own id, whatever the state of the subscription."""
+    if delivery.kind == Kind.TEST:
+        raise ValidationError("A test is not sent again; send another test.", code="InvalidTransition")
+    number = delivery.number
+    return _ask(delivery.subscription, Kind.AGAIN, number, delivery.message_id, author, "SendWebhookAgain")
+
+
+def _ask(
+    subscription: Subscription, kind: Kind, number: int | None, message_id: str, author: Author, operation: str
+) -> Delivery:
+    with recording() as trail:
+        locked = Subscription.objects.select_for_update(of=("self",), no_key=True).get(pk=subscription.pk)
+        if locked.is_archived:
+            raise ValidationError("The webhook is archived; restore it first.", code="InvalidTransition")
+        asked = Delivery.objects.create(
+            subscription=locked, kind=kind, number=number, message_id=message_id, outcome=Outcome.WAITING
+        )
+        changed = [{"field": "message", "old": "", "new": message_id}]
+        trail.add(locked, changed, author=author, operation=operation)
+    return asked
+
+
+def _give_secret(subscription: Subscription, secret: str) -> None:
+    subscription.secret, subscription.secret_hint = signing.sealed(secret), secret[-4:]
+    subscription.secret_made = now()
+
+
+def _start_anew(subscription: Subscription) -> None:
+    """Forget the failures, so that the next attempt is made at once and three days are counted from there."""
+    subscription.failing_since, subscription.failures, subscription.next_attempt = None, 0, None

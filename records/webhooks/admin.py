@@ -1,0 +1,358 @@
+"""The pages of webhooks: where changes are sent, the secret, and each delivery with what was answered."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import models, transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.text import capfirst
+
+from records.accounts.default_roles import register
+from records.accounts.models import DefaultRole
+from records.backoffice.current import author_of, show_times_of, site_at
+from records.backoffice.datetimes import NOTHING, shown, wall_clock
+from records.backoffice.fields import as_number
+from records.backoffice.forms import ReasonIfAny, WithoutReason
+from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPaginator
+from records.backoffice.permissions import SitePermissions
+from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
+from records.backoffice.transitions import RecordStep
+from records.changes import feed
+from records.sites.writing import Values
+from records.webhooks import actions
+from records.webhooks.deliverer import behind
+from records.webhooks.messages import entities
+from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
+from records.webhooks.tasks import send_one
+
+for _action in ("view", "add", "change"):
+    register(f"webhooks.{_action}_subscription", DefaultRole.SITE_ADMINISTRATOR)
+register("webhooks.view_delivery", DefaultRole.SITE_ADMINISTRATOR)
+
+
+def _test(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+    with transaction.atomic():
+        send_one.enqueue(actions.ask_for_test(record, author=author_of(request)).pk)
+
+
+def _pause(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+    actions.pause(record, author=author_of(request), reason=reason)
+
+
+def _resume(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+    actions.resume(record, author=author_of(request), reason=reason)
+
+
+STEPS = (
+    RecordStep(
+        "test",
+        "Send a test",
+        "change",
+        _test,
+        applies=lambda webhook: not webhook.is_archived,
+        form=WithoutReason,
+        explanation="Sends one signed message that tells of no change, also while the webhook is paused.",
+        done="gets a test within seconds; see its deliveries.",
+    ),
+    RecordStep(
+        "pause",
+        "Pause",
+        "change",
+        _pause,
+        applies=lambda webhook: webhook.state == State.ACTIVE and not webhook.is_archived,
+        form=ReasonIfAny,
+        explanation="Nothing is delivered until the webhook is resumed. No change is lost.",
+        done="is paused.",
+    ),
+    RecordStep(
+        "resume",
+        "Resume",
+        "change",
+        _resume,
+        applies=lambda webhook: webhook.state == State.PAUSED and not webhook.is_archived,
+        form=ReasonIfAny,
+        explanation="Deliveries go on where they stopped, in order, with all that happened in the meantime.",
+        done="is active.",
+    ),
+)
+
+
+class StateFilter(admin.SimpleListFilter):
+    """Narrows the list to active or paused webhooks."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the states."""
+        return [(str(value), str(label)) for value, label in State.choices]
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        return queryset.filter(state=self.value()) if self.value() else queryset
+
+
+@admin.register(Subscription)
+class SubscriptionAdmin(PlainAdmin):
+    """Webhooks of a site."""
+
+    list_display = ("name", "address", "kinds", "state_shown")
+    list_filter = (StateFilter, ArchivedFilter)
+    search_fields: ClassVar[Any] = ("name", "address")
+    record_actions = (*STEPS, *CHANGE_TO_ARCHIVE)
+    readonly_fields = ("state_shown", "progress", "trouble")
+    change_form_template = "webhooks/subscription.html"
+
+    def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what is entered, and how far a stored webhook has come."""
+        entered = ((None, {"fields": ("name", "address", "entities")}),)
+        return entered if obj is None else (*entered, ("Deliveries", {"fields": self.readonly_fields}))
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return checkboxes for the kinds of record."""
+        if db_field.name != "entities":
+            return super().formfield_for_dbfield(db_field, request, **kwargs)
+        return forms.MultipleChoiceField(
+            choices=kinds(),
+            required=False,
+            label=capfirst(str(db_field.verbose_name)),
+            help_text=db_field.help_text,
+            widget=forms.CheckboxSelectMultiple,
+        )
+
+    @admin.display(description="kinds of record")
+    def kinds(self, webhook: Subscription) -> str:
+        """Return the kinds of record in words."""
+        names = dict(kinds())
+        return ", ".join(names.get(name, name) for name in webhook.entities) or "All"
+
+    @admin.display(description="state")
+    def state_shown(self, webhook: Subscription) -> str:
+        """Return whether changes are delivered, and why not."""
+        if webhook.is_archived:
+            return "Archived: nothing is delivered"
+        state = str(State(webhook.state).label)
+        return f"{state}: {webhook.pause_reason}" if webhook.pause_reason else state
+
+    @admin.display(description="progress")
+    def progress(self, webhook: Subscription) -> str:
+        """Return how far the deliveries have come; two small queries."""
+        if not behind().filter(pk=webhook.pk).exists() and webhook.state == State.ACTIVE:
+            return "Everything was delivered."
+        last = feed.last_number(webhook.site_id)
+        return f"Delivered up to change {webhook.position}; the newest change of the site is {last}."
+
+    @admin.display(description="failures")
+    def trouble(self, webhook: Subscription) -> str:
+        """Return since when deliveries fail and when the next attempt is made."""
+        if webhook.failing_since is None:
+            return NOTHING
+        told = f"Failing since {shown(webhook.failing_since)}, {webhook.failures} attempt(s)"
+        return f"{told}; next attempt at {shown(webhook.next_attempt)}" if webhook.state == State.ACTIVE else told
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
+        """Add a webhook with a secret of its own."""
+        return actions.add_subscription(site_id, values, author=author_of(request))
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> Any:
+        """Change a webhook."""
+        return actions.update_subscription(
+            record, values, author=author_of(request), reason=reason, precondition=precondition
+        )
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive or restore a webhook."""
+        return actions.archive_subscription(record, archived=archived, author=author_of(request), reason=reason)
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:
+        """Go on to the page that shows the secret once."""
+        self.message_user(request, f"{obj} was added. Its receiver needs the secret.", messages.SUCCESS)
+        return redirect("admin:webhooks_subscription_secret", quote(obj.pk))
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Show the ways to the secret and to the deliveries."""
+        webhook = context.get("original")
+        if webhook is not None:
+            context["secret_url"] = reverse("admin:webhooks_subscription_secret", args=(quote(webhook.pk),))
+            context["deliveries_url"] = deliveries_of(webhook)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with the secret's page before them."""
+        view = self.admin_site.admin_view(self.secret_view)
+        return [path("<str:object_id>/secret/", view, name="webhooks_subscription_secret"), *super().get_urls()]
+
+    def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Tell about the secret; a POST shows that of a new webhook (`show`) or makes another one (`rotate`), once."""
+        webhook = self.found(request, object_id)
+        if not self.has_change_permission(request, webhook):
+            raise PermissionDenied
+        show_times_of(site_at(request, webhook.site_id))
+        secret = self._secret(request, webhook) if request.method == "POST" else ""
+        webhook.refresh_from_db()
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Secret of {webhook}",
+            "opts": self.opts,
+            "original": webhook,
+            "secret": secret,
+            "made": shown(webhook.secret_made),
+            "former_until": shown(webhook.former_until) if webhook.former_secret else "",
+            "hours": actions.OVERLAP.total_seconds() // 3600,
+            "back": reverse("admin:webhooks_subscription_change", args=(quote(webhook.pk),)),
+        }
+        return TemplateResponse(request, "webhooks/secret.html", context)
+
+    def _secret(self, request: HttpRequest, webhook: Subscription) -> str:
+        acts = {"show": actions.show_secret, "rotate": actions.rotate_secret}
+        act = acts.get(request.POST.get("do", ""))
+        if act is None:
+            raise PermissionDenied
+        try:
+            return str(act(webhook, author=author_of(request)))
+        except ValidationError as fault:
+            messages.error(request, "; ".join(fault.messages))
+            return ""
+
+
+def kinds() -> list[tuple[str, str]]:
+    """Return the kinds of record to choose from: each name of the feed with what people call it."""
+    models_of = feed.entities()
+    found = [(name, capfirst(str(models_of[name]._meta.verbose_name))) for name in entities()]
+    return sorted(found, key=lambda pair: pair[1])
+
+
+def deliveries_of(webhook: Subscription) -> str:
+    """Return the address of the list of a webhook's deliveries."""
+    return f"{reverse('admin:webhooks_delivery_changelist')}?subscription__id__exact={webhook.pk}"
+
+
+class OutcomeFilter(admin.SimpleListFilter):
+    """Narrows deliveries by how they ended."""
+
+    title = "outcome"
+    parameter_name = "outcome"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the outcomes."""
+        return [(str(value), str(label)) for value, label in Outcome.choices]
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow the list."""
+        return queryset.filter(outcome=self.value()) if self.value() else queryset
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(SitePermissions):
+    """Each attempt to deliver a message, with what the receiver answered."""
+
+    site_field = "subscription__site"
+    counted = "deliveries"
+    list_display = ("when", "subscription", "what", "attempt", "ended", "status")
+    list_select_related = ("subscription",)
+    list_filter = (OutcomeFilter,)
+    search_fields: ClassVar[Any] = ()
+    ordering: ClassVar[Any] = ("-id",)
+    list_per_page = 50
+    paginator = UncountedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    sortable_by: ClassVar[Any] = ()
+    actions: Any = None
+
+    def site_id_of(self, record: Any) -> uuid.UUID | None:
+        """Return the site of the delivery's webhook."""
+        site_id: uuid.UUID = record.subscription.site_id
+        return site_id
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may see deliveries at the site."""
+        return self.may(request, "view", obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: the worker writes deliveries."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: a delivery is never edited."""
+        return False
+
+    @admin.display(description="when")
+    def when(self, delivery: Delivery) -> str:
+        """Return the moment to the second, in the site's time."""
+        return f"{wall_clock(delivery.at)[0]:%Y-%m-%d %H:%M:%S}"
+
+    @admin.display(description="what")
+    def what(self, delivery: Delivery) -> str:
+        """Return what was sent."""
+        if delivery.number is None:
+            return "Test"
+        return f"Change {delivery.number}" + (" again" if delivery.kind == Kind.AGAIN else "")
+
+    @admin.display(description="outcome")
+    def ended(self, delivery: Delivery) -> str:
+        """Return how the attempt ended, and why it failed."""
+        return delivery.fault or str(Outcome(delivery.outcome).label)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the list that counts nothing."""
+        return RecordList
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the list; say what to do where it is empty."""
+        empty = {"empty_list": "Nothing was delivered in the last 30 days. Add a webhook, or send a test on its page."}
+        return super().changelist_view(request, {**empty, **(extra_context or {})})
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show one attempt with its answer; a POST sends its message again."""
+        key = as_number(object_id or "", 18)
+        rows = self.get_queryset(request).select_related("subscription__site")
+        delivery = rows.filter(pk=key).first() if key else None
+        if delivery is None:
+            raise Http404("There is no such delivery.")
+        webhooks = self.admin_site.get_model_admin(Subscription)
+        may_send = webhooks.has_change_permission(request, delivery.subscription) and delivery.kind != Kind.TEST
+        if request.method == "POST":
+            if not may_send:
+                raise PermissionDenied
+            return self._again(request, delivery)
+        show_times_of(site_at(request, delivery.subscription.site_id))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{self.what(delivery)} to {delivery.subscription}",
+            "opts": self.opts,
+            "delivery": delivery,
+            "what": self.what(delivery),
+            "when": self.when(delivery),
+            "ended": Outcome(delivery.outcome).label,
+            "may_send": may_send,
+            "webhook_url": reverse("admin:webhooks_subscription_change", args=(quote(delivery.subscription_id),)),
+            "list_url": deliveries_of(delivery.subscription),
+        }
+        return TemplateResponse(request, "webhooks/delivery.html", context)
+
+    def _again(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
+        try:
+            with transaction.atomic():
+                send_one.enqueue(actions.ask_again(delivery, author=author_of(request)).pk)
+        except ValidationError as fault:
+            messages.error(request, "; ".join(fault.messages))
+        else:
+            messages.success(request, f"{self.what(delivery)} is sent again within seconds, under the same id.")
+        return redirect(deliveries_of(delivery.subscription))
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Refuse: a delivery has no history of its own."""
+        raise Http404

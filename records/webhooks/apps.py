@@ -1,0 +1,11 @@
+"""The webhooks room."""
+
+from django.apps import AppConfig
+
+
+class WebhooksConfig(AppConfig):
+    """Registers webhooks."""
+
+    name = "records.webhooks"
+    label = "webhooks"
+    verbose_name = "Webhooks"

@@ -1,0 +1,211 @@
+"""Delivering: each subscription by one worker at a time, in the order of the feed, at least once.
+
+A row is noted as delivered after the receiver took it. A worker that dies in between leaves its claim, which ends by
+itself; the row is then sent again under the same id.
+"""
+
+import datetime
+import logging
+import random
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from django.db import DatabaseError
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Now
+
+from records.changes import feed
+from records.history.models import ChainHead, Channel
+from records.history.trail import Author, now, recording
+from records.webhooks import actions, messages, sending, signing
+from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
+from records.webhooks.notices import tell_administrators
+
+logger = logging.getLogger("larder.webhooks")
+
+DELIVERER = Author(None, "Webhook deliverer", Channel.SYSTEM)
+LEASE = datetime.timedelta(minutes=2)
+"""How long a claim lasts without a sign of its holder; longer than any attempt takes."""
+SLICE_SECONDS = 10.0
+"""How long one subscription is delivered to before others have their turn."""
+BATCH = 100
+FIRST_DELAY = datetime.timedelta(seconds=5)
+LONGEST_DELAY = datetime.timedelta(hours=3)
+GIVES_UP_AFTER = datetime.timedelta(days=3)
+"""How long deliveries may fail before the subscription is paused."""
+
+_UNCLAIMED = Q(claimed_until__isnull=True) | Q(claimed_until__lt=Now())
+Clock = Callable[[], datetime.datetime]
+
+
+def _live() -> QuerySet[Subscription]:
+    return Subscription.objects.filter(state=State.ACTIVE, is_archived=False, site__is_archived=False)
+
+
+def behind() -> QuerySet[Subscription]:
+    """Return the active subscriptions whose site has a change that was not looked at yet."""
+    newest = ChainHead.objects.filter(chain=OuterRef("site_id")).values("number")[:1]
+    return _live().filter(position__lt=Subquery(newest))
+
+
+def due(moment: datetime.datetime) -> QuerySet[Subscription]:
+    """Return the subscriptions that have something to deliver now and that no worker has."""
+    return behind().filter(_UNCLAIMED, Q(next_attempt__isnull=True) | Q(next_attempt__lte=moment))
+
+
+def deliver_to(key: uuid.UUID, *, clock: Clock = now) -> int:
+    """Deliver to one subscription for ten seconds at most, unless another worker does; return how many it took."""
+    claim = uuid.uuid4()
+    # The condition on the row itself is judged again where another worker was faster; one on a join would not be.
+    free = Subscription.objects.filter(_UNCLAIMED, pk=key)
+    if not due(clock()).filter(pk=key).exists() or not free.update(claim=claim, claimed_until=Now() + LEASE):
+        return 0
+    try:
+        return _Turn(key, claim, clock).run()
+    finally:
+        with suppress(DatabaseError):
+            Subscription.objects.filter(pk=key, claim=claim).update(claim=None, claimed_until=None)
+
+
+class _Turn:
+    """One worker's turn at one subscription, as long as its claim holds."""
+
+    def __init__(self, key: uuid.UUID, claim: uuid.UUID, clock: Clock) -> None:
+        self.key, self.claim, self.clock = key, claim, clock
+        self.ends = time.monotonic() + SLICE_SECONDS
+
+    def run(self) -> int:
+        """Deliver row after row; return how many the receiver took."""
+        taken = 0
+        while (subscription := self._mine()) is not None:
+            last = feed.last_number(subscription.site_id)
+            rows = messages.rows(
+                subscription.site_id, after=subscription.position, up_to=last, limit=BATCH, only=subscription.entities
+            )
+            for row in rows:
+                current = self._mine()
+                # Whoever changed the webhook meanwhile is heeded from the next row on.
+                if current is None or current.entities != subscription.entities or not self._deliver(current, row):
+                    return taken
+                taken += 1
+                if time.monotonic() > self.ends:
+                    return taken
+            if len(rows) < BATCH:
+                self._held().filter(position__lt=last).update(position=last)
+                return taken
+        return taken
+
+    def _held(self) -> QuerySet[Subscription]:
+        return Subscription.objects.filter(pk=self.key, claim=self.claim)
+
+    def _mine(self) -> Subscription | None:
+        """Return the subscription as it is now; None where it is paused, or the claim is another worker's."""
+        return _live().filter(pk=self.key, claim=self.claim).first()
+
+    def _deliver(self, subscription: Subscription, row: dict[str, Any]) -> bool:
+        """Send one row and note what came of it; return whether the next one may follow."""
+        number = int(row["Number"])
+        try:
+            keys = secrets_of(subscription, self.clock())
+        except signing.UnreadableSecretError:
+            self._pause(subscription, "The secret cannot be read with the present SECRET_KEY. Make a new one.")
+            return False
+        attempt = Delivery(
+            subscription=subscription,
+            kind=Kind.CHANGE,
+            number=number,
+            message_id=messages.id_of(subscription, number),
+            attempt=subscription.failures + 1,
+        )
+        answer = send(attempt, messages.body_of(row), keys, self.clock())
+        with recording():
+            attempt.save(force_insert=True)
+            if answer.is_success:
+                return bool(
+                    self._held().update(
+                        position=number,
+                        failing_since=None,
+                        failures=0,
+                        next_attempt=None,
+                        delivered=F("delivered") + 1,
+                        claimed_until=Now() + LEASE,
+                    )
+                )
+            self._note_failure(subscription, answer)
+            return False
+
+    def _note_failure(self, subscription: Subscription, answer: sending.Answer) -> None:
+        moment = self.clock()
+        since = subscription.failing_since or moment
+        failures = subscription.failures + 1
+        asked = datetime.timedelta(seconds=answer.retry_after)
+        next_attempt = min(moment + max(delay_after(failures), asked), max(since + GIVES_UP_AFTER, moment))
+        held = self._held().update(
+            failing_since=since, failures=failures, next_attempt=next_attempt, failed=F("failed") + 1
+        )
+        logger.warning("A webhook could not be delivered: %s", answer.fault, extra={"detail": str(subscription.pk)})
+        if not held:
+            return
+        if answer.is_gone:
+            self._pause(subscription, "The receiver answered 410 Gone: it wants no more messages.")
+        elif moment - since >= GIVES_UP_AFTER:
+            self._pause(subscription, f"No delivery has succeeded for three days. {answer.fault}")
+
+    def _pause(self, subscription: Subscription, reason: str) -> None:
+        with recording():
+            if actions.pause(subscription, author=DELIVERER, reason=reason):
+                tell_administrators(subscription, reason)
+
+
+def delay_after(failures: int) -> datetime.timedelta:
+    """Return how long to wait after so many failures in a row: 5 seconds, doubled each time up to 3 hours, ± 20 %."""
+    whole = min(FIRST_DELAY * 2 ** min(failures - 1, 20), LONGEST_DELAY)
+    return whole * random.uniform(0.8, 1.2)  # noqa: S311 (spreads attempts, guards nothing)
+
+
+def secrets_of(subscription: Subscription, moment: datetime.datetime) -> list[str]:
+    """Return the secrets that sign now, the newest first; raises UnreadableSecretError."""
+    found = [signing.opened(subscription.secret)]
+    if subscription.former_until is not None and moment < subscription.former_until:
+        with suppress(signing.UnreadableSecretError):
+            found.append(signing.opened(subscription.former_secret))
+    return found
+
+
+def send(attempt: Delivery, body: bytes, keys: list[str], moment: datetime.datetime) -> sending.Answer:
+    """Send a message, write down on the attempt what came of it, and return that; stores nothing."""
+    headers = signing.headers_of(keys, attempt.message_id, moment, body)
+    answer = sending.post(attempt.subscription.address, body, headers)
+    attempt.at, attempt.status, attempt.fault = moment, answer.status, answer.fault
+    attempt.answer = signing.without_secrets(answer.body, keys)
+    attempt.duration_ms = answer.duration_ms
+    attempt.outcome = Outcome.DELIVERED if answer.is_success else Outcome.FAILED
+    return answer
+
+
+def send_asked(key: int) -> bool:
+    """Make the one attempt that a person asked for, and return whether the receiver took it. It moves no position."""
+    attempt = Delivery.objects.select_related("subscription").filter(pk=key, outcome=Outcome.WAITING).first()
+    if attempt is None:
+        return False
+    subscription, fault = attempt.subscription, ""
+    row = messages.row_of(subscription, attempt.number) if attempt.number else None
+    try:
+        keys = secrets_of(subscription, now())
+    except signing.UnreadableSecretError:
+        fault = "The secret cannot be read with the present SECRET_KEY. Make a new one."
+    if attempt.number and row is None:
+        fault = "A Reader of the site does not see this change any more."
+    if fault:
+        attempt.outcome, attempt.fault = Outcome.FAILED, fault
+    else:
+        send(attempt, messages.test_body(subscription) if row is None else messages.body_of(row), keys, now())
+    with recording():
+        attempt.save(force_update=True)
+        succeeded = attempt.outcome == Outcome.DELIVERED
+        counter = "delivered" if succeeded else "failed"
+        Subscription.objects.filter(pk=subscription.pk).update(**{counter: F(counter) + 1})
+    return succeeded

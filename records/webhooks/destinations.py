@@ -1,0 +1,117 @@
+"""Which addresses a webhook may have: https, and no machine of the own network.
+
+Whoever may write a webhook could otherwise let the worker call machines that only it can reach. A name is resolved once
+for each connection, and the connection is made to the very address that was judged.
+"""
+
+import ipaddress
+import re
+import socket
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+
+_PLAIN = re.compile(r"[!-~]+")
+_REFUSED_NETWORKS = [
+    ipaddress.ip_network(text)
+    # Addresses that the ipaddress module takes for public: Azure's metadata, and old forms of IPv6 with IPv4 inside.
+    for text in ("168.63.129.16/32", "::/8", "fec0::/10")
+]
+_NAT64 = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class RefusedError(Exception):
+    """Raised for a connection that is not made, with a sentence for people."""
+
+
+def checked(address: str) -> SplitResult:
+    """Return the parts of an address; raises ValidationError for one that no webhook may have. Resolves no name."""
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise _fault("This is not an address that can be called.") from None
+    if not _PLAIN.fullmatch(address) or not host:
+        raise _fault("Enter a whole address, such as https://warehouse.example.com/larder, without blanks.")
+    if parts.scheme not in (("https", "http") if settings.WEBHOOK_ALLOW_PRIVATE else ("https",)):
+        raise _fault("The address must start with https://, so that nobody on the way can read what is sent.")
+    if "@" in parts.netloc:
+        raise _fault("The address must not hold a user name or a password: messages are signed instead.")
+    if parts.fragment or "#" in address:
+        raise _fault("The address must not have a part after #.")
+    try:
+        _refuse_private(str(ipaddress.ip_address(host.strip("[]"))))
+    except ValueError:
+        pass  # It is a name.
+    except RefusedError as refusal:
+        raise _fault(str(refusal)) from None
+    return parts
+
+
+def check_name(address: str) -> None:
+    """Raise ValidationError where the address's name leads to a machine of the own network at present.
+
+    A name that cannot be resolved now passes: each delivery judges it again.
+    """
+    parts = checked(address)
+    try:
+        resolved(parts)
+    except RefusedError as refusal:
+        raise _fault(str(refusal)) from None
+    except OSError:
+        return
+
+
+def resolved(parts: SplitResult) -> list[str]:
+    """Ask once which network addresses the host has and return them; raises RefusedError and OSError."""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
+    except UnicodeError:
+        raise OSError("The name is not a host name.") from None
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    for one in addresses:
+        _refuse_private(one)
+    return addresses
+
+
+def _refuse_private(text: str) -> None:
+    if not settings.WEBHOOK_ALLOW_PRIVATE and not is_public(text):
+        raise RefusedError("The address leads to a private network, to this machine, or to another that is not public.")
+
+
+def is_public(text: str) -> bool:
+    """Return whether a network address belongs to the public internet, with any IPv4 address that it holds inside."""
+    try:
+        address: Address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return all(
+        one.is_global and not one.is_multicast and not one.is_reserved and not _is_in(one, _REFUSED_NETWORKS)
+        for one in (_inside(address) or (address,))
+    )
+
+
+def _inside(address: Address) -> tuple[Address, ...]:
+    """Return the IPv4 addresses that an IPv6 address stands for; nothing for any other."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return ()
+    if address.ipv4_mapped is not None:
+        return (address.ipv4_mapped,)
+    if address.sixtofour is not None:
+        return (address.sixtofour,)
+    if address.teredo is not None:
+        return address.teredo
+    if _is_in(address, _NAT64):
+        return (ipaddress.IPv4Address(int(address) & 0xFFFFFFFF),)
+    return ()
+
+
+def _is_in(address: Address, networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
+    return any(address in network for network in networks)
+
+
+def _fault(text: str) -> ValidationError:
+    return ValidationError({"address": ValidationError(text, code="InvalidValue")})

@@ -1,0 +1,56 @@
+"""What is sent: one row of the feed a message, just as `GetChangeList` gives it to a Reader of the site."""
+
+import uuid
+from collections.abc import Collection
+from typing import Any
+
+import orjson
+
+from records.accounts import access, default_roles
+from records.accounts.models import DefaultRole
+from records.changes import feed
+from records.history.trail import now
+from records.operations.values import show_date_time
+from records.webhooks.models import Subscription
+
+TEST = "webhook.test"
+
+
+def _reader() -> access.Permissions:
+    return frozenset(default_roles.permissions_of(DefaultRole.READER))
+
+
+def entities() -> list[str]:
+    """Return the kinds of record whose changes a Reader can see, by name."""
+    permissions = _reader()
+    return sorted(
+        name
+        for name, model in feed.entities().items()
+        if access.granted(permissions, f"{model._meta.app_label}.view_{model._meta.model_name}")
+    )
+
+
+def rows(site_id: uuid.UUID, *, after: int, up_to: int, limit: int, only: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows of the site's feed that a Reader sees, in order; one query."""
+    return list(feed.rows(site_id, _reader(), after=after, up_to=up_to, limit=limit, only=only))
+
+
+def row_of(subscription: Subscription, number: int) -> dict[str, Any] | None:
+    """Return one row by its number; None where a Reader sees none of that number."""
+    found = rows(subscription.site_id, after=number - 1, up_to=number, limit=1)
+    return found[0] if found else None
+
+
+def id_of(subscription: Subscription, number: int) -> str:
+    """Return the id of a change's message: the same each time it is sent, so that a receiver recognises a repeat."""
+    return f"msg_{subscription.pk.hex}_{number}"
+
+
+def body_of(row: dict[str, Any]) -> bytes:
+    """Return the message of a row of the feed."""
+    return orjson.dumps({"type": f"{row['Entity']}.{row['Operation']}", "timestamp": row["Date"], "data": row})
+
+
+def test_body(subscription: Subscription) -> bytes:
+    """Return a message that tells of no change."""
+    return orjson.dumps({"type": TEST, "timestamp": show_date_time(now()), "data": {"Webhook": subscription.name}})

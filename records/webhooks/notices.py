@@ -1,0 +1,57 @@
+"""The mail that tells a site's administrators that a webhook was paused; the worker sends it."""
+
+import logging
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django_tasks import task
+
+from records.accounts.directory_mails import administrators_of
+from records.accounts.models import User
+from records.accounts.security_mails import DELAYS
+from records.history.trail import now
+from records.webhooks.models import Subscription
+
+logger = logging.getLogger("larder.mail")
+
+
+def tell_administrators(subscription: Subscription, reason: str) -> None:
+    """Queue a mail to everybody who may change webhooks at the site, in the writing transaction."""
+    for user in administrators_of(subscription.site, "webhooks.change_subscription"):
+        if user.recovery_address:
+            mail_about_pause.enqueue(str(subscription.pk), str(user.pk), reason, f"{now():%Y-%m-%d %H:%M} UTC")
+
+
+@task()
+def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, failed: int = 0) -> bool:
+    """Send one mail and return whether it was sent; while the mail server is down it is tried again for a day."""
+    subscription = Subscription.objects.select_related("site").filter(pk=subscription_id).first()
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    if subscription is None or user is None or not user.recovery_address:
+        return False
+    path = reverse("admin:webhooks_subscription_change", args=(subscription.pk,))
+    context = {
+        "user": user,
+        "subscription": subscription,
+        "reason": reason,
+        "at": at,
+        "page": f"{settings.BASE_URL.rstrip('/')}{path}",
+    }
+    message = EmailMessage(
+        f"Larder: the webhook {subscription.name} was paused",
+        render_to_string("mail/webhook_paused.txt", context),
+        to=[user.recovery_address],
+        headers={"Auto-Submitted": "auto-generated"},
+    )
+    try:
+        message.send()
+    except Exception as error:
+        if failed >= len(DELAYS):
+            raise
+        logger.warning("A notice about a webhook could not be mailed: %s", type(error).__name__)
+        later = mail_about_pause.using(run_after=now() + DELAYS[failed])
+        later.enqueue(subscription_id, user_id, reason, at, failed + 1)
+        return False
+    return True

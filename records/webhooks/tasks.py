@@ -1,0 +1,68 @@
+"""The worker's part: delivering what is due, what a person asked for, and throwing away what has had its time."""
+
+import datetime
+import time
+
+from django.db.models import Q
+from django_tasks import task
+from django_tasks_db.models import DBTaskResult
+
+from records.history.trail import now
+from records.webhooks import signing
+from records.webhooks.deliverer import deliver_to, due, send_asked
+from records.webhooks.models import Delivery, Subscription
+
+BUDGET_SECONDS = 20.0
+"""How long one task delivers, so that mails and proofs wait no longer."""
+KEPT = datetime.timedelta(days=30)
+AT_ONCE = 1_000
+
+
+def is_waiting() -> bool:
+    """Return whether something is to be delivered that no task is queued for; the worker asks every few seconds."""
+    queued = DBTaskResult.objects.ready().filter(task_path=deliver.module_path)
+    return due(now()).exists() and not queued.exists()
+
+
+@task()
+def deliver() -> int:
+    """Deliver what is due, subscription by subscription; return how many messages the receivers took.
+
+    Run it as often as you like, by as many workers as you like. In no order, so that no subscription always waits.
+    """
+    until = time.monotonic() + BUDGET_SECONDS
+    taken = 0
+    for key in list(due(now()).order_by("?").values_list("pk", flat=True)):
+        if time.monotonic() > until:
+            break
+        taken += deliver_to(key)
+    if taken and is_waiting():
+        deliver.enqueue()
+    return taken
+
+
+@task()
+def send_one(delivery_id: int) -> bool:
+    """Make an attempt that a person asked for."""
+    return send_asked(delivery_id)
+
+
+@task()
+def clean_up() -> dict[str, int]:
+    """Delete deliveries of more than 30 days, and encrypt secrets anew under a new SECRET_KEY; return the counts."""
+    old, deleted = Delivery.objects.filter(at__lt=now() - KEPT), 0
+    while keys := list(old.order_by("at").values_list("pk", flat=True)[:AT_ONCE]):
+        deleted += Delivery.objects.filter(pk__in=keys).delete()[0]
+    Subscription.objects.filter(former_until__lt=now()).update(former_secret="", former_until=None)
+    return {"deliveries": deleted, "secrets": _encrypt_anew()}
+
+
+def _encrypt_anew() -> int:
+    done = 0
+    for key, secret, former in list(Subscription.objects.values_list("pk", "secret", "former_secret")):
+        values = {"secret": signing.resealed(secret), "former_secret": signing.resealed(former) if former else ""}
+        given = {name: text for name, text in values.items() if text}
+        if given:
+            # Only where nobody made a new secret meanwhile.
+            done += Subscription.objects.filter(Q(secret=secret), pk=key, former_secret=former).update(**given)
+    return done

@@ -1,0 +1,368 @@
+"""Delivering: signed, in order, at least once, retried for three days, by one worker at a time."""
+
+import datetime
+import logging
+import threading
+import time
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from records.accounts.models import DefaultRole
+from records.employees import actions as employees
+from records.history.models import Change
+from records.history.trail import now
+from records.sites.models import Site
+from records.webhooks import actions, deliverer, sending, signing, tasks
+from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
+from tests import make
+from tests.conftest import Api
+from tests.make.signing_in import run_tasks
+from tests.make.webhooks import Receiver, make_webhook, secret_of
+
+HOUR = datetime.timedelta(hours=1)
+
+
+def change(api: Api, count: int = 1) -> None:
+    """Add items."""
+    for number in range(count):
+        assert api.post("/item/AddItem", {"Name": f"Detector {number}"}).status_code == 200
+
+
+def verified(webhook: Subscription, message: Any) -> Any:
+    return Webhook(secret_of(webhook)).verify(message.body, message.headers)
+
+
+def test_each_change_is_sent_in_order_as_the_feed_shows_it_to_a_reader(
+    receiver: Receiver, site: Site, api: Api, api_of: Any
+) -> None:
+    change(api)
+    webhook = make_webhook(site, receiver.address)
+    change(api, 3)
+    assert api.post("/employee/AddEmployee", make.employee_body()).status_code == 200
+    assert tasks.deliver.call() == 4
+    feed = api_of(DefaultRole.READER).get("/change/GetChangeList", {"after": str(webhook.position)}).json()
+    messages = [verified(webhook, message) for message in receiver.got]
+    assert [message["data"] for message in messages] == feed
+    assert [message["type"] for message in messages] == ["Item.AddItem"] * 3 + ["Employee.AddEmployee"]
+    assert [message["timestamp"] for message in messages] == [row["Date"] for row in feed]
+    assert receiver.got[0].path == "/larder?from=test"
+    assert receiver.got[0].headers["content-type"] == "application/json"
+    webhook.refresh_from_db()
+    assert webhook.delivered == 4
+    assert tasks.deliver.call() == 0
+
+
+def test_only_the_chosen_kinds_of_record_are_sent_and_the_rest_is_passed_over(
+    receiver: Receiver, site: Site, other_site: Site, api: Api, api_of: Any
+) -> None:
+    webhook = make_webhook(site, receiver.address, ["Employee"])
+    change(api)
+    change(api_of(at=other_site))
+    assert tasks.deliver.call() == 0
+    assert not tasks.is_waiting()
+    api.post("/employee/AddEmployee", make.employee_body())
+    assert tasks.is_waiting()
+    tasks.deliver.call()
+    assert [verified(webhook, message)["data"]["Entity"] for message in receiver.got] == ["Employee"]
+
+
+def test_what_a_reader_does_not_see_is_not_sent(receiver: Receiver, site: Site) -> None:
+    employee = make.make_employee(site)
+    webhook = make_webhook(site, receiver.address)
+    for values in ({"phone": "1"}, {"phone": "2", "code": "E9"}):
+        employees.update_employee(site.pk, employee.pk, values, author=make.SYSTEM)
+    tasks.deliver.call()
+    assert [verified(webhook, message)["data"]["Fields"] for message in receiver.got] == [["Code"]]
+
+
+def test_another_secret_or_an_altered_body_does_not_verify(receiver: Receiver, site: Site, api: Api) -> None:
+    webhook = make_webhook(site, receiver.address)
+    change(api)
+    tasks.deliver.call()
+    message = receiver.got[0]
+    with pytest.raises(WebhookVerificationError):
+        Webhook(signing.new_secret()).verify(message.body, message.headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret_of(webhook)).verify(message.body.replace(b"AddItem", b"AddItems"), message.headers)
+
+
+def test_a_new_secret_signs_beside_the_old_one_for_a_day(receiver: Receiver, site: Site, api: Api) -> None:
+    webhook = make_webhook(site, receiver.address)
+    old = secret_of(webhook)
+    new = actions.rotate_secret(webhook, author=make.SYSTEM)
+    assert new == secret_of(webhook) != old
+    change(api)
+    tasks.deliver.call()
+    message = receiver.got[0]
+    assert len(message.headers["webhook-signature"].split(" ")) == 2
+    for secret in (old, new):
+        Webhook(secret).verify(message.body, message.headers)
+    Subscription.objects.update(former_until=now() - datetime.timedelta(seconds=1))
+    change(api)
+    tasks.deliver.call()
+    message = receiver.got[1]
+    Webhook(new).verify(message.body, message.headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(old).verify(message.body, message.headers)
+    tasks.clean_up.call()
+    webhook.refresh_from_db()
+    assert (webhook.former_secret, webhook.former_until) == ("", None)
+
+
+def test_a_failure_stops_the_row_and_those_behind_it_until_the_next_attempt(
+    receiver: Receiver, site: Site, api: Api, caplog: Any
+) -> None:
+    webhook = make_webhook(site, receiver.address)
+    change(api, 2)
+    receiver.status, receiver.body = 500, b"out of\x00 order " + secret_of(webhook).encode()
+    with caplog.at_level(logging.INFO):
+        assert tasks.deliver.call() == 0
+    assert secret_of(webhook) not in caplog.text
+    assert secret_of(webhook)[6:] not in str(list(Delivery.objects.values()))
+    failed = Delivery.objects.get()
+    assert (failed.outcome, failed.status, failed.attempt) == (Outcome.FAILED, 500, 1)
+    assert failed.answer == "out of\N{REPLACEMENT CHARACTER} order …"
+    assert tasks.deliver.call() == 0
+    assert len(receiver.got) == 1
+    receiver.status = 200
+    Subscription.objects.update(next_attempt=now())
+    assert tasks.deliver.call() == 2
+    assert receiver.numbers == sorted(receiver.numbers)
+    assert receiver.got[0].headers["webhook-id"] == receiver.got[1].headers["webhook-id"]
+    assert receiver.got[1].headers["webhook-id"] != receiver.got[2].headers["webhook-id"]
+    webhook.refresh_from_db()
+    assert (webhook.failures, webhook.failing_since, webhook.failed, webhook.delivered) == (0, None, 1, 2)
+
+
+def test_attempts_grow_rarer_and_after_three_days_the_webhook_is_paused_with_a_mail(
+    receiver: Receiver, site: Site, api: Api, mailoutbox: Any
+) -> None:
+    make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR, email="admin@corp.local")
+    make.make_user("manager", site=site, role=DefaultRole.MANAGER, email="manager@corp.local")
+    webhook = make_webhook(site, receiver.address)
+    change(api)
+    receiver.status = 503
+    start = clock = now()
+    gaps = []
+    while True:
+        deliverer.deliver_to(webhook.pk, clock=lambda at=clock: at)
+        webhook.refresh_from_db()
+        if webhook.state == State.PAUSED:
+            break
+        assert webhook.next_attempt is not None
+        gaps.append(webhook.next_attempt - clock)
+        clock = webhook.next_attempt
+    assert clock - start == deliverer.GIVES_UP_AFTER
+    assert datetime.timedelta(seconds=4) <= gaps[0] <= datetime.timedelta(seconds=6)
+    assert max(gaps) <= deliverer.LONGEST_DELAY * 1.2
+    assert 20 < len(gaps) < 60
+    assert "three days" in webhook.pause_reason
+    paused = Change.objects.get(operation="PauseWebhook")
+    assert paused.author_name == "Webhook deliverer"
+    run_tasks()
+    assert [message.to for message in mailoutbox] == [["admin@corp.local"]]
+    assert str(webhook.pk) in mailoutbox[0].body
+    assert "three days" in mailoutbox[0].body
+    receiver.status = 200
+    change(api)
+    assert tasks.deliver.call() == 0
+    actions.resume(webhook, author=make.SYSTEM)
+    assert tasks.deliver.call() == 2
+
+
+def test_a_receiver_that_is_gone_pauses_the_webhook_at_once(receiver: Receiver, site: Site, api: Api) -> None:
+    webhook = make_webhook(site, receiver.address)
+    change(api)
+    receiver.status = 410
+    tasks.deliver.call()
+    webhook.refresh_from_db()
+    assert webhook.state == State.PAUSED
+    assert "410" in webhook.pause_reason
+
+
+def test_a_receiver_says_how_long_it_wants_to_be_left_alone(receiver: Receiver, site: Site, api: Api) -> None:
+    webhook = make_webhook(site, receiver.address)
+    change(api)
+    receiver.status, receiver.headers = 429, {"Retry-After": "3600"}
+    tasks.deliver.call()
+    webhook.refresh_from_db()
+    assert webhook.next_attempt is not None
+    assert HOUR * 0.9 < webhook.next_attempt - now() <= HOUR
+
+
+def test_redirects_are_not_followed(receiver: Receiver, site: Site, api: Api) -> None:
+    make_webhook(site, receiver.address)
+    change(api)
+    receiver.status, receiver.headers = 307, {"Location": receiver.address.replace("larder", "elsewhere")}
+    tasks.deliver.call()
+    assert [message.path for message in receiver.got] == ["/larder?from=test"]
+    assert "redirects are not followed" in Delivery.objects.get().fault
+
+
+def test_a_slow_receiver_is_cut_off(receiver: Receiver, site: Site, api: Api, monkeypatch: Any) -> None:
+    monkeypatch.setattr(sending, "WHOLE_SECONDS", 0.3)
+    released = threading.Event()
+    receiver.before_answer = lambda: released.wait(10)
+    make_webhook(site, receiver.address)
+    change(api)
+    started = time.monotonic()
+    tasks.deliver.call()
+    released.set()
+    assert time.monotonic() - started < 5
+    assert Delivery.objects.get().fault == sending.TOO_SLOW
+
+
+def test_only_the_beginning_of_an_answer_is_read_and_kept(receiver: Receiver, site: Site, api: Api) -> None:
+    make_webhook(site, receiver.address)
+    change(api)
+    receiver.status, receiver.body = 200, b"x" * 1_000_000
+    tasks.deliver.call()
+    assert Delivery.objects.get().answer == "x" * 1024
+
+
+def test_nothing_is_delivered_while_paused_or_archived_and_everything_afterwards(
+    receiver: Receiver, site: Site, api: Api
+) -> None:
+    webhook = make_webhook(site, receiver.address)
+    actions.pause(webhook, author=make.SYSTEM, reason="The warehouse moves.")
+    change(api)
+    assert not tasks.is_waiting()
+    assert tasks.deliver.call() == 0
+    actions.resume(webhook, author=make.SYSTEM)
+    actions.archive_subscription(webhook, archived=True, author=make.SYSTEM)
+    assert tasks.deliver.call() == 0
+    actions.archive_subscription(webhook, archived=False, author=make.SYSTEM)
+    change(api)
+    assert tasks.deliver.call() == 2
+    operations = Change.objects.filter(record_id=webhook.pk).order_by("number").values_list("operation", flat=True)
+    assert list(operations) == ["AddWebhook", "PauseWebhook", "ResumeWebhook", "ArchiveWebhook", "RestoreWebhook"]
+
+
+def test_a_worker_that_dies_behind_the_sending_leaves_a_repeat_with_the_same_id(
+    receiver: Receiver, site: Site, api: Api, monkeypatch: Any
+) -> None:
+    webhook = make_webhook(site, receiver.address)
+    change(api)
+
+    class Killed(BaseException):
+        pass
+
+    send = deliverer.send
+
+    def killed(*args: Any) -> None:
+        send(*args)
+        raise Killed
+
+    monkeypatch.setattr(deliverer, "send", killed)
+    with pytest.raises(Killed):
+        deliverer.deliver_to(webhook.pk)
+    monkeypatch.setattr(deliverer, "send", send)
+    # A process that is killed does not give its claim back.
+    Subscription.objects.update(claim=webhook.pk, claimed_until=now() + HOUR)
+    assert tasks.deliver.call() == 0
+    Subscription.objects.update(claimed_until=now() - datetime.timedelta(seconds=1))
+    assert tasks.deliver.call() == 1
+    first, second = receiver.got
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert first.body == second.body
+    webhook.refresh_from_db()
+    assert webhook.claim is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_do_not_deliver_at_the_same_time(receiver: Receiver, site: Site, api: Api) -> None:
+    webhook = make_webhook(site, receiver.address)
+    change(api, 6)
+    at_work, most = [0], [0]
+    lock = threading.Lock()
+
+    def answer() -> None:
+        with lock:
+            at_work[0] += 1
+            most[0] = max(most[0], at_work[0])
+        time.sleep(0.05)
+        with lock:
+            at_work[0] -= 1
+
+    receiver.before_answer = answer
+    taken = make.at_once(*[lambda: deliverer.deliver_to(webhook.pk)] * 3)
+    assert sorted(taken) == [0, 0, 6], taken
+    assert most[0] == 1
+    assert receiver.numbers == sorted(set(receiver.numbers))
+    connection.close()
+
+
+def test_a_worker_that_lost_its_claim_stops_and_moves_nothing(receiver: Receiver, site: Site, api: Api) -> None:
+    webhook = make_webhook(site, receiver.address)
+    before = webhook.position
+    change(api, 2)
+    receiver.before_answer = lambda: Subscription.objects.update(claim=site.pk)
+    claim = webhook.pk
+    Subscription.objects.update(claim=claim, claimed_until=now() + HOUR)
+    webhook.refresh_from_db()
+    turn = deliverer._Turn(webhook.pk, claim, now)
+    Subscription.objects.filter(pk=webhook.pk).update(claim=site.pk)
+    assert turn.run() == 0
+    assert receiver.got == []
+    webhook.refresh_from_db()
+    assert webhook.position == before
+
+
+def test_a_test_and_a_repeat_are_sent_when_asked_and_move_nothing(receiver: Receiver, site: Site, api: Api) -> None:
+    webhook = make_webhook(site, receiver.address)
+    change(api)
+    tasks.deliver.call()
+    webhook.refresh_from_db()
+    position = webhook.position
+    asked = actions.ask_for_test(webhook, author=make.SYSTEM)
+    assert asked.outcome == Outcome.WAITING
+    assert tasks.send_one.call(asked.pk) is True
+    again = actions.ask_again(Delivery.objects.get(kind=Kind.CHANGE), author=make.SYSTEM)
+    assert tasks.send_one.call(again.pk) is True
+    assert tasks.send_one.call(again.pk) is False
+    first, test, repeat = receiver.got
+    assert verified(webhook, test) == {
+        "type": "webhook.test",
+        "timestamp": orjson.loads(test.body)["timestamp"],
+        "data": {"Webhook": "Warehouse"},
+    }
+    assert (repeat.body, repeat.headers["webhook-id"]) == (first.body, first.headers["webhook-id"])
+    webhook.refresh_from_db()
+    assert (webhook.position, webhook.delivered) == (position, 3)
+    again.refresh_from_db()
+    assert (again.outcome, again.status) == (Outcome.DELIVERED, 204)
+
+
+def test_old_deliveries_are_deleted(receiver: Receiver, site: Site, api: Api) -> None:
+    make_webhook(site, receiver.address)
+    change(api, 2)
+    tasks.deliver.call()
+    oldest = Delivery.objects.order_by("pk")[0]
+    Delivery.objects.filter(pk=oldest.pk).update(at=now() - datetime.timedelta(days=31))
+    assert tasks.clean_up.call()["deliveries"] == 1
+    assert Delivery.objects.count() == 1
+
+
+def test_secrets_are_encrypted_and_outlive_a_new_secret_key(
+    receiver: Receiver, site: Site, api: Api, settings: Any
+) -> None:
+    webhook = make_webhook(site, receiver.address)
+    secret = secret_of(webhook)
+    assert secret[6:] not in str(Subscription.objects.values().get())
+    assert secret[6:] not in str(list(Change.objects.values()))
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another-key-" * 5
+    assert tasks.clean_up.call()["secrets"] == 1
+    assert tasks.clean_up.call()["secrets"] == 0
+    settings.SECRET_KEY_FALLBACKS = []
+    assert secret_of(webhook) == secret
+    settings.SECRET_KEY = "a-third-key-" * 5
+    change(api)
+    tasks.deliver.call()
+    webhook.refresh_from_db()
+    assert webhook.state == State.PAUSED
+    assert "SECRET_KEY" in webhook.pause_reason
+    assert receiver.got == []
