@@ -100,6 +100,12 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(state=self.value()) if self.value() else queryset
 
 
+class KindsOfRecord(forms.CheckboxSelectMultiple):
+    """Checkboxes in columns, as a group with a name."""
+
+    template_name = "webhooks/kinds.html"
+
+
 @admin.register(Subscription)
 class SubscriptionAdmin(PlainAdmin):
     """Webhooks of a site."""
@@ -125,7 +131,7 @@ class SubscriptionAdmin(PlainAdmin):
             required=False,
             label=capfirst(str(db_field.verbose_name)),
             help_text=db_field.help_text,
-            widget=forms.CheckboxSelectMultiple,
+            widget=KindsOfRecord,
         )
 
     @admin.display(description="kinds of record")
@@ -155,7 +161,8 @@ class SubscriptionAdmin(PlainAdmin):
         """Return since when deliveries fail and when the next attempt is made."""
         if webhook.failing_since is None:
             return NOTHING
-        told = f"Failing since {shown(webhook.failing_since)}, {webhook.failures} attempt(s)"
+        attempts = "1 attempt" if webhook.failures == 1 else f"{webhook.failures} attempts"
+        told = f"Failing since {shown(webhook.failing_since)}, {attempts}"
         return f"{told}; next attempt at {shown(webhook.next_attempt)}" if webhook.state == State.ACTIVE else told
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:

@@ -30,7 +30,10 @@ class Subscription(models.Model):
         max_length=2000, help_text="Where the changes are sent, such as https://warehouse.example.com/larder."
     )
     entities = models.JSONField(
-        "kinds of record", default=list, blank=True, help_text="Only changes of these are sent; none chosen: all."
+        "kinds of record",
+        default=list,
+        blank=True,
+        help_text="Only changes of these kinds are sent. Choose none to send all.",
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE, editable=False)
     pause_reason = models.CharField(max_length=255, blank=True, editable=False)

@@ -21,6 +21,8 @@ from records.items.models import Item
 from records.operations.calls import buffer
 from records.reference.models import Product
 from records.sites.models import Entity, EntityFolder, Site
+from records.webhooks import actions
+from records.webhooks.models import Delivery, Subscription
 from scim.models import ProvisioningCall
 from tests import make
 from tests.conftest import Api
@@ -28,6 +30,7 @@ from tests.make import audits as make_audits
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint, make_draft, make_entry
 from tests.make.documents import make_document
+from tests.make.webhooks import make_webhook
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,6 +78,10 @@ def pages_of_administration(site: Site) -> Iterator[str]:
     yield from (reverse("admin:rights"), reverse("admin:accounts_user_add"), reverse("admin:sites_site_add"))
     directory = directories.add_directory("Entra", site, author=make.SYSTEM)
     yield from (reverse("admin:accounts_directory_connection", args=(directory.pk,)), list_address(ProvisioningCall))
+    webhook = make_webhook(site, "https://warehouse.invalid/larder", ["Item"])
+    asked = actions.ask_for_test(webhook, author=make.SYSTEM)
+    yield from (list_address(Subscription), address(webhook), address(webhook, "secret"), step(webhook, "test"))
+    yield from (list_address(Delivery), address(asked))
     yield from (list_address(Change), address(Change.objects.filter(site=site).latest("number")))
 
 

@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=list,
-                        help_text="Only changes of these are sent; none chosen: all.",
+                        help_text="Only changes of these kinds are sent. Choose none to send all.",
                         verbose_name="kinds of record",
                     ),
                 ),

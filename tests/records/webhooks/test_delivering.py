@@ -4,6 +4,7 @@ import datetime
 import logging
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import orjson
@@ -30,6 +31,10 @@ def change(api: Api, count: int = 1) -> None:
     """Add items."""
     for number in range(count):
         assert api.post("/item/AddItem", {"Name": f"Detector {number}"}).status_code == 200
+
+
+def _same(moment: datetime.datetime) -> datetime.datetime:
+    return moment
 
 
 def verified(webhook: Subscription, message: Any) -> Any:
@@ -149,7 +154,7 @@ def test_attempts_grow_rarer_and_after_three_days_the_webhook_is_paused_with_a_m
     start = clock = now()
     gaps = []
     while True:
-        deliverer.deliver_to(webhook.pk, clock=lambda at=clock: at)
+        deliverer.deliver_to(webhook.pk, clock=partial(_same, clock))
         webhook.refresh_from_db()
         if webhook.state == State.PAUSED:
             break
