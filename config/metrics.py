@@ -166,11 +166,17 @@ class InstallationCollector:
             connection.close()
 
     def _figures(self) -> Iterator[Any]:
-        from prometheus_client.core import GaugeMetricFamily
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         for name, text, value in figures():
             if value is not None:
                 yield GaugeMetricFamily(name, text, value=value)
+        deliveries = CounterMetricFamily(
+            "larder_webhook_deliveries", "Webhook attempts by outcome.", labels=["outcome"]
+        )
+        for outcome, count in webhook_deliveries().items():
+            deliveries.add_metric([outcome], count)
+        yield deliveries
 
 
 def figures() -> Iterator[tuple[str, str, float | None]]:
@@ -182,6 +188,8 @@ def figures() -> Iterator[tuple[str, str, float | None]]:
     from records.history.models import ChainHead, Proof
     from records.operations import heartbeats
     from records.operations.models import Heartbeat
+    from records.webhooks.deliverer import backlog_since
+    from records.webhooks.models import State, Subscription
 
     moment = timezone.now()
 
@@ -204,6 +212,20 @@ def figures() -> Iterator[tuple[str, str, float | None]]:
     yield "larder_backup_age_seconds", "Seconds since the last backup.", age(backup)
     changes = ChainHead.objects.aggregate(all=Sum("number"))["all"]
     yield "larder_changes", "Changes in the history of all sites.", float(changes or 0)
+    text = "Seconds since the oldest change was made that a webhook was not delivered."
+    yield "larder_webhook_backlog_age_seconds", text, age(backlog_since()) or 0.0
+    paused = Subscription.objects.filter(state=State.PAUSED, is_archived=False).count()
+    yield "larder_webhooks_paused", "Webhooks that are paused.", float(paused)
+
+
+def webhook_deliveries() -> dict[str, int]:
+    """Return how many attempts to deliver a message succeeded and failed since there are webhooks."""
+    from django.db.models import Sum
+
+    from records.webhooks.models import Subscription
+
+    sums = Subscription.objects.aggregate(delivered=Sum("delivered"), failed=Sum("failed"))
+    return {outcome: count or 0 for outcome, count in sums.items()}
 
 
 # --- The process that answers Prometheus ------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ from contextlib import suppress
 from typing import Any
 
 from django.db import DatabaseError
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from records.changes import feed
-from records.history.models import ChainHead, Channel
+from records.history.models import ChainHead, Change, Channel
 from records.history.trail import Author, now, recording
 from records.webhooks import actions, messages, sending, signing
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
@@ -49,6 +49,13 @@ def behind() -> QuerySet[Subscription]:
     """Return the active subscriptions whose site has a change that was not looked at yet."""
     newest = ChainHead.objects.filter(chain=OuterRef("site_id")).values("number")[:1]
     return _live().filter(position__lt=Subquery(newest))
+
+
+def backlog_since() -> datetime.datetime | None:
+    """Return when the oldest change was made that an active subscription was not delivered; None without any."""
+    following = Change.objects.filter(chain=OuterRef("site_id"), number=OuterRef("position") + 1)
+    oldest: datetime.datetime | None = behind().aggregate(at=Min(Subquery(following.values("at")[:1])))["at"]
+    return oldest
 
 
 def due(moment: datetime.datetime) -> QuerySet[Subscription]:

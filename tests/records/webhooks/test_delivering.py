@@ -12,6 +12,7 @@ import pytest
 from django.db import connection
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+from config import metrics
 from records.accounts.models import DefaultRole
 from records.employees import actions as employees
 from records.history.models import Change
@@ -371,3 +372,29 @@ def test_secrets_are_encrypted_and_outlive_a_new_secret_key(
     assert webhook.state == State.PAUSED
     assert "SECRET_KEY" in webhook.pause_reason
     assert receiver.got == []
+
+
+def test_metrics_tell_the_outcomes_and_how_old_the_backlog_is(receiver: Receiver, site: Site, api: Api) -> None:
+    def told() -> tuple[Any, ...]:
+        found = {name: value for name, _, value in metrics.figures()}
+        return (
+            found["larder_webhook_backlog_age_seconds"],
+            found["larder_webhooks_paused"],
+            metrics.webhook_deliveries(),
+        )
+
+    assert told() == (0.0, 0.0, {"delivered": 0, "failed": 0})
+    webhook = make_webhook(site, receiver.address)
+    change(api, 2)
+    receiver.status = 500
+    tasks.deliver.call()
+    age, paused, counts = told()
+    assert 0 < age < 60
+    assert (paused, counts) == (0.0, {"delivered": 0, "failed": 1})
+    receiver.status = 200
+    Subscription.objects.update(next_attempt=None)
+    tasks.deliver.call()
+    assert told() == (0.0, 0.0, {"delivered": 2, "failed": 1})
+    actions.pause(webhook, author=make.SYSTEM)
+    change(api)
+    assert told() == (0.0, 1.0, {"delivered": 2, "failed": 1})
