@@ -114,7 +114,7 @@ class DocumentAdmin(RecordAdmin):
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields: with the file for a new document, with the newest version's facts for a stored one."""
         newest = ("First version", NEW_VERSION) if obj is None else ("Newest version", FACTS)
-        sets = ((None, DETAILS), newest, ("Who signs, who is told, who must read", (*USERS, "must_read")))
+        sets = ((None, DETAILS), newest, ("Who signs, who is notified, who must read", (*USERS, "must_read")))
         return [(title, {"fields": fields}) for title, fields in sets]
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Document:

@@ -46,7 +46,7 @@ FIRST_VERSION, LAST_VERSION = 1, 2_147_483_647
 
 
 class Document(SiteRecord):
-    """A controlled document: its title, who signs and who is told, and the facts of its newest version.
+    """A controlled document: its title, who signs and who is notified, and the facts of its newest version.
 
     What describes the newest version (version, status, file) is written in the transaction that makes or moves the
     version, so that reads and lists need no join; `effective_version` is the number of the one in force.

@@ -18,7 +18,7 @@ KINDS = {
 
 
 def tell(version: DocumentVersion) -> None:
-    """Owe a mail to whoever's turn it is with the version, or to everybody who is told that it is in force."""
+    """Owe a mail to whoever's turn it is with the version, or to everybody who is notified that it is in force."""
     kind = KINDS.get(Status(version.record_status))
     if kind is Notice.Kind.IN_FORCE:
         owe(version, kind, version.document.user_to_notify.values_list("pk", flat=True))

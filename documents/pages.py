@@ -210,5 +210,5 @@ def replace(model_admin: Any, request: HttpRequest, document: Document, signer_i
         else:
             messages.success(request, f"{form.cleaned_data['user']} signs instead of {signer.user}.")
             return redirect(context["versions_url"])
-    step = {"label": "Replace", "explanation": "Signatures that were given stay; the successor is told by mail."}
+    step = {"label": "Replace", "explanation": "Signatures that were given stay; the successor is notified by mail."}
     return TemplateResponse(request, "backoffice/step.html", {**context, "form": form, "step": step})

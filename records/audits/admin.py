@@ -51,7 +51,7 @@ class AuditProgramAdmin(RecordAdmin):
         (None, {"fields": ("name", "type", "department", "risk", "entity_folder")}),
         ("Schedule", {"fields": ("frequency_months", "next_due_date")}),
         ("Who", {"fields": ("auditors", "auditees")}),
-        ("What by", {"fields": ("checklists", "procedures", "rating", "rating_response")}),
+        ("Checklists", {"fields": ("checklists", "procedures", "rating", "rating_response")}),
     )
 
     @admin.display(description="next due", ordering="next_due_date")
@@ -131,7 +131,7 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
         (None, {"fields": ("audit_program", "record_status", ("score", "rating", "result"), "entity_folder")}),
         ("When", {"fields": ("date", "due_date", "start_date", "finish_date", "completed_date", "completed_by")}),
         ("Who", {"fields": ("auditors", "auditees")}),
-        ("What by", {"fields": ("checklists", "rating_scale")}),
+        ("Checklists", {"fields": ("checklists", "rating_scale")}),
         ("Notes", {"fields": ("notes",)}),
     )
 

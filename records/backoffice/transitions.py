@@ -121,7 +121,7 @@ class StepPages(SitePermissions):
         show_times_of(site_at(request, self.site_id_of(record)))
         address = address_of(record)
         if not step.applies(record):
-            self.message_user(request, f"{step.label} is not possible: {record} has moved on.", messages.WARNING)
+            self.message_user(request, f"{step.label} is not possible: {record} has changed since.", messages.WARNING)
             return redirect(address)
         given = step.initial(record) if step.initial is not None else {}
         form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form(initial=given)

@@ -361,7 +361,7 @@ class Desk:
             Waiting(
                 row.name,
                 page_of(self.admin_site, Document, row.pk),
-                "Look through",
+                "Review",
                 self.due(row.review_date),
                 is_late=self.is_late(row.review_date),
             )

@@ -64,7 +64,7 @@ class ModelFilter(admin.SimpleListFilter):
 class ChangeAdmin(SavedFilterPages):
     """The trail's list and the page of one change."""
 
-    list_display = ("number", "at", "author_name", "channel", "operation", "kind", "record_name", "reason")
+    list_display = ("number", "at", "who", "channel", "operation", "kind", "record_name", "reason")
     list_filter = (PeriodFilter, "channel", ModelFilter)
     search_fields: ClassVar[Any] = ("record_name", "author_name", "operation")
     search_help_text = "Record, person or operation"
@@ -94,6 +94,11 @@ class ChangeAdmin(SavedFilterPages):
         if user_of(request).is_superuser:
             return rows
         return rows.filter(site__in=self.sites_where(request, "view"))
+
+    @admin.display(description="who")
+    def who(self, change: Change) -> str:
+        """Return the printed name of whoever made the change."""
+        return change.author_name
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns, the moment in the site's time."""

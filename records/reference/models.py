@@ -117,8 +117,8 @@ class NatureOfEmployment(SystemEntry):
     """How somebody is employed: by the organisation itself (Employee) or through an agency."""
 
     class Meta(SystemEntry.Meta):
-        verbose_name = "nature of employment"
-        verbose_name_plural = "natures of employment"
+        verbose_name = "type of employment"
+        verbose_name_plural = "types of employment"
 
 
 class Nationality(SystemEntry):

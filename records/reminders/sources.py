@@ -146,7 +146,7 @@ def sources() -> list[Source | Readings]:
             "created_by_id",
             "review_date",
             "admin:documents_document_change",
-            "Look through the document {row.name}, whose review is due",
+            "Review the document {row.name}, whose review is due",
             "documents.change_document",
         ),
         Source(

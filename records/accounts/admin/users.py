@@ -86,7 +86,8 @@ class AddressForm(ReasonForm):
     """Where links for a new password go from now on."""
 
     recovery_address = forms.EmailField(
-        max_length=EMAIL, help_text="Links for a new password and security notices go there; the old address is told."
+        max_length=EMAIL,
+        help_text="Links for a new password and security notices go there. The old address gets a notice.",
     )
     field_order = ("recovery_address", "change_reason")
 
@@ -121,7 +122,7 @@ END_SESSIONS = RecordStep(
     "change",
     _end_sessions,
     applies=lambda user: user.is_active and not user.is_service_account,
-    explanation="The person is signed out in every browser at once and told by mail; keys go on.",
+    explanation="The person is signed out in every browser at once and notified by mail; keys go on.",
     done="is signed out everywhere.",
 )
 REMOVE_FACTORS = RecordStep(
@@ -131,7 +132,7 @@ REMOVE_FACTORS = RecordStep(
     _remove_factors,
     applies=lambda user: user.removed is None and not user.is_service_account and has_factors(user),
     explanation="For a lost phone: passkeys, the authenticator app and recovery codes of the account open nothing any "
-    "more, its sessions end, and the person is told by mail. Make sure first that it is this person who asks.",
+    "more, its sessions end, and the person is notified by mail. Make sure first that it is this person who asks.",
     done="has no second factor any more.",
 )
 

@@ -106,7 +106,7 @@ def test_every_kind_of_record_reminds_its_owner(site: Site) -> None:
         "Action 1: Fix it",
         f"Answer {complaint}",
         f"Audit 1: {audit}",
-        "Look through the document Old, whose review is due",
+        "Review the document Old, whose review is due",
     ]
     later = said(ada, (datetime.datetime.now(datetime.UTC) + 30 * DAY).date())["Overdue"]
     assert "Read the document Rules, version 1" in later
