@@ -336,7 +336,7 @@ def test_verification_asks_the_database_the_same_number_of_times_for_more_record
 
 
 def test_a_production_says_that_its_key_lies_beside_the_data_and_makes_none_there_silently(
-    settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    db: None, settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.DATA_DIR = tmp_path / "data"
     settings.SEAL_KEY_FILE = str(tmp_path / "data" / "seal_key.pem")
