@@ -130,6 +130,7 @@ INSTALLED_APPS = [
     "materials",
     "scim",
     "records.dashboard",
+    "records.packs",
     "records.recovery",
     "records.reminders",
     "records.webhooks",
@@ -328,6 +329,7 @@ REGULAR_JOBS = {
     "records.history.tasks.prove_history": timedelta(days=1),
     "records.files.orphans.sweep": timedelta(days=1),
     "records.reminders.tasks.remind": timedelta(minutes=10),
+    "records.packs.tasks.remove_old_packs": timedelta(hours=1),
     "records.accounts.housekeeping.look_after_credentials": timedelta(hours=1),
     "records.webhooks.tasks.clean_up": timedelta(hours=1),
 }

@@ -1,6 +1,7 @@
 """What every row with a stored file has; the tables are those of the rooms that keep files."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from django.apps import apps
 from django.db import models
@@ -10,6 +11,9 @@ from records.sites.text import LineField
 
 class FileRecord(models.Model):
     """A row with one file, never altered once stored. `path` is where the storage keeps it; no two rows share one."""
+
+    IS_KEPT: ClassVar[bool] = True
+    """Whether the file stays for ever, and therefore is part of backups and verifications."""
 
     file_type = LineField("file type", blank=False, editable=False)
     file_name = LineField("file name", blank=False, editable=False)
@@ -28,3 +32,8 @@ class FileRecord(models.Model):
 def file_models() -> Iterator[type[FileRecord]]:
     """Yield every model whose rows have a stored file."""
     yield from (model for model in apps.get_models() if issubclass(model, FileRecord))
+
+
+def kept_file_models() -> Iterator[type[FileRecord]]:
+    """Yield every model whose stored files stay for ever, so that they are saved and verified."""
+    yield from (model for model in file_models() if model.IS_KEPT)

@@ -71,7 +71,7 @@ def store(content: Incoming) -> StoredFile:
             _settle(default_storage.path(stored))
     except Exception as error:
         logger.exception("A file could not be stored.")
-        _discard(path)
+        discard(path)
         raise StorageUnavailableError from error
     return StoredFile(stored, content.size, content.sha256)
 
@@ -99,13 +99,14 @@ def storing(content: Incoming) -> Iterator[StoredFile]:
         yield stored
     except Exception as error:
         if not isinstance(error, DatabaseError | InterfaceError) or is_refusal(error):
-            _discard(stored.path)
+            discard(stored.path)
         raise
     if is_rehearsal():
-        _discard(stored.path)
+        discard(stored.path)
 
 
-def _discard(path: str) -> None:
+def discard(path: str) -> None:
+    """Remove a stored file that no row points at; one that cannot be removed is left to `manage.py sweep_files`."""
     try:
         default_storage.delete(path)
     except Exception:

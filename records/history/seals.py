@@ -40,6 +40,21 @@ def seal() -> dict[str, Any]:
         {"chain": str(head.chain), "site": site_name(head.chain), "number": head.number, "hash": head.hash}
         for head in ChainHead.objects.order_by("chain")
     ]
+    return _signed(heads)
+
+
+def seal_of(chain: uuid.UUID, number: int, digest: str) -> dict[str, Any]:
+    """Return a seal of one chain alone, at one of its numbers: that the change of this number has this hash."""
+    return _signed([{"chain": str(chain), "site": site_name(chain), "number": number, "hash": digest}])
+
+
+def sealed_bytes(made: dict[str, Any]) -> bytes:
+    """Return the bytes that a seal's signature covers: everything but the signature, as JSON with sorted keys."""
+    content = {name: value for name, value in made.items() if name != "signature"}
+    return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+
+
+def _signed(heads: list[dict[str, Any]]) -> dict[str, Any]:
     private = _private_key()
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -47,7 +62,7 @@ def seal() -> dict[str, Any]:
         "heads": heads,
         "key": _raw(private.public_key()),
     }
-    signature = private.sign(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+    signature = private.sign(sealed_bytes(content))
     return {**content, "signature": base64.b64encode(signature).decode()}
 
 
@@ -67,7 +82,6 @@ def read_seal(path: Path, *, public_key: Path | None = None) -> dict[str, Any]:
     try:
         found = orjson.loads(path.read_bytes())
         signature = base64.b64decode(found["signature"])
-        content = {name: value for name, value in found.items() if name != "signature"}
         if found["format"] != FORMAT:
             raise SealError(f"{path} is not a seal of this form.")
         datetime.fromisoformat(found["sealed"])
@@ -75,10 +89,10 @@ def read_seal(path: Path, *, public_key: Path | None = None) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SealError(f"{path} cannot be read as a seal.") from error
     key = _public_key(public_key)
-    if content["key"] != _raw(key):
+    if found["key"] != _raw(key):
         raise SealError(f"{path} was signed with another key.")
     try:
-        key.verify(signature, orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+        key.verify(signature, sealed_bytes(found))
     except InvalidSignature as error:
         raise SealError(f"{path} was altered after it was signed.") from error
     return {"sealed": found["sealed"], "heads": heads}

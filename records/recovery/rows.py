@@ -22,7 +22,10 @@ MADE_BY_TRIGGERS = ("accounts.AccessChange",)
 
 
 def saved_models() -> list[type[models.Model]]:
-    """Return every model that has a table whose rows a backup holds, tables between models included."""
+    """Return every model that has a table whose rows a backup holds, tables between models included.
+
+    Files that are made again when they are wanted stay out of it, with their rows.
+    """
     return [
         model
         for model in apps.get_models(include_auto_created=True)
@@ -30,6 +33,7 @@ def saved_models() -> list[type[models.Model]]:
         and not model._meta.proxy
         and model._meta.app_label not in SECRET
         and model._meta.label not in MADE_BY_TRIGGERS
+        and getattr(model, "IS_KEPT", True)
     ]
 
 

@@ -4,6 +4,7 @@ import random
 from importlib import import_module
 from importlib.util import find_spec
 
+from django.apps import apps
 from django.db import connection, transaction
 
 from records.accounts import actions
@@ -58,7 +59,14 @@ def fill() -> None:
             for part in PARTS:
                 if find_spec(f"records.dashboard.demo.{part}"):
                     import_module(f"records.dashboard.demo.{part}").fill(place)
+            for part in _parts_of_rooms_above():
+                import_module(part).fill(place)
     _analyze()
+
+
+def _parts_of_rooms_above() -> list[str]:
+    """Return the modules that rooms above this one name in their AppConfig (`demo_part`), since it imports none."""
+    return [config.demo_part for config in apps.get_app_configs() if hasattr(config, "demo_part")]
 
 
 def _analyze() -> None:

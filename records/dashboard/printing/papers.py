@@ -140,14 +140,15 @@ def _paper(record: SiteRecord, site: Site, user: User) -> Paper:
 
 
 def _parts(record: Any, layout: Sequence[tuple[str, Sequence[str]]], moments: Moments) -> list[Part]:
-    return [Part(title, [_value(record, name, moments) for name in names]) for title, names in layout]
+    return [Part(title, [value_of(record, name, moments) for name in names]) for title, names in layout]
 
 
 def _stamps(record: Any) -> Part:
-    return Part("Record", [_value(record, name, STAMPS) for name in STAMPS])
+    return Part("Record", [value_of(record, name, STAMPS) for name in STAMPS])
 
 
-def _value(record: Any, name: str, moments: Moments) -> Value:
+def value_of(record: Any, name: str, moments: Moments) -> Value:
+    """Return a field of a record as its label and its text; `moments` are the fields that have a time of day."""
     column: Any = record._meta.get_field(name)
     found = getattr(record, name)
     if column.many_to_many:
@@ -160,6 +161,8 @@ def _value(record: Any, name: str, moments: Moments) -> Value:
         text = "Yes" if found else "No"
     elif isinstance(column, models.DecimalField):
         text = plain_number(found)
+    elif isinstance(found, list):
+        text = ", ".join(map(str, found))
     else:
         text = str(found)
     return Value(capfirst(str(column.verbose_name)), text)

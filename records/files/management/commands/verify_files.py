@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from records.files import storage
-from records.files.models import file_models
+from records.files.models import kept_file_models
 
 
 class Command(BaseCommand):
@@ -16,7 +16,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Check every file; a storage that does not answer ends the run, since nothing is known then."""
         count = damaged = 0
-        for model in file_models():
+        for model in kept_file_models():
             for row in model._default_manager.order_by("pk").iterator(chunk_size=200):
                 count += 1
                 try:

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from records.files import storage
-from records.files.models import file_models
+from records.files.models import kept_file_models
 from records.history import seals
 from records.history.trail import now
 from records.history.verification import one_moment
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                         for number, (piece, count) in enumerate(rows.dump(model)):
                             writer.add(f"tables/{model._meta.label}/{number}.jsonl", piece)
                             counts[model._meta.label] += count
-                    for kind in file_models():
+                    for kind in kept_file_models():
                         for path in kind._default_manager.order_by("pk").values_list("pk", flat=True).iterator():
                             paths.write(f"{kind._meta.label} {path}\n".encode())
                 paths.seek(0)
@@ -72,7 +72,7 @@ class Command(BaseCommand):
         }
 
     def _add_files(self, writer: archive.Writer, paths: Any, damaged: list[str]) -> int:
-        kinds = {kind._meta.label: kind for kind in file_models()}
+        kinds = {kind._meta.label: kind for kind in kept_file_models()}
         count = 0
         for line in paths:
             label, key = line.decode().split()

@@ -1,0 +1,106 @@
+"""What is done with packs: asked for, opened, removed; each of these is a Change of the site's history."""
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+
+from records.accounts import access
+from records.accounts.actions import create
+from records.accounts.models import User
+from records.complaints.models import Complaint
+from records.files import storage
+from records.history.models import Change
+from records.history.trail import Author, recording
+from records.packs.kinds import permission_of
+from records.packs.models import MAKE, OPEN_ANY, UNFINISHED, Pack, PackFile, Status
+from records.sites.models import Site
+
+MOST_AT_ONCE = 3
+"""How many packs of a site may wait or be made at a time."""
+ERASE = "EraseConsumer"
+"""The operation after which no older pack is given out, since it may still name whoever was erased."""
+
+
+def ask_for_pack(
+    site: Site, user: User, first: datetime.date, last: datetime.date, kinds: Sequence[str], *, author: Author
+) -> Pack:
+    """Note that somebody wants a pack of the site for the days from first to last, and queue its making.
+
+    Raises ValidationError where a kind may not be seen, the days are in the wrong order, or three packs are being made.
+    """
+    from records.packs.tasks import make_pack
+
+    if last < first:
+        raise ValidationError({"last": "The last day lies before the first one."})
+    chosen = [key for key in kinds if access.may(user, site, permission_of(key))]
+    if not chosen:
+        raise ValidationError({"kinds": "Choose at least one kind of record."})
+    with recording():
+        # Whoever asks at the same time waits here, so that the count holds.
+        Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site.pk)
+        if Pack.objects.filter(site=site, status__in=UNFINISHED).count() >= MOST_AT_ONCE:
+            raise ValidationError(f"{MOST_AT_ONCE} packs of this site are being made. Wait until one of them is ready.")
+        pack = Pack(site=site, asked_by=user, first=first, last=last, kinds=chosen)
+        create(pack, author=author, operation="AskForPack", site_id=site.pk)
+        transaction.on_commit(lambda: make_pack.enqueue(str(pack.pk)))
+    return pack
+
+
+def seen_by(user: User, site: Site) -> QuerySet[Pack]:
+    """Return the site's packs that somebody may know of: their own, or all."""
+    rows = Pack.objects.filter(site=site).select_related("asked_by", "file")
+    if not access.may(user, site, MAKE):
+        return rows.none()
+    return rows if access.may(user, site, OPEN_ANY) else rows.filter(asked_by=user)
+
+
+def why_not_open(user: User, pack: Pack) -> str:
+    """Return why somebody who knows of the pack cannot open it now; empty where they can."""
+    if pack.status != Status.MADE or not hasattr(pack, "file"):
+        return "The file of this pack is not there. Make a new pack."
+    if not all(access.may(user, pack.site_id, permission) for permission in pack.permissions):
+        return "This pack shows what your roles do not let you see."
+    if was_erased_since(pack):
+        return "A consumer's identity was erased after this pack was made. Make a new pack."
+    return ""
+
+
+def was_erased_since(pack: Pack) -> bool:
+    """Return whether a consumer's identity was erased at the site since the pack was begun."""
+    since = pack.made or pack.created
+    changes = Change.objects.filter(site_id=pack.site_id, at__gte=since, operation=ERASE)
+    return changes.filter(model=Complaint._meta.label).exists()
+
+
+def note_opening(pack: Pack, *, author: Author) -> None:
+    """Write down who opened the pack."""
+    with recording() as trail:
+        entry = {"field": "file_hash", "old": None, "new": pack.file.file_hash}
+        trail.add(pack, [entry], author=author, operation="OpenPack", site_id=pack.site_id)
+
+
+def note_making(pack: Pack, file: PackFile, *, author: Author) -> None:
+    """Write down which file the pack became."""
+    with recording() as trail:
+        changed: list[dict[str, Any]] = [
+            {"field": "file_hash", "old": None, "new": file.file_hash},
+            {"field": "file_size", "old": None, "new": file.file_size},
+        ]
+        trail.add(pack, changed, author=author, operation="MakePack", site_id=pack.site_id)
+
+
+def remove_file(pack: Pack, *, author: Author, reason: str) -> None:
+    """Remove the pack's file and write it down; the pack itself stays in the list."""
+    with recording() as trail:
+        file = PackFile.objects.select_for_update(of=("self",), no_key=True).filter(pack=pack).first()
+        if file is None:
+            return
+        Pack.objects.filter(pk=pack.pk).update(status=Status.REMOVED)
+        entry = {"field": "file_hash", "old": file.file_hash, "new": None}
+        trail.add(pack, [entry], author=author, operation="RemovePack", reason=reason, site_id=pack.site_id)
+        file.delete()
+        transaction.on_commit(lambda: storage.discard(file.path))

@@ -1,0 +1,25 @@
+"""The packs room."""
+
+from django.apps import AppConfig
+
+
+class PacksConfig(AppConfig):
+    """Registers auditor's packs, and their pages with the back-office."""
+
+    name = "records.packs"
+    label = "packs"
+    verbose_name = "Auditor's packs"
+    demo_part = "records.packs.demo"
+
+    def ready(self) -> None:
+        """Add the pages, and say which default roles may make packs and open those of others."""
+        from records.accounts.default_roles import register
+        from records.accounts.models import DefaultRole
+        from records.backoffice import extension_points
+        from records.packs import pages
+        from records.packs.models import MAKE, OPEN_ANY
+
+        register(MAKE, DefaultRole.MANAGER)
+        register(OPEN_ANY, DefaultRole.SITE_ADMINISTRATOR)
+        extension_points.add_pages(pages.addresses)
+        extension_points.add_menu_links(pages.links)

@@ -1,0 +1,128 @@
+"""The history of a period in a pack: each change in words, each as its digest covers it, and the seal over the last.
+
+A value that whoever asked may not see is replaced by its salted digest, as an erased one is, so that the chain can
+still be checked from its first change in the pack to the last (see `check_pack.py`, which every pack holds).
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import orjson
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.exceptions import NotRegistered
+from django.db.models import Max, Min
+from django.utils.text import capfirst
+
+from records.backoffice.datetimes import shown
+from records.backoffice.history_pages import lines_of
+from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.sheets import Line
+from records.history.digests import VERSION, canonical, facts, value_digest, values_of
+from records.history.models import Change
+from records.packs.kinds import Span
+from records.packs.tables import May, cut
+
+STEP = 1_000
+HEADER = ("Number", "When", "Who", "Door", "Operation", "Kind", "Record", "Reason", "What changed")
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The changes of a chain from one number to another, both included; `hash` is that of the last one."""
+
+    chain: uuid.UUID
+    first: int
+    last: int
+    hash: str
+
+    def steps(self) -> Iterator[list[Change]]:
+        """Yield the changes in the order of the chain, a thousand at a time."""
+        for start in range(self.first, self.last + 1, STEP):
+            end = min(start + STEP - 1, self.last)
+            yield list(Change.objects.filter(chain=self.chain, number__range=(start, end)).order_by("number"))
+
+
+def stretch_of(site_id: uuid.UUID, span: Span) -> Stretch | None:
+    """Return the site's changes of the period, or None where there are none.
+
+    The chain is never cut: where a change of the period stands between two others, these come along.
+    """
+    found = Change.objects.filter(site_id=site_id, chain=site_id, at__gte=span.begins, at__lt=span.ends)
+    ends = found.order_by().aggregate(first=Min("number"), last=Max("number"))
+    if ends["last"] is None:
+        return None
+    last = Change.objects.get(chain=site_id, number=ends["last"])
+    return Stretch(site_id, ends["first"], ends["last"], last.hash)
+
+
+class Wording:
+    """What of each change is shown to somebody, by a question about permissions."""
+
+    def __init__(self, may: May) -> None:
+        self.page_of = cache(_page_of)
+        self.may = cache(may)
+
+    def hidden(self, change: Change) -> frozenset[str]:
+        """Return the fields whose values are not shown."""
+        page = self.page_of(change.model)
+        private = getattr(page, "private_fields", ())
+        return frozenset() if not private or self.may(page.private_permission) else frozenset(private)
+
+    def lines(self, steps: Iterator[list[Change]]) -> Iterator[Line]:
+        """Yield the header and a line for each change."""
+        yield HEADER
+        for step in steps:
+            for change in step:
+                yield self._line(change)
+
+    def _line(self, change: Change) -> Line:
+        page = self.page_of(change.model)
+        model: Any = page.model if page is not None else Change
+        days: Callable[[str], bool] = getattr(page, "is_day", lambda name: False)
+        told = lines_of(model, change.fields, list(self.hidden(change)), days)
+        what = "\n".join(f"{line['label']}: {line['old']} → {line['new']}" for line in told)
+        kind = capfirst(str(model._meta.verbose_name)) if page is not None else change.model
+        texts = (change.author_name, change.channel, change.operation, kind, change.record_name, change.reason, what)
+        return [change.number, shown(change.at), *(cut(guarded(str(text))) for text in texts)]
+
+    def rows(self, steps: Iterator[list[Change]]) -> Iterator[bytes]:
+        """Yield a JSON line for each change: all that its hash is made of, with digests for what is not shown."""
+        for step in steps:
+            yield b"".join(orjson.dumps(self._row(change)) + b"\n" for change in step)
+
+    def _row(self, change: Change) -> dict[str, Any]:
+        row = {
+            "number": change.number,
+            "version": change.digest_version,
+            "previous": change.previous_hash,
+            "hash": change.hash,
+        }
+        if change.digest_version != VERSION:
+            return row
+        hidden = self.hidden(change)
+        names = ["", "", *(entry["field"].partition(".")[0] for entry in change.fields for _ in ("old", "new"))]
+        row["facts"] = facts(change).decode()
+        row["values"] = [
+            _shown(salt, value, is_hidden=name in hidden)
+            for salt, value, name in zip(change.salts, values_of(change), names, strict=True)
+        ]
+        return row
+
+
+def _shown(salt: str, value: Any, *, is_hidden: bool) -> Any:
+    """Return a value as its digest is made: salt and text, the digest alone, or None for an empty one."""
+    digest = value_digest(salt, value)
+    if not digest:
+        return None
+    return digest if is_hidden or salt.startswith("=") else {"salt": salt, "text": canonical(value).decode()}
+
+
+def _page_of(label: str) -> Any:
+    try:
+        return admin.site.get_model_admin(apps.get_model(label))
+    except (LookupError, NotRegistered):
+        return None

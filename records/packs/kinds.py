@@ -1,0 +1,159 @@
+"""What can be in a pack: which records of each kind belong to a period, and which rows belong to each record."""
+
+import datetime
+import zoneinfo
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.utils.text import capfirst
+
+from documents.models import IN_FORCE, Document, DocumentVersion, Reading, Signature
+from materials.models import Material
+from records.actions.models import UNFINISHED, Action
+from records.audits.models import AuditProgram, AuditRecord, Finding
+from records.backoffice.date_filters import begins, on_days
+from records.complaints.models import Complaint
+from records.customers.models import Customer, PartyContact
+from records.employees.models import EducationTraining, Employee, EmploymentHistory, JobDescription
+from records.items.models import Item
+from records.sites.models import Site
+
+Rows = models.QuerySet[Any]
+DAY = datetime.timedelta(days=1)
+ATTACHMENTS, CHANGES = "attachments", "changes"
+"""What a pack can hold beside records: the files attached to them, and the history of the period with its seal."""
+SEE_CHANGES, SEE_ATTACHMENTS = "history.view_change", "attachments.view_attachment"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The days of a pack, from first to last, on the clocks of its site."""
+
+    first: datetime.date
+    last: datetime.date
+    zone: zoneinfo.ZoneInfo
+
+    @property
+    def begins(self) -> datetime.datetime:
+        """Return the moment at which the first day begins."""
+        return begins(self.first, self.zone)
+
+    @property
+    def ends(self) -> datetime.datetime:
+        """Return the moment at which the day after the last one begins."""
+        return begins(self.last + DAY, self.zone)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of record: which of them belong to a period, and what is left out of what they say."""
+
+    key: str
+    model: type[models.Model]
+    rule: str
+    chosen: Callable[[Span], Q]
+    children: Mapping[str, Callable[[], Rows]] = field(default_factory=dict)
+    """The relations whose rows are listed too, with the rows that are meant."""
+    left_out: Sequence[str] = ()
+
+    @property
+    def title(self) -> str:
+        """Return what the kind is called."""
+        return capfirst(str(self.model._meta.verbose_name_plural))
+
+    @property
+    def permission(self) -> str:
+        """Return the permission that seeing the kind takes."""
+        return f"{self.model._meta.app_label}.view_{self.model._meta.model_name}"
+
+    def rows(self, site: Site, span: Span) -> Rows:
+        """Return the site's records that belong to the period, drafts left out, in the order of their numbers."""
+        rows = self.model._default_manager.filter(self.chosen(span), site=site, site_sequence_id__isnull=False)
+        return rows.order_by("site_sequence_id", "pk")
+
+
+def _existed(span: Span) -> Q:
+    return Q(created__lt=span.ends) & ~Q(is_archived=True, last_modified__lt=span.begins)
+
+
+def _held(span: Span) -> Q:
+    ways = (on_days(name, span.first, span.last, span.zone) for name in ("finish_date", "start_date", "date"))
+    carried_out, begun, planned = ways
+    return carried_out | Q(finish_date=None) & begun | Q(finish_date=None, start_date=None) & planned
+
+
+def _open_then(span: Span) -> Q:
+    return Q(created__lt=span.ends) & (Q(record_status__in=UNFINISHED) | Q(last_modified__gte=span.begins))
+
+
+def _in_force(span: Span) -> Q:
+    return _existed(span) & Q(effective_version__isnull=False)
+
+
+EXISTED = "all that existed in the period"
+KINDS = (
+    Kind(
+        "complaints",
+        Complaint,
+        "by their date",
+        lambda span: on_days("date", span.first, span.last, span.zone),
+    ),
+    Kind(
+        "audits",
+        AuditRecord,
+        "carried out, begun or planned in the period, with their findings",
+        _held,
+        {"findings": Finding.objects.all},
+    ),
+    Kind("actions", Action, "open in the period, or changed since it began", _open_then),
+    Kind(
+        "documents",
+        Document,
+        "in force when the pack is made, with their files, signatures and readings",
+        _in_force,
+        {
+            "versions": lambda: DocumentVersion.objects.filter(record_status__in=IN_FORCE),
+            "signatures": lambda: Signature.objects.filter(version__record_status__in=IN_FORCE),
+            "readings": lambda: Reading.objects.filter(version__record_status__in=IN_FORCE),
+        },
+        # What describes a version that is not in force yet, or who is asked to sign it.
+        (
+            "version",
+            "record_status",
+            "file_type",
+            "file_name",
+            "file_size",
+            "file_hash",
+            "user_to_review",
+            "user_to_approve",
+        ),
+    ),
+    Kind("programs", AuditProgram, EXISTED, _existed),
+    Kind("items", Item, EXISTED, _existed),
+    Kind(
+        "customers",
+        Customer,
+        f"{EXISTED}, with their contacts",
+        _existed,
+        {"party_contacts": PartyContact.objects.all},
+    ),
+    Kind("materials", Material, EXISTED, _existed),
+    Kind(
+        "employees",
+        Employee,
+        f"{EXISTED}, with training and employment history",
+        _existed,
+        {"education_training": EducationTraining.objects.all, "employment_history": EmploymentHistory.objects.all},
+    ),
+    Kind("jobs", JobDescription, EXISTED, _existed),
+)
+BY_KEY = {kind.key: kind for kind in KINDS}
+
+
+def permission_of(key: str) -> str:
+    """Return the permission that a part of a pack takes."""
+    beside = {ATTACHMENTS: SEE_ATTACHMENTS, CHANGES: SEE_CHANGES}
+    return beside[key] if key in beside else BY_KEY[key].permission

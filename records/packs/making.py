@@ -1,0 +1,237 @@
+"""Making a pack: every part written into the ZIP in its turn, with the progress told after each step."""
+
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.text import capfirst
+
+from documents.models import IN_FORCE, DocumentVersion
+from records.accounts import access
+from records.attachments.models import Attachment
+from records.attachments.visibility import sees
+from records.backoffice.current import zone_of
+from records.backoffice.datetimes import shown
+from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.sheets import Line, write_xlsx
+from records.dashboard.printing.paper import printed
+from records.files.models import FileRecord
+from records.files.storage import FileDamagedError, open_whole
+from records.history import seals
+from records.history.trail import now
+from records.packs import check_pack
+from records.packs.bundle import Bundle, checksums, safe_name
+from records.packs.changes import Stretch, Wording, stretch_of
+from records.packs.kinds import ATTACHMENTS, BY_KEY, CHANGES, Kind, Span, permission_of
+from records.packs.models import Pack
+from records.packs.tables import ATTACHMENT, STEP, Table, names_of_records
+from records.sites.about import kinds
+
+CHANGES_PER_SHEET = 500_000
+"""An XLSX sheet has at most 1,048,576 rows."""
+PRIVATE = ("complaints.view_private_complaint", "employees.view_private_employee")
+Told = Callable[[int], None]
+
+
+class Making:
+    """One pack on its way: what is in it, by what whoever asked for it may see now."""
+
+    def __init__(self, pack: Pack) -> None:
+        self.pack, self.site, self.user = pack, pack.site, pack.asked_by
+        self.zone = zone_of(self.site)
+        self.span = Span(pack.first, pack.last, self.zone)
+        self.at = now()
+        self.may = cache(lambda permission: access.may(self.user, self.site, permission))
+        self.keys = [key for key in pack.kinds if self.may(permission_of(key))]
+        self.chosen = [BY_KEY[key] for key in self.keys if key in BY_KEY]
+        self.stretch = stretch_of(self.site.pk, self.span) if CHANGES in self.keys else None
+
+    @property
+    def clock(self) -> tuple[int, int, int, int, int, int]:
+        """Return the time of its making on the clocks of the site, as a ZIP keeps the times of files."""
+        local = self.at.astimezone(self.zone)
+        return local.year, local.month, local.day, local.hour, local.minute, local.second
+
+    @property
+    def permissions(self) -> list[str]:
+        """Return the permissions by which the pack shows what it shows."""
+        private = [permission for permission in PRIVATE if self.may(permission)]
+        return [*(permission_of(key) for key in self.keys), *private]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Return how many records, files and changes there are, by the key of their part; a query a part."""
+        found = {kind.key: kind.rows(self.site, self.span).count() for kind in self.chosen}
+        if ATTACHMENTS in self.keys:
+            found[ATTACHMENTS] = self.attachments().count()
+        if self.stretch is not None:
+            found[CHANGES] = self.stretch.last - self.stretch.first + 1
+        return found
+
+    def write(self, bundle: Bundle, told: Told) -> None:
+        """Write every part into the bundle; `told` gets how many records were done since it was told last.
+
+        Raises OSError where the disk is full, StorageUnavailableError where the files cannot be read.
+        """
+        with timezone.override(self.zone):
+            self._fill(bundle, told)
+
+    def _fill(self, bundle: Bundle, told: Told) -> None:
+        for kind in self.chosen:
+            self._records(bundle, kind, told)
+        if "documents" in self.keys:
+            self._documents(bundle)
+        if ATTACHMENTS in self.keys:
+            self._attachments(bundle, told)
+        if self.stretch is not None:
+            self._history(bundle, self.stretch, told)
+        bundle.add("How to check it", "check_pack.py", "Checks this pack", Path(check_pack.__file__).read_bytes())
+        page = render_to_string("packs/contents.html", self._facts(bundle)).encode()
+        bundle.add("", "Contents.html", "This list", page)
+        bundle.add("", "SHA256SUMS", "Checksums of all files", checksums(bundle.entries))
+
+    # --- Records ------------------------------------------------------------------------------------------------------
+
+    def _records(self, bundle: Bundle, kind: Kind, told: Told) -> None:
+        table, rows = Table(kind, self.may), kind.rows(self.site, self.span)
+        folder = f"records/{safe_name(kind.title.lower())}"
+        self._sheet(bundle, kind.title, folder, f"{kind.title} as a table", table.lines(rows))
+        for child in table.children:
+            title = table.title_of(child)
+            path = f"{folder} - {safe_name(title.lower())}"
+            self._sheet(bundle, kind.title, path, f"{title} as a table", table.child_lines(rows, child))
+        subtitle = f"{self.site.name}, {self.pack.first} to {self.pack.last}: {kind.rule}"
+        for span, paper in table.papers(rows, subtitle, self._foot()):
+            bundle.add(kind.title, f"{folder} {span}.pdf", f"{kind.title} {span} to read", printed(paper), packed=True)
+            told(len(paper.parts))
+
+    def _sheet(self, bundle: Bundle, part: str, path: str, about: str, lines: Iterator[Line]) -> None:
+        with write_xlsx(lines, part) as file:
+            bundle.add(part, f"{path}.xlsx", about, file, packed=True)
+
+    def _foot(self) -> str:
+        return f"{self.site.name} · made {shown(self.at)} ({self.zone.key}) for {self.user.printed_name}"
+
+    # --- Files --------------------------------------------------------------------------------------------------------
+
+    def _documents(self, bundle: Bundle) -> None:
+        chosen = BY_KEY["documents"].rows(self.site, self.span).order_by()
+        rows = DocumentVersion.objects.filter(document__in=chosen, record_status__in=IN_FORCE)
+        keys = list(rows.order_by("document__site_sequence_id").values_list("pk", flat=True))
+        for start in range(0, len(keys), STEP):
+            found = DocumentVersion.objects.select_related("document").in_bulk(keys[start : start + STEP])
+            for key in keys[start : start + STEP]:
+                version = found[key]
+                number = f"{version.document.site_sequence_id} v{version.version}"
+                path = f"documents/{number} {safe_name(version.file_name)}"
+                self._file(bundle, "Files of documents in force", path, f"{version.document}, {version}", version)
+
+    def attachments(self) -> Any:
+        """Return the attachments of the pack's records, as far as whoever asked may see them."""
+        on = Q(pk__in=())
+        for kind in self.chosen:
+            model: Any = kind.model
+            if model in kinds().values() and model is not Attachment and sees(model.ENTITY, self.may):
+                records = kind.rows(self.site, self.span).order_by().values("pk")
+                on |= Q(entity=model.ENTITY, record_id__in=records)
+        return Attachment.objects.filter(on, site=self.site).order_by("site_sequence_id")
+
+    def _attachments(self, bundle: Bundle, told: Told) -> None:
+        part, keys = "Attachments", list(self.attachments().values_list("pk", flat=True))
+        lines: list[Line] = [["File", "Record", *ATTACHMENT.labels]]
+
+        def steps() -> Iterator[list[Attachment]]:
+            for start in range(0, len(keys), STEP):
+                some = keys[start : start + STEP]
+                found = ATTACHMENT.loaded(Attachment.objects.all()).in_bulk(some)
+                yield [found[key] for key in some]
+
+        def register() -> Iterator[Line]:
+            yield from lines
+            for step in steps():
+                records = names_of_records(step)
+                for row in step:
+                    yield [guarded(path_of(row)), guarded(records[row.pk]), *ATTACHMENT.cells(row)]
+
+        self._sheet(bundle, part, "records/attachments", "Attachments as a table", register())
+        for step in steps():
+            records = names_of_records(step)
+            for row in step:
+                self._file(bundle, part, path_of(row), records[row.pk], row)
+                told(1)
+
+    def _file(self, bundle: Bundle, part: str, path: str, about: str, row: FileRecord) -> None:
+        """Add a stored file; one that is missing or damaged is named in the contents instead."""
+        try:
+            with open_whole(row) as file:
+                bundle.add(part, path, about, file, packed=True)
+        except FileDamagedError as fault:
+            bundle.missing.append(f"{path}: {fault}")
+
+    # --- History ------------------------------------------------------------------------------------------------------
+
+    def _history(self, bundle: Bundle, stretch: Stretch, told: Told) -> None:
+        part, wording = "Changes", Wording(self.may)
+        per_sheet = CHANGES_PER_SHEET
+        for start in range(stretch.first, stretch.last + 1, per_sheet):
+            some = Stretch(stretch.chain, start, min(start + per_sheet - 1, stretch.last), "")
+            path = f"changes/changes {some.first}-{some.last}"
+            self._sheet(bundle, part, path, "Every change in words", wording.lines(some.steps()))
+        pieces = wording.rows(stretch.steps())
+        bundle.add(part, "changes/changes.jsonl", "Every change as its hash covers it", _Stream(pieces))
+        told(stretch.last - stretch.first + 1)
+        sealed = seals.seal_of(stretch.chain, stretch.last, stretch.hash)
+        text = orjson.dumps(sealed, option=orjson.OPT_INDENT_2) + b"\n"
+        bundle.add("Seal", "seal/seal.json", f"The signed hash of change {stretch.last}", text)
+        bundle.add("Seal", "seal/public-key.pem", "The key that the seal is checked with", seals.public_pem())
+
+    def _facts(self, bundle: Bundle) -> dict[str, Any]:
+        parts: dict[str, list[Any]] = {}
+        for entry in bundle.entries:
+            parts.setdefault(entry.part, []).append(entry)
+        hidden = [text for permission, text in zip(PRIVATE, _HIDDEN, strict=True) if not self.may(permission)]
+        return {
+            "pack": self.pack,
+            "site": self.site,
+            "at": shown(self.at),
+            "zone": self.zone.key,
+            "person": self.user.printed_name,
+            "chosen": [(kind.title, self.counts[kind.key], kind.rule) for kind in self.chosen],
+            "parts": parts,
+            "missing": bundle.missing,
+            "hidden": hidden,
+            "stretch": self.stretch,
+            "changes": self.counts.get(CHANGES),
+            "fingerprint": seals.fingerprint() if self.stretch is not None else "",
+        }
+
+
+_HIDDEN = ("who consumers are, on complaints", "private facts of employees")
+
+
+class _Stream:
+    """Pieces of bytes as a file to read from."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+
+    def read(self, _size: int = -1) -> bytes:
+        """Return the next piece, empty at the end."""
+        return b"".join(islice(self._pieces, 1))
+
+
+def path_of(row: Attachment) -> str:
+    """Return where an attachment's file lies in a pack: in the folder of its kind of record, led by its number."""
+    kind = capfirst(str(row.get_entity_display()))
+    return f"attachments/{safe_name(kind)}/{row.site_sequence_id} {safe_name(row.file_name)}"
+
+
+def file_name_of(pack: Pack) -> str:
+    """Return what the ZIP of a pack is called."""
+    return f"{safe_name(f'Auditor pack {pack.site.name}')} {pack.first} to {pack.last}.zip"

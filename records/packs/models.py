@@ -1,0 +1,109 @@
+"""Auditor's packs: what was asked for, how far it is, and the file while it is kept."""
+
+import datetime
+import uuid
+from typing import ClassVar
+
+from django.db import models
+
+from records.files.models import FileRecord
+from records.history.trail import now
+
+KEPT = datetime.timedelta(days=7)
+"""How long the file of a pack is kept."""
+MAKE, OPEN_ANY = "packs.make_pack", "packs.open_any_pack"
+
+
+class Status(models.TextChoices):
+    """Where a pack stands."""
+
+    WAITING = "Waiting", "Waiting"
+    MAKING = "Being made", "Being made"
+    MADE = "Ready", "Ready"
+    FAILED = "Failed", "Failed"
+    REMOVED = "Removed", "Removed"
+
+
+UNFINISHED = (Status.WAITING, Status.MAKING)
+
+
+class Pack(models.Model):
+    """One pack: the site, the days and the kinds that were asked for, and how far the worker is with it.
+
+    `attempts` counts how often a worker began it. Whoever writes to the row names the attempt it belongs to, so that a
+    worker that was thought dead cannot overwrite what a later one did.
+    """
+
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
+        "site",
+        "created",
+        "asked_by",
+        "status",
+        "done",
+        "total",
+        "attempts",
+        "problem",
+        "left_out",
+        "made",
+        "permissions",
+    )
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+", db_index=False)
+    asked_by = models.ForeignKey("accounts.User", models.PROTECT, related_name="+")
+    created = models.DateTimeField(default=now)
+    first = models.DateField("first day")
+    last = models.DateField("last day")
+    kinds = models.JSONField("contents", default=list)
+    status = models.CharField(max_length=20, choices=Status.choices, default=Status.WAITING)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveIntegerField(default=0)
+    problem = models.CharField(max_length=255, blank=True)
+    left_out = models.PositiveIntegerField(default=0)
+    """How many files were missing or damaged and are therefore only named in the pack."""
+    made = models.DateTimeField(null=True, blank=True)
+    permissions = models.JSONField(default=list, blank=True)
+    """What whoever asked was permitted to see and the pack therefore shows; opening it takes the same."""
+
+    class Meta:
+        ordering = ("-created", "id")
+        verbose_name = "auditor's pack"
+        default_permissions = ()
+        permissions = (
+            ("make_pack", "Can make auditor's packs and open their own"),
+            ("open_any_pack", "Can open auditor's packs that others made"),
+        )
+        indexes = (
+            models.Index(fields=("site", "-created", "id"), name="pack_newest_of_site"),
+            models.Index(fields=("status", "made"), name="pack_by_status"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.first} to {self.last}"
+
+    @property
+    def kept_until(self) -> datetime.datetime | None:
+        """Return the moment at which the file is removed; None while there is none."""
+        return None if self.made is None else self.made + KEPT
+
+    @property
+    def percent(self) -> int:
+        """Return how much of the pack is done."""
+        return min(100 * self.done // self.total, 99) if self.total else 0
+
+
+class PackFile(FileRecord):
+    """The ZIP of a pack; removed after 7 days, and made again by whoever needs it longer."""
+
+    IS_KEPT = False
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    pack = models.OneToOneField(Pack, models.CASCADE, related_name="file")
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = "auditor's pack"
+
+    def __str__(self) -> str:
+        return f"the pack {self.pack}"

@@ -1,0 +1,271 @@
+"""The pages of auditor's packs: the list with what can be opened, the form that asks for one, and the file."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Sum
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.views.decorators.http import require_safe
+
+from documents.models import IN_FORCE, DocumentVersion
+from records.accounts import access
+from records.accounts.models import User
+from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of, zone_of
+from records.backoffice.date_filters import today_at
+from records.backoffice.datetimes import shown
+from records.backoffice.extension_points import RecordLink
+from records.files import downloads
+from records.operations.errors import ApiError
+from records.packs import actions
+from records.packs.kinds import ATTACHMENTS, BY_KEY, CHANGES, KINDS, permission_of
+from records.packs.making import Making
+from records.packs.models import MAKE, UNFINISHED, Pack, Status
+from records.sites.models import Site
+
+PAGE = 25
+TITLE = "Auditor's packs"
+ATTACHED = "the files on the records that are chosen"
+HISTORY = "every change of the period, with the seal that proves them"
+TITLES = {**{kind.key: kind.title for kind in KINDS}, ATTACHMENTS: "Attachments", CHANGES: "Changes and seal"}
+EARLIEST, LATEST = datetime.date(1950, 1, 1), datetime.date(2999, 12, 31)
+
+
+class DayInput(forms.DateInput):
+    """The browser's own date picker."""
+
+    input_type = "date"
+
+    def __init__(self) -> None:
+        super().__init__(format="%Y-%m-%d")
+
+
+def _day_field(label: str) -> forms.DateField:
+    return forms.DateField(
+        label=label,
+        widget=DayInput(),
+        input_formats=["%Y-%m-%d"],
+        error_messages={"invalid": "Enter a date as year-month-day.", "required": "Choose a day."},
+    )
+
+
+class PackForm(forms.Form):
+    """The days and the contents of a pack."""
+
+    first = _day_field("First day")
+    last = _day_field("Last day")
+    kinds = forms.MultipleChoiceField(
+        label="Contents", error_messages={"required": "Choose at least one kind of record."}
+    )
+
+    def __init__(self, offered: Sequence[str], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["kinds"].choices = [(key, TITLES[key]) for key in offered]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Check that the days are in order and within the calendar that dates are entered in."""
+        found: dict[str, Any] = super().clean() or {}
+        first, last = found.get("first"), found.get("last")
+        for name, day in (("first", first), ("last", last)):
+            if day is not None and not EARLIEST <= day <= LATEST:
+                self.add_error(name, "Choose a day from 1950 to 2999.")
+        if first and last and last < first:
+            self.add_error("last", "The last day lies before the first one.")
+        return found
+
+
+def addresses(admin_site: Any) -> Sequence[Any]:
+    """Return the addresses of the pages below /admin/."""
+
+    def listed(request: HttpRequest) -> HttpResponse:
+        return packs(admin_site, request)
+
+    def new(request: HttpRequest) -> HttpResponse:
+        return new_pack(admin_site, request)
+
+    view = admin_site.admin_view
+    return [
+        path("packs/", view(require_safe(listed)), name="packs"),
+        path("packs/new/", view(new), name="packs_new"),
+        path("packs/<uuid:pack_id>/file/", view(require_safe(file)), name="packs_file"),
+    ]
+
+
+def links(request: HttpRequest) -> Sequence[RecordLink]:
+    """Return the menu's line for those who may make packs at the current site."""
+    site = current_site(request)
+    if site is None or not access.may(user_of(request), site, MAKE):
+        return ()
+    return (RecordLink("packs", TITLE, reverse("admin:packs")),)
+
+
+def _site_for(request: HttpRequest) -> Site:
+    """Return the current site; raises PermissionDenied for whoever may not make packs there."""
+    site = current_site(request)
+    if site is None or not access.may(user_of(request), site, MAKE):
+        raise PermissionDenied
+    show_times_of(site)
+    return site
+
+
+def packs(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    """Show the packs of the current site that the person may know of, newest first; five queries."""
+    site = _site_for(request)
+    page = Paginator(actions.seen_by(user_of(request), site).order_by("-created", "id"), PAGE).get_page(
+        request.GET.get("page")
+    )
+    lines = [_line(user_of(request), pack) for pack in page]
+    context = {
+        **admin_site.each_context(request),
+        "title": TITLE,
+        "page": page,
+        "lines": lines,
+        "unfinished": sum(line["pack"].status in UNFINISHED for line in lines),
+    }
+    return TemplateResponse(request, "packs/list.html", context)
+
+
+def _line(user: User, pack: Pack) -> dict[str, Any]:
+    again = QueryDict(mutable=True)
+    again.update({"first": str(pack.first), "last": str(pack.last)})
+    again.setlist("kinds", pack.kinds)
+    return {
+        "pack": pack,
+        "contents": ", ".join(TITLES.get(key, key) for key in pack.kinds),
+        "asked": shown(pack.created),
+        "until": shown(pack.kept_until),
+        "file": pack.file if pack.status == Status.MADE and hasattr(pack, "file") else None,
+        "why_not": actions.why_not_open(user, pack) if pack.status == Status.MADE else "",
+        "again": f"{reverse('admin:packs_new')}?{again.urlencode()}",
+    }
+
+
+def new_pack(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    """Ask for the days and the contents, tell how much that is, and queue the pack."""
+    site, user = _site_for(request), user_of(request)
+    offered = [key for key in TITLES if access.may(user, site, permission_of(key))]
+    today = today_at(zone_of(site))
+    spans = presets(today)
+    if request.method == "POST":
+        form = PackForm(offered, request.POST)
+        if form.is_valid() and "count" not in request.POST:
+            given = form.cleaned_data
+            try:
+                actions.ask_for_pack(
+                    site, user, given["first"], given["last"], given["kinds"], author=author_of(request)
+                )
+            except ValidationError as fault:
+                form.add_error(None, fault)
+            else:
+                messages.success(request, "The pack is being made. You may leave this page meanwhile.")
+                return redirect("admin:packs")
+    else:
+        _, first, last = spans[0]
+        asked = {"first": request.GET.get("first", str(first)), "last": request.GET.get("last", str(last))}
+        form = PackForm(offered, {**asked, "kinds": request.GET.getlist("kinds") or offered})
+        if not form.is_valid():
+            # An address that cannot be read gives the usual period.
+            form = PackForm(offered, {"first": str(first), "last": str(last), "kinds": offered})
+            form.is_valid()
+    context = {
+        **admin_site.each_context(request),
+        "title": "New auditor's pack",
+        "form": form,
+        "presets": [
+            {"name": name, "query": f"?first={first}&last={last}", "is_chosen": _is_span(form, first, last)}
+            for name, first, last in spans
+        ],
+        **_estimate(site, user, form, offered),
+    }
+    return TemplateResponse(request, "packs/new.html", context)
+
+
+def _is_span(form: PackForm, first: datetime.date, last: datetime.date) -> bool:
+    return (form.cleaned_data.get("first"), form.cleaned_data.get("last")) == (first, last)
+
+
+def presets(today: datetime.date) -> list[tuple[str, datetime.date, datetime.date]]:
+    """Return the periods that the form offers, each with its first and last day; the usual one first."""
+    day = datetime.timedelta(days=1)
+    year = today.replace(month=1, day=1)
+    quarter = today.replace(month=(today.month - 1) // 3 * 3 + 1, day=1)
+    last_quarter = (quarter - day).replace(day=1)
+    month = today.replace(day=1)
+    return [
+        ("The last 12 months", _year_before(today) + day, today),
+        ("This year", year, today),
+        ("Last year", (year - day).replace(month=1, day=1), year - day),
+        ("Last quarter", last_quarter.replace(month=(last_quarter.month - 1) // 3 * 3 + 1), quarter - day),
+        ("Last month", (month - day).replace(day=1), month - day),
+    ]
+
+
+def _year_before(day: datetime.date) -> datetime.date:
+    return day.replace(year=day.year - 1, day=28 if (day.month, day.day) == (2, 29) else day.day)
+
+
+def _estimate(site: Site, user: User, form: PackForm, offered: Sequence[str]) -> dict[str, Any]:
+    """Return the check boxes with how much each stands for in the period, and the size of the files; 16 queries."""
+    given = form.cleaned_data
+    chosen = set(given.get("kinds", form.data.getlist("kinds") if hasattr(form.data, "getlist") else ()))
+    lines = [
+        {
+            "key": key,
+            "title": TITLES[key],
+            "rule": BY_KEY[key].rule if key in BY_KEY else ATTACHED if key == ATTACHMENTS else HISTORY,
+            "is_chosen": key in chosen,
+            "count": None,
+        }
+        for key in offered
+    ]
+    first, last = given.get("first"), given.get("last")
+    if form.errors.keys() & {"first", "last"} or first is None or last is None:
+        return {"lines": lines, "size": None}
+    kinds = [key for key in offered if key in BY_KEY and key in chosen]
+    making = Making(Pack(site=site, asked_by=user, first=first, last=last, kinds=list(offered)))
+    counts = dict(making.counts)
+    making.chosen = [BY_KEY[key] for key in kinds]
+    attached = making.attachments().aggregate(size=Sum("file_size"))["size"] or 0
+    size = attached if ATTACHMENTS in chosen else 0
+    if ATTACHMENTS in offered:
+        counts[ATTACHMENTS] = making.attachments().count()
+    if "documents" in chosen:
+        documents = BY_KEY["documents"].rows(site, making.span).order_by()
+        versions = DocumentVersion.objects.filter(document__in=documents, record_status__in=IN_FORCE)
+        size += versions.aggregate(size=Sum("file_size"))["size"] or 0
+    for line in lines:
+        line["count"] = counts.get(str(line["key"]), 0)
+    return {"lines": lines, "size": size}
+
+
+def file(request: HttpRequest, pack_id: uuid.UUID) -> HttpResponseBase:
+    """Serve the file of a pack and write down who opened it; 404 for a pack that the person may not know of."""
+    pack = Pack.objects.select_related("site", "file").filter(pk=pack_id).first()
+    site = site_at(request, pack.site_id) if pack is not None else None
+    if pack is None or site is None or not actions.seen_by(user_of(request), site).filter(pk=pack.pk).exists():
+        raise Http404("There is no such pack.")
+    if fault := actions.why_not_open(user_of(request), pack):
+        messages.error(request, fault)
+        return redirect("admin:packs")
+    try:
+        answer = downloads.serve(request, pack.file)
+    except ApiError as refusal:
+        return HttpResponse(
+            refusal.message, status=refusal.status, headers=refusal.headers, content_type="text/plain; charset=utf-8"
+        )
+    if request.method == "GET" and answer.status_code in (200, 206):
+        try:
+            actions.note_opening(pack, author=author_of(request))
+        except BaseException:
+            answer.close()
+            raise
+    return answer

@@ -1,0 +1,154 @@
+"""Records as tables and papers: every field under its label, names instead of ids, as whoever asked may see them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Prefetch
+from django.utils.text import capfirst
+
+from records.attachments.models import Attachment
+from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.sheets import LONGEST_CELL, Cell, Line
+from records.dashboard.printing.paper import Paper, Part, Value
+from records.dashboard.printing.papers import value_of
+from records.packs.kinds import Kind, Rows
+from records.sites.about import AboutRecord, kinds
+from records.sites.models import Entity
+
+STEP = 250
+"""How many records are read, and printed into one PDF, at a time."""
+NOT_SHOWN = frozenset({"id", "site", "revision", "path", "idx", "entity", "record_id", "finding_id"})
+CUT = " … (cut here; the PDF holds all of it)"
+May = Callable[[str], bool]
+
+
+class Sheet:
+    """The columns of one kind of record, or of the rows of one, and what each record says under them."""
+
+    def __init__(self, model: Any, *, left_out: Sequence[str] = (), moments: Sequence[str] = ()) -> None:
+        self.model = model
+        self.left_out = NOT_SHOWN | set(left_out)
+        fields = [field for field in model._meta.concrete_fields if not getattr(field, "is_folded", False)]
+        self.fields = [field for field in (*fields, *model._meta.many_to_many) if field.name not in self.left_out]
+        self.moments = {*moments, *(field.name for field in self.fields if not field.editable)}
+        self.pointers = [field.name for field in self.fields if field.many_to_one or field.one_to_one]
+        self.lists = [field.name for field in self.fields if field.many_to_many]
+        self.labels = [capfirst(str(field.verbose_name)) for field in self.fields]
+
+    def loaded(self, rows: Rows) -> Rows:
+        """Return the rows with everything that they point at."""
+        return rows.select_related(*self.pointers).prefetch_related(*self.lists)
+
+    def values(self, record: Any) -> list[Value]:
+        """Return what the record says, by label."""
+        return [value_of(record, field.name, self.moments) for field in self.fields]
+
+    def cells(self, record: Any) -> list[Cell]:
+        """Return what the record says, as cells: numbers as numbers, everything else as text."""
+        return [_cell(getattr(record, field.attname, None), text) for field, text in self._texts(record)]
+
+    def _texts(self, record: Any) -> Iterator[tuple[Any, str]]:
+        for field, value in zip(self.fields, self.values(record), strict=True):
+            yield field, value.text
+
+
+class Table:
+    """One kind of record in a pack: its sheet, the sheets of its rows, and the papers that print it."""
+
+    def __init__(self, kind: Kind, may: May) -> None:
+        page: Any = admin.site.get_model_admin(kind.model)
+        private = page.private_fields if page.private_permission and not may(page.private_permission) else ()
+        self.kind, self.private = kind, private
+        self.is_about = issubclass(kind.model, AboutRecord)
+        self.sheet = Sheet(kind.model, left_out=(*kind.left_out, *private), moments=page.moments)
+        self.children = {name: self._child(name) for name in kind.children}
+
+    def _child(self, name: str) -> Sheet:
+        relation: Any = self.kind.model._meta.get_field(name)
+        return Sheet(relation.related_model, left_out=(relation.field.name,))
+
+    def title_of(self, child: str) -> str:
+        """Return what the rows of a relation are called."""
+        relation: Any = self.kind.model._meta.get_field(child)
+        return capfirst(str(relation.related_model._meta.verbose_name_plural))
+
+    def steps(self, rows: Rows) -> Iterator[list[Any]]:
+        """Yield the records in steps, each with its rows and what it is about; a fixed number of queries a step."""
+        keys = list(rows.values_list("pk", flat=True))
+        meant = [Prefetch(name, self.children[name].loaded(chosen())) for name, chosen in self.kind.children.items()]
+        for start in range(0, len(keys), STEP):
+            some = keys[start : start + STEP]
+            loaded = self.sheet.loaded(self.kind.model._default_manager.all()).prefetch_related(*meant)
+            found = loaded.in_bulk(some)
+            yield [found[key] for key in some if key in found]
+
+    def lines(self, rows: Rows) -> Iterator[Line]:
+        """Yield the header and a line for each record."""
+        yield [*(("About",) if self.is_about else ()), *self.sheet.labels]
+        for step in self.steps(rows):
+            about = names_of_records(step) if self.is_about else {}
+            for record in step:
+                first = [guarded(about.get(record.pk, ""))] if self.is_about else []
+                yield [*first, *self.sheet.cells(record)]
+
+    def child_lines(self, rows: Rows, child: str) -> Iterator[Line]:
+        """Yield the header and a line for each row of the relation, led by the number and name of its record."""
+        sheet = self.children[child]
+        yield ["Number", capfirst(str(self.kind.model._meta.verbose_name)), *sheet.labels]
+        for step in self.steps(rows):
+            for record in step:
+                for row in getattr(record, child).all():
+                    yield [record.site_sequence_id, guarded(str(record)), *sheet.cells(row)]
+
+    def papers(self, rows: Rows, subtitle: str, foot: str) -> Iterator[tuple[str, Paper]]:
+        """Yield papers of up to 250 records, each with the numbers of its first and last record: `1-250`."""
+        for step in self.steps(rows):
+            if not step:
+                continue
+            about = names_of_records(step) if self.is_about else {}
+            span = f"{step[0].site_sequence_id}-{step[-1].site_sequence_id}"
+            parts = [Part(f"{record.site_sequence_id}. {record}", self._values(record, about)) for record in step]
+            yield span, Paper(f"{self.kind.title} {span}", subtitle, parts, foot)
+
+    def _values(self, record: Any, about: dict[Any, str]) -> list[Value]:
+        found = [Value("About", about[record.pk])] if record.pk in about else []
+        found += [value for value in self.sheet.values(record) if value.text]
+        for name, sheet in self.children.items():
+            label = capfirst(str(sheet.model._meta.verbose_name))
+            for number, row in enumerate(getattr(record, name).all(), 1):
+                text = "\n".join(f"{value.label}: {value.text}" for value in sheet.values(row) if value.text)
+                found.append(Value(f"{label} {number}", text))
+        return found
+
+
+def names_of_records(rows: Sequence[Any]) -> dict[Any, str]:
+    """Return, for each row about a record, what that record is called; a query for each kind of record."""
+    wanted: dict[str, set[Any]] = defaultdict(set)
+    for row in rows:
+        if row.record_id is not None:
+            wanted[row.entity].add(row.record_id)
+    found: dict[Any, str] = {}
+    for entity, keys in wanted.items():
+        model = kinds()[Entity(entity)]
+        names = Sheet(model).pointers
+        for key, record in model._base_manager.select_related(*names).in_bulk(keys).items():
+            found[key] = f"{capfirst(str(model._meta.verbose_name))} {record.site_sequence_id}: {record}"
+    return {row.pk: found.get(row.record_id, "") for row in rows if row.record_id is not None}
+
+
+ATTACHMENT = Sheet(Attachment, left_out=("entity_folder",))
+
+
+def _cell(stored: Any, text: str) -> Cell:
+    if isinstance(stored, int | Decimal) and not isinstance(stored, bool):
+        return stored
+    return cut(guarded(text))
+
+
+def cut(text: str) -> str:
+    """Return the text as an XLSX cell can hold it."""
+    text = text.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - len(CUT)] + CUT

@@ -1,0 +1,140 @@
+"""The worker's part: making packs, and removing them when their week is over."""
+
+import datetime
+import errno
+import logging
+import sys
+import time
+import uuid
+
+from django.core.files.base import File
+from django.db import InterfaceError, OperationalError
+from django.db.models import F
+from django_tasks import task
+
+from records.accounts import access
+from records.files.content import UploadedPart
+from records.files.storage import StorageUnavailableError, storing
+from records.history.seals import SealError
+from records.history.trail import Author, Channel, now, recording
+from records.packs import actions
+from records.packs.bundle import Bundle
+from records.packs.making import Making, file_name_of
+from records.packs.models import KEPT, MAKE, UNFINISHED, Pack, PackFile, Status
+
+logger = logging.getLogger("larder.packs")
+SYSTEM = Author(None, "System", Channel.SYSTEM)
+MOST_ATTEMPTS = 3
+PAUSE = 0.5
+"""Seconds between two notes of the progress."""
+LONGEST = datetime.timedelta(days=1)
+"""How long a pack may wait and be made; then the worker is not there, or has lost it."""
+ZIP = "application/zip"
+
+
+class TakenOverError(Exception):
+    """Raised when another worker began the pack anew, or it is no longer wanted."""
+
+
+@task()
+def make_pack(pack_id: str) -> None:
+    """Make one pack; run again after its worker was killed, it makes the pack anew, up to three times."""
+    key = uuid.UUID(pack_id)
+    mine = Pack.objects.filter(pk=key, status__in=UNFINISHED)
+    if not mine.update(status=Status.MAKING, attempts=F("attempts") + 1, done=0, total=0):
+        return
+    pack = Pack.objects.select_related("site", "asked_by").get(pk=key)
+    if pack.attempts > MOST_ATTEMPTS:
+        _fail(pack, f"The worker was stopped {MOST_ATTEMPTS} times while it made this pack. Choose a shorter period.")
+        return
+    try:
+        _make(pack)
+    except (OperationalError, InterfaceError):
+        # The database is away: the worker runs the task again when it is back, which is not the pack's fault.
+        Pack.objects.filter(pk=key).update(attempts=F("attempts") - 1)
+        raise
+    except TakenOverError:
+        logger.warning("A pack was taken over by another worker.")
+    except StorageUnavailableError:
+        _fail(pack, "The file storage cannot be reached. Make the pack again later.")
+    except SealError:
+        _fail(pack, "The seal could not be made. Ask whoever runs Larder to look at its key.")
+    except OSError as error:
+        logger.exception("A pack could not be written.")
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        _fail(pack, "The disk is full." if full else "The file could not be written. Make the pack again later.")
+    except Exception:
+        logger.exception("A pack could not be made.")
+        _fail(pack, "Something went wrong that is not your fault. Whoever runs Larder finds the reason in its log.")
+
+
+def _make(pack: Pack) -> None:
+    if not access.may(pack.asked_by, pack.site, MAKE):
+        _fail(pack, "Whoever asked for this pack may not make packs of this site any more.")
+        return
+    making = Making(pack)
+    progress = Progress(pack, sum(making.counts.values()))
+    with Bundle(making.clock) as bundle:
+        making.write(bundle, progress.add)
+        content = UploadedPart(File(bundle.close()), sys.maxsize)
+        with storing(content) as stored, recording():
+            mine = Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING)
+            facts = {"made": making.at, "permissions": making.permissions, "left_out": len(bundle.missing)}
+            if not mine.update(status=Status.MADE, done=progress.total, **facts):
+                raise TakenOverError
+            file = PackFile.objects.create(
+                pack=pack,
+                file_type=ZIP,
+                file_name=file_name_of(pack),
+                file_size=stored.size,
+                file_hash=stored.sha256,
+                path=stored.path,
+            )
+            author = Author(pack.asked_by.pk, pack.asked_by.printed_name, Channel.SYSTEM)
+            actions.note_making(pack, file, author=author)
+
+
+class Progress:
+    """How far a pack is, written down twice a second at most; raises TakenOverError where that is another's now."""
+
+    def __init__(self, pack: Pack, total: int) -> None:
+        self.mine = Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING)
+        self.total, self.done, self.noted = total, 0, 0.0
+        self._note()
+
+    def add(self, count: int) -> None:
+        """Note that so many more are done."""
+        self.done += count
+        if time.monotonic() - self.noted >= PAUSE:
+            self._note()
+
+    def _note(self) -> None:
+        self.noted = time.monotonic()
+        if not self.mine.update(done=self.done, total=self.total):
+            raise TakenOverError
+
+
+def _fail(pack: Pack, problem: str) -> None:
+    Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING).update(
+        status=Status.FAILED, problem=problem
+    )
+
+
+@task()
+def remove_old_packs() -> int:
+    """Remove the files that are 7 days old, and those that still name an erased consumer; return how many.
+
+    Runs once an hour.
+    """
+    stuck = Pack.objects.filter(status__in=UNFINISHED, created__lt=now() - LONGEST)
+    stuck.update(status=Status.FAILED, problem="The worker did not make this pack within a day. Make it again.")
+    removed = 0
+    for pack in Pack.objects.filter(status=Status.MADE).order_by("made", "id"):
+        old = pack.made is not None and pack.made < now() - KEPT
+        if old or actions.was_erased_since(pack):
+            reason = "Seven days are over." if old else "A consumer's identity was erased after it was made."
+            actions.remove_file(pack, author=SYSTEM, reason=reason)
+            removed += 1
+    if removed:
+        logger.info("Removed the files of %s packs.", removed)
+    return removed
