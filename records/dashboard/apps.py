@@ -17,6 +17,7 @@ class DeskConfig(AppConfig):
         from records.backoffice import extension_points
         from records.dashboard import complaint_figures, quick_complaint, rights, search, start, training
         from records.dashboard.printing import pages as printing
+        from records.dashboard.tracing import pages as tracing
 
         extension_points.start_page = start.context
         extension_points.add_pages(search.pages)
@@ -32,3 +33,6 @@ class DeskConfig(AppConfig):
         extension_points.add_menu_links(rights.links)
         extension_points.add_pages(training.addresses)
         extension_points.add_menu_links(training.links)
+        extension_points.add_pages(tracing.addresses)
+        extension_points.add_menu_links(tracing.menu_links)
+        extension_points.add_record_links(tracing.links)

@@ -84,7 +84,6 @@ KINDS = (
         "complaints.view_private_complaint",
     ),
     Kind(Action, (), ("name", "description"), ("record_status", "owner"), ("owner",)),
-    Kind(Action, (), ("name", "description"), ("record_status", "owner"), ("owner",)),
     Kind(Customer, ("name_key", "code_key"), ("name_key", "code_key"), ("code", "physical_address_city")),
     Kind(Item, ("name_key", "code_key", "serial_number_key"), ("name_key", "code_key", "serial_number_key"), ("code",)),
     Kind(Document, (), ("name", "description", "file_name"), ("record_status", "file_name")),
@@ -156,7 +155,7 @@ def _hit(
 ) -> Hit:
     record = getattr(row, kind.of) if kind.of else row
     columns = [name for name in kind.anywhere if name not in kind.private or record.site_id in private]
-    name = _name(record)
+    name = name_of(record)
     return Hit(
         name,
         page_of(admin_site, kind.record, record.pk),
@@ -210,7 +209,8 @@ def matches(
     return list(found.values())[: most + 1]
 
 
-def _name(row: Any) -> str:
+def name_of(row: Any) -> str:
+    """Return what a record is called, with its number where the name does not hold it."""
     number = row.site_sequence_id
     name = str(row)
     return name if number is None or re.search(rf"\b{number}\b", name) else f"{name} (No. {number})"

@@ -6,8 +6,9 @@ import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import Any
 
 from django.conf import settings
 
@@ -40,17 +41,22 @@ class Bundle:
     missing: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.file: Any = tempfile.TemporaryFile("w+b", dir=settings.DATA_DIR)
+        self.file: Any = tempfile.TemporaryFile("w+b", dir=settings.DATA_DIR)  # noqa: SIM115 (closed at the exit)
         self._zip = zipfile.ZipFile(self.file, "w", zipfile.ZIP_DEFLATED, compresslevel=3)
 
     def __enter__(self) -> "Bundle":
         return self
 
     def __exit__(self, *_: Any) -> None:
+        with suppress(OSError):
+            self._zip.close()
         self.file.close()
 
-    def add(self, part: str, path: str, about: str, content: IO[bytes] | bytes, *, packed: bool = False) -> Entry:
-        """Add one file; `packed` ones, such as pictures, are not compressed again. Raises OSError on a full disk."""
+    def add(self, part: str, path: str, about: str, content: Any, *, packed: bool = False) -> Entry:
+        """Add one file, from bytes or from what can be read. Raises OSError on a full disk.
+
+        `packed` ones, such as pictures, are not compressed again.
+        """
         info = zipfile.ZipInfo(path, self.made)
         info.compress_type = zipfile.ZIP_STORED if packed else zipfile.ZIP_DEFLATED
         info.external_attr = 0o644 << 16
@@ -72,7 +78,7 @@ class Bundle:
         return self.file
 
 
-def _pieces(content: IO[bytes] | bytes) -> Iterator[bytes]:
+def _pieces(content: Any) -> Iterator[bytes]:
     if isinstance(content, bytes):
         yield content
         return

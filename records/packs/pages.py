@@ -217,7 +217,7 @@ def _estimate(site: Site, user: User, form: PackForm, offered: Sequence[str]) ->
     """Return the check boxes with how much each stands for in the period, and the size of the files; 16 queries."""
     given = form.cleaned_data
     chosen = set(given.get("kinds", form.data.getlist("kinds") if hasattr(form.data, "getlist") else ()))
-    lines = [
+    lines: list[dict[str, Any]] = [
         {
             "key": key,
             "title": TITLES[key],
@@ -243,7 +243,7 @@ def _estimate(site: Site, user: User, form: PackForm, offered: Sequence[str]) ->
         versions = DocumentVersion.objects.filter(document__in=documents, record_status__in=IN_FORCE)
         size += versions.aggregate(size=Sum("file_size"))["size"] or 0
     for line in lines:
-        line["count"] = counts.get(str(line["key"]), 0)
+        line["count"] = counts.get(line["key"], 0)
     return {"lines": lines, "size": size}
 
 

@@ -33,7 +33,7 @@ class Sheet:
         self.left_out = NOT_SHOWN | set(left_out)
         fields = [field for field in model._meta.concrete_fields if not getattr(field, "is_folded", False)]
         self.fields = [field for field in (*fields, *model._meta.many_to_many) if field.name not in self.left_out]
-        self.moments = {*moments, *(field.name for field in self.fields if not field.editable)}
+        self.moments = (*moments, *(field.name for field in self.fields if not field.editable))
         self.pointers = [field.name for field in self.fields if field.many_to_one or field.one_to_one]
         self.lists = [field.name for field in self.fields if field.many_to_many]
         self.labels = [capfirst(str(field.verbose_name)) for field in self.fields]

@@ -63,9 +63,8 @@ def text_of(folder: Path, start: str) -> str:
         pytest.skip("pdftotext is not installed (Debian: apt-get install poppler-utils).")
     found = sorted((folder / "records").glob(f"{start}*.pdf"))
     assert found
-    texts = (
-        subprocess.run(["pdftotext", "-layout", str(path), "-"], capture_output=True, check=True) for path in found
-    )
+    command = ["pdftotext", "-layout"]
+    texts = (subprocess.run([*command, str(path), "-"], capture_output=True, check=True) for path in found)
     return "\n".join(done.stdout.decode() for done in texts)
 
 

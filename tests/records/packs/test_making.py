@@ -32,7 +32,7 @@ DAY = datetime.timedelta(days=1)
 
 
 def test_a_pack_holds_the_records_of_its_kinds_with_names_instead_of_ids(site: Site, tmp_path: Path) -> None:
-    complaint = make_complaint(site, trace_number="L-0042", complaint_description="=1+1 is what they say")
+    complaint: Any = make_complaint(site, trace_number="L-0042", complaint_description="=1+1 is what they say")
     make_complaint(site, date=datetime.datetime(2001, 5, 1, tzinfo=datetime.UTC), trace_number="L-OLD")
     pack = packs.made(site)
     assert (pack.status, pack.problem, pack.left_out) == (Status.MADE, "", 0)

@@ -1,0 +1,205 @@
+"""Finding what names a lot: complaints, items, materials, documents, actions, audits and attachments.
+
+One query a kind finds the keys, by the indexes of the search, and one loads the records, whatever the number of lots.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.db import connection, models
+from django.db.models import Q
+from django.http import HttpRequest
+
+from documents.models import Document
+from materials.models import Material
+from records.accounts import access
+from records.actions.models import Action
+from records.attachments.models import Attachment
+from records.audits.models import Finding
+from records.backoffice.current import sites_of, user_of
+from records.complaints.models import Complaint
+from records.items.models import Item
+from records.sites.text import fold, is_blank
+from records.sites.trigrams import RUN
+
+MOST_LOTS = 20
+LONGEST = 255
+MOST = 2_000
+"""How many records of a kind are traced; a part of a lot that more records hold has to be written longer."""
+SEE_CONSUMERS = "complaints.view_private_complaint"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One kind of record that can name a lot: the columns that are lots or codes, and those that are texts."""
+
+    model: Any
+    lots: Sequence[str]
+    texts: Sequence[str]
+    points_at: Sequence[str] = ()
+    of: str = ""
+    """The column that leads to the record, where it is a row of one."""
+
+    @property
+    def record(self) -> Any:
+        """Return the model of the record that is found."""
+        return self.model._meta.get_field(self.of).related_model if self.of else self.model
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is searched."""
+        return (*self.lots, *self.texts)
+
+
+SOURCES = (
+    Source(
+        Complaint,
+        ("trace_number_key",),
+        ("complaint_description",),
+        ("customer", "product", "brand", "production_unit", "nonconformance"),
+    ),
+    Source(Material, ("external_id", "our_code", "supplier_code"), ("name",), ("material_category",)),
+    Source(Item, ("serial_number_key",), ("name_key",)),
+    Source(Action, (), ("name", "description"), ("owner",)),
+    Source(Document, (), ("name", "description", "file_name")),
+    Source(Finding, (), ("question", "comment"), ("audit_record__audit_program",), of="audit_record"),
+    Source(Attachment, (), ("name", "description", "file_name")),
+)
+
+
+@dataclass
+class Found:
+    """What names the lots, by kind, as far as somebody may see it."""
+
+    lots: Sequence[str]
+    records: dict[type[models.Model], list[Any]] = field(default_factory=dict)
+    too_many: list[type[models.Model]] = field(default_factory=list)
+    see_consumers: frozenset[Any] = frozenset()
+    """The sites at which somebody sees who consumers are."""
+    site_names: dict[Any, str] = field(default_factory=dict)
+
+    @property
+    def complaints(self) -> list[Any]:
+        """Return the complaints."""
+        return self.records.get(Complaint, [])
+
+    @property
+    def count(self) -> int:
+        """Return how many records there are."""
+        return sum(map(len, self.records.values()))
+
+
+def lots_in(text: str) -> list[str]:
+    """Return the lots that a text names, separated by commas, semicolons or lines, each once; at most 20."""
+    parts = (" ".join(part.split())[:LONGEST] for part in re.split(r"[,;\r\n]+", text.replace("\x00", " ")))
+    found = {fold(part): part for part in reversed([part for part in parts if not is_blank(part)])}
+    return list(reversed(found.values()))[:MOST_LOTS]
+
+
+def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> Found:
+    """Return everything that names one of the lots, or a part of it, at all sites where the user may see it.
+
+    A lot of one or two letters means that very lot; a longer one also what holds it. Fifteen queries at most.
+    """
+    user = user_of(request)
+    found = Found(
+        lots,
+        see_consumers=frozenset(access.sites_where(user, SEE_CONSUMERS)),
+        site_names={site.pk: site.name for site in sites_of(request)},
+    )
+    for source in SOURCES if lots else ():
+        rows = _visible(admin_site, request, source)
+        if rows is None:
+            continue
+        keys = _keys(rows, source, lots)
+        if len(keys) > MOST:
+            found.too_many.append(source.model)
+        elif keys:
+            loaded = source.model._default_manager.select_related(*source.points_at).filter(pk__in=keys)
+            number = f"{source.of}__site_sequence_id" if source.of else "site_sequence_id"
+            found.records[source.model] = list(loaded.order_by(number, "pk"))
+    _add_actions_about(found, _visible(admin_site, request, SOURCES[3]))
+    return found
+
+
+def _visible(admin_site: AdminSite, request: HttpRequest, source: Source) -> models.QuerySet[Any] | None:
+    """Return the rows that the user may see, None where there is no site with any."""
+    model = source.record
+    label = f"{model._meta.app_label}.view_{model._meta.model_name}"
+    sites = access.sites_where(user_of(request), label)
+    if not sites or not admin_site.is_registered(model):
+        return None
+    if source.of:
+        return source.model._default_manager.filter(**{f"{source.of}__site__in": sites})
+    return admin_site.get_model_admin(model).get_queryset(request).filter(site__in=sites)
+
+
+def _keys(rows: models.QuerySet[Any], source: Source, lots: Sequence[str]) -> set[Any]:
+    """Return the keys of the rows that name a lot; one query, a part of a union for each column and lot.
+
+    Joined by OR, the conditions would have each row compared with all of them; so each part reads its own index.
+    """
+    parts = [rows.order_by().filter(way).values("pk") for lot in lots for way in _ways(source, lot)]
+    if not parts:
+        return set()
+    union = parts[0].union(*parts[1:], all=True) if len(parts) > 1 else parts[0]
+    # A row can be found by several columns, so more keys than records are read.
+    return {row["pk"] for row in union[: MOST * 4]}
+
+
+def _ways(source: Source, lot: str) -> Iterator[Q]:
+    if len(lot) < RUN:
+        yield from (Q(**{f"{name}__whole": lot}) for name in source.lots)
+        return
+    for name in source.columns:
+        within = Q(**{f"{name}__within": lot})
+        yield within & Q(**{f"{name}__grams": lot}) if connection.vendor == "postgresql" else within
+
+
+def _add_actions_about(found: Found, visible: models.QuerySet[Any] | None) -> None:
+    """Add the actions about the complaints, materials and items that were found; one query."""
+    about = [row.pk for model in (Complaint, Material, Item) for row in found.records.get(model, ())]
+    if visible is None or not about:
+        return
+    rows = visible.filter(record_id__in=about).select_related("owner").order_by("site_sequence_id", "pk")
+    known = {row.pk for row in found.records.get(Action, ())}
+    more = [row for row in rows[:MOST] if row.pk not in known]
+    if more:
+        found.records[Action] = [*found.records.get(Action, ()), *more]
+
+
+def names_lot(row: Any, source: Source, lots: Sequence[str]) -> bool:
+    """Return whether one of the row's own lots or codes holds one of the lots, not only a text of it."""
+    held = [fold(str(getattr(row, name, ""))) for name in source.lots]
+    return any(fold(lot) in text for lot in lots for text in held)
+
+
+def near_misses(admin_site: AdminSite, request: HttpRequest, lot: str) -> list[str]:
+    """Return up to five lots, serial numbers and external ids that are nearly the lot; three queries.
+
+    Looked for among those that begin with the same two letters or end with the same four.
+    """
+    from records.dashboard.tracing.likeness import nearest
+
+    candidates: set[str] = set()
+    for source, column in ((SOURCES[0], "trace_number"), (SOURCES[2], "serial_number"), (SOURCES[1], "external_id")):
+        rows = _visible(admin_site, request, source)
+        if rows is not None:
+            candidates.update(_candidates(rows, column, fold(lot)))
+    return nearest(lot, candidates)
+
+
+def _candidates(rows: models.QuerySet[Any], column: str, lot: str) -> list[str]:
+    is_folded = any(one.name == f"{column}_key" for one in rows.model._meta.concrete_fields)
+    key = f"{column}_key" if is_folded else column
+    ways = [Q(**{f"{key}__startswith": lot[:2]} if is_folded else {f"{key}__istartswith": lot[:2]})]
+    if len(lot) > 4:
+        end = Q(**{f"{key}__within": lot[-4:]})
+        ways.append(end & Q(**{f"{key}__grams": lot[-4:]}) if connection.vendor == "postgresql" else end)
+    found = rows.order_by().exclude(**{column: ""}).filter(reduce(or_, ways)).values_list(column, flat=True)
+    return list(found.distinct()[:MOST])

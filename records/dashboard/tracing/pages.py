@@ -1,0 +1,190 @@
+"""The trace's page, its paper and its table, and the buttons that lead there."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.http import content_disposition_header, urlencode
+from django.utils.text import capfirst
+from django.views.decorators.http import require_safe
+
+from materials.models import Material
+from records.backoffice.current import current_site, show_times_of, user_of, zone_of
+from records.backoffice.datetimes import shown
+from records.backoffice.extension_points import RecordLink
+from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_xlsx
+from records.complaints.models import Complaint
+from records.dashboard.printing.paper import Paper, Part, Value, printed
+from records.dashboard.tracing.finding import MOST, MOST_LOTS, Found, lots_in, near_misses, trace
+from records.dashboard.tracing.summary import Group, Summary, summary_of
+from records.dashboard.tracing.summary import Line as SummaryLine
+from records.history.trail import now
+from records.items.models import Item
+
+SHOWN = 100
+"""How many records of a kind the page shows; the paper and the table hold all of them."""
+MOST_SUGGESTED_FOR = 3
+LOTS = {Complaint: "trace_number", Material: "external_id", Item: "serial_number"}
+"""The column of a record that its button traces."""
+
+
+def addresses(admin_site: Any) -> Sequence[Any]:
+    """Return the addresses below /admin/."""
+
+    def page(request: HttpRequest) -> HttpResponse:
+        return trace_page(admin_site, request)
+
+    def file(request: HttpRequest, kind: str) -> HttpResponseBase:
+        return trace_file(admin_site, request, kind)
+
+    view = admin_site.admin_view
+    return [
+        path("trace/", view(require_safe(page)), name="trace"),
+        path("trace/<str:kind>/", view(require_safe(file)), name="trace_file"),
+    ]
+
+
+def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
+    """Return the menu's line, for whoever holds a role at a site."""
+    if current_site(request) is None:
+        return ()
+    return (RecordLink("trace", "Trace a lot", reverse("admin:trace"), "Records"),)
+
+
+def links(request: HttpRequest, record: Any) -> list[RecordLink]:
+    """Return the button that traces the lot, serial number or external id of a record."""
+    lot = getattr(record, LOTS.get(type(record), ""), "") if type(record) in LOTS else ""
+    return [RecordLink("trace", "Trace", address_of(lot))] if lots_in(lot) else []
+
+
+def address_of(lots: str) -> str:
+    """Return the address of the trace of lots."""
+    return f"{reverse('admin:trace')}?{urlencode({'lots': lots})}"
+
+
+def trace_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    """Show what names the lots that are asked for, at a glance first, then record by record."""
+    asked = request.GET.get("lots", "")[: MOST_LOTS * 300]
+    site = current_site(request)
+    show_times_of(site)
+    lots = lots_in(asked)
+    found = trace(admin_site, request, lots)
+    summary = summary_of(admin_site, found)
+    unknown = _unknown(found)
+    context = {
+        **admin_site.each_context(request),
+        "title": "Trace a lot",
+        "asked": "\n".join(lots),
+        "lots": lots,
+        "found": found,
+        "summary": summary,
+        "groups": [(group, group.rows[:SHOWN]) for group in summary.groups],
+        "shown": SHOWN,
+        "most": MOST,
+        "too_many": [capfirst(str(model._meta.verbose_name_plural)) for model in found.too_many],
+        "unknown": unknown,
+        "suggestions": [
+            (lot, [(near, address_of(near)) for near in near_misses(admin_site, request, lot)])
+            for lot in unknown[:MOST_SUGGESTED_FOR]
+        ],
+        "query": urlencode({"lots": "\n".join(lots)}),
+    }
+    return TemplateResponse(request, "dashboard/trace.html", context)
+
+
+def _unknown(found: Found) -> list[str]:
+    """Return the lots that no record names; none where there are too many records to tell."""
+    if found.too_many:
+        return []
+    texts = [_all_of(row) for rows in found.records.values() for row in rows]
+    return [lot for lot in found.lots if not any(lot.casefold() in text for text in texts)]
+
+
+def _all_of(row: Any) -> str:
+    return " ".join(str(value) for value in vars(row).values() if isinstance(value, str)).casefold()
+
+
+def trace_file(admin_site: Any, request: HttpRequest, kind: str) -> HttpResponseBase:
+    """Answer the trace as a PDF or an XLSX file; 404 for another kind of file, or without a lot."""
+    lots = lots_in(request.GET.get("lots", ""))
+    if kind not in ("pdf", "xlsx") or not lots:
+        raise Http404
+    show_times_of(current_site(request))
+    found = trace(admin_site, request, lots)
+    summary = summary_of(admin_site, found)
+    name = re.sub(r"[^\w-]+", "-", lots[0])[:60].strip("-") or "lot"
+    file_name = f"trace-{name}.{kind}"
+    if kind == "xlsx":
+        file = write_xlsx(table(found, summary), "Trace")
+        return FileResponse(file, as_attachment=True, filename=file_name, content_type=KINDS["xlsx"])
+    return HttpResponse(
+        printed(paper(request, found, summary)),
+        content_type="application/pdf",
+        headers={"Content-Disposition": content_disposition_header(True, file_name) or "attachment"},
+    )
+
+
+def paper(request: HttpRequest, found: Found, summary: Summary) -> Paper:
+    """Return the trace's paper: the answer first, then every record."""
+    site = current_site(request)
+    at = f"{shown(now())} ({zone_of(site).key})"
+    sites = ", ".join(found.site_names.values())
+    first, last = summary.total.span
+    parts = [
+        Part(
+            "At a glance",
+            [
+                Value("Complaints", str(summary.total.complaints)),
+                Value("Quantity", summary.total.amount),
+                Value("Since", first),
+                Value("Last", last),
+                Value("Records in all", str(found.count)),
+            ],
+        )
+    ]
+    for title, lines in (("Lots", summary.lots), ("Customers", summary.customers), ("Products", summary.products)):
+        parts += [Part(title, [Value(line.name, _words(line)) for line in lines])] if lines else []
+    parts += [
+        Part(group.title, [Value(row.name, _told(group, row.cells)) for row in group.rows]) for group in summary.groups
+    ]
+    if found.too_many:
+        parts.append(Part("Not complete", [Value("Too many", _too_many(found))]))
+    return Paper(
+        title=f"Trace: {', '.join(found.lots)}",
+        subtitle=f"Everything that names it at {sites}, as far as {user_of(request).printed_name} may see it",
+        parts=parts,
+        foot=f"Trace of {', '.join(found.lots)[:80]} · printed {at} by {user_of(request).printed_name}",
+    )
+
+
+def _words(line: SummaryLine) -> str:
+    first, last = line.span
+    count = f"{line.complaints} complaint{'s' if line.complaints != 1 else ''}"
+    return f"{count}, quantity {line.amount}, {first}" + (f" to {last}" if last != first else "")
+
+
+def _told(group: Group, cells: Sequence[str]) -> str:
+    return "\n".join(f"{column}: {cell}" for column, cell in zip(group.columns, cells, strict=True))
+
+
+def _too_many(found: Found) -> str:
+    names = ", ".join(str(model._meta.verbose_name_plural) for model in found.too_many)
+    return f"More than {MOST} {names} hold this. Write more of the lot."
+
+
+def table(found: Found, summary: Summary) -> Iterator[Line]:
+    """Yield the lines of the trace's table: every record with its kind, and what it says under each column."""
+    columns = list(dict.fromkeys(column for group in summary.groups for column in group.columns))
+    yield ["Kind", "Record", *columns, "Archived"]
+    for group in summary.groups:
+        for row in group.rows:
+            told = dict(zip(group.columns, row.cells, strict=True))
+            texts = [group.title, row.name, *(told.get(column, "") for column in columns)]
+            yield [*(guarded(text)[:LONGEST_CELL] for text in texts), "Yes" if row.is_archived else "No"]
+    if found.too_many:
+        yield ["Not complete", _too_many(found)]

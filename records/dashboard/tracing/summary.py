@@ -1,0 +1,188 @@
+"""What a trace says at a glance: which lots, which customers and which products, since when, and how much."""
+
+import datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.utils.text import capfirst
+
+from records.backoffice.datetimes import NOTHING, plain_number, shown
+from records.complaints.models import Complaint
+from records.dashboard.addresses import page_of
+from records.dashboard.search import name_of
+from records.dashboard.tracing.finding import SOURCES, Found, Source, names_lot
+from records.sites.text import fold
+
+
+@dataclass(slots=True)
+class Line:
+    """The complaints of one lot, customer or product: how many, about how much, the first and the last day."""
+
+    name: str
+    url: str = ""
+    complaints: int = 0
+    quantity: Decimal = Decimal(0)
+    first: datetime.datetime | None = None
+    last: datetime.datetime | None = None
+
+    def add(self, complaint: Any) -> None:
+        """Count a complaint."""
+        self.complaints += 1
+        self.quantity += complaint.quantity or 0
+        if complaint.date is not None:
+            self.first = min(self.first or complaint.date, complaint.date)
+            self.last = max(self.last or complaint.date, complaint.date)
+
+    @property
+    def amount(self) -> str:
+        """Return the quantity as people read it."""
+        return plain_number(self.quantity)
+
+    @property
+    def span(self) -> tuple[str, str]:
+        """Return the first and the last day as people read them."""
+        return _day(self.first), _day(self.last)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record of a trace, under the columns of its kind."""
+
+    name: str
+    url: str
+    cells: Sequence[str]
+    is_archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The records of one kind."""
+
+    key: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The answer: totals, what the complaints are about, and every record by kind."""
+
+    total: Line
+    lots: Sequence[Line]
+    customers: Sequence[Line]
+    products: Sequence[Line]
+    groups: Sequence[Group]
+
+
+def summary_of(admin_site: AdminSite, found: Found) -> Summary:
+    """Return what was found, counted and put into words; runs no query."""
+    total = Line("All complaints")
+    for complaint in found.complaints:
+        total.add(complaint)
+
+    def target(name: str) -> Callable[[Any], tuple[Any, str, str]]:
+        def of(complaint: Any) -> tuple[Any, str, str]:
+            one = getattr(complaint, name)
+            return (
+                (None, "Not named", "") if one is None else (one.pk, str(one), page_of(admin_site, type(one), one.pk))
+            )
+
+        return of
+
+    return Summary(
+        total,
+        _lines(
+            found.complaints, lambda row: (fold(row.trace_number), row.trace_number or "Without a trace number", "")
+        ),
+        _lines(found.complaints, target("customer")),
+        _lines(found.complaints, target("product")),
+        [_group(admin_site, source, found) for source in SOURCES if found.records.get(source.model)],
+    )
+
+
+def _lot_of(complaint: Any) -> tuple[str, str, str]:
+    return fold(complaint.trace_number), complaint.trace_number or "Without a trace number", ""
+
+
+def _lines(complaints: Iterable[Any], of: Callable[[Any], tuple[Any, str, str]]) -> list[Line]:
+    """Return a line for each thing that the complaints name, those with most complaints first."""
+    lines: dict[Any, Line] = {}
+    for complaint in complaints:
+        key, name, url = of(complaint)
+        lines.setdefault(key, Line(name, url)).add(complaint)
+    return sorted(lines.values(), key=lambda line: (-line.complaints, line.name.casefold()))
+
+
+def _group(admin_site: AdminSite, source: Source, found: Found) -> Group:
+    columns, cells = TOLD[source.model._meta.model_name]
+    rows = []
+    many_sites = len(found.site_names) > 1
+    may_see = source.model is Complaint and bool(found.see_consumers)
+    for row in found.records[source.model]:
+        record = getattr(row, source.of) if source.of else row
+        told = [*cells(row)]
+        if source.lots:
+            told.append("Lot or code" if names_lot(row, source, found.lots) else "Text")
+        if may_see:
+            told.append(consumer_of(row) if record.site_id in found.see_consumers else NOTHING)
+        if many_sites:
+            told.append(found.site_names.get(record.site_id, ""))
+        rows.append(Row(name_of(record), page_of(admin_site, source.record, record.pk), told, record.is_archived))
+    head = [
+        *columns,
+        *(("Named in",) if source.lots else ()),
+        *(("Consumer",) if may_see else ()),
+        *(("Site",) if many_sites else ()),
+    ]
+    return Group(source.model._meta.model_name, capfirst(str(source.model._meta.verbose_name_plural)), head, rows)
+
+
+def consumer_of(complaint: Any) -> str:
+    """Return who the consumer is and how to reach them."""
+    name = f"{complaint.consumer_first_name} {complaint.consumer_last_name}".strip()
+    reach = (complaint.consumer_phone, complaint.consumer_mobile, complaint.consumer_email)
+    return ", ".join(text for text in (name, *reach) if text) or NOTHING
+
+
+def _day(moment: datetime.datetime | None) -> str:
+    return shown(moment, day=False)[:10] or NOTHING
+
+
+def _text(value: Any) -> str:
+    return NOTHING if value in (None, "") else str(value)
+
+
+TOLD: dict[str, tuple[Sequence[str], Callable[[Any], Sequence[str]]]] = {
+    "complaint": (
+        ("Lot", "Date", "Customer", "Product", "Quantity", "Nonconformance", "Status"),
+        lambda row: (
+            _text(row.trace_number),
+            _day(row.date),
+            _text(row.customer),
+            _text(row.product),
+            NOTHING if row.quantity is None else plain_number(row.quantity),
+            _text(row.nonconformance),
+            row.record_status,
+        ),
+    ),
+    "material": (
+        ("External id", "Our code", "Supplier code", "Category"),
+        lambda row: tuple(map(_text, (row.external_id, row.our_code, row.supplier_code, row.material_category))),
+    ),
+    "item": (
+        ("Serial number", "Code", "Location"),
+        lambda row: tuple(map(_text, (row.serial_number, row.code, row.location))),
+    ),
+    "action": (
+        ("Status", "Owner", "Due"),
+        lambda row: (row.record_status, _text(row.owner), shown(row.due_date, day=True)),
+    ),
+    "document": (("Version in force",), lambda row: (_text(row.effective_version),)),
+    "finding": (("Question", "Comment"), lambda row: (_text(row.question), _text(row.comment))),
+    "attachment": (("File", "Attached"), lambda row: (row.file_name, _day(row.created))),
+}
+"""The columns of each kind, and what a record says under them."""

@@ -1,0 +1,191 @@
+"""The worker and auditor's packs: killed workers, full disks, outages, and the end of a pack's week."""
+
+import datetime
+import errno
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.files.storage import default_storage
+from django.db import OperationalError
+from django_tasks_db.models import DBTaskResult
+
+from records.accounts.models import DefaultRole, Role
+from records.complaints.erasure import erase_consumer
+from records.files.orphans import orphans
+from records.files.storage import StorageUnavailableError
+from records.history.models import Change
+from records.history.trail import now
+from records.packs import tasks
+from records.packs.making import Making
+from records.packs.models import Pack, PackFile, Status
+from records.sites.models import Site
+from tests import make
+from tests.make import packs
+from tests.make.complaints import make_complaint
+
+pytestmark = pytest.mark.django_db
+HOUR = datetime.timedelta(hours=1)
+
+
+def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(Making, "write", fail)
+
+
+def test_asking_queues_the_making_in_the_same_transaction(site: Site, django_capture_on_commit_callbacks: Any) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        pack = packs.asked(site)
+    task = DBTaskResult.objects.get(task_path="records.packs.tasks.make_pack")
+    assert task.args_kwargs["args"] == [str(pack.pk)]
+
+
+def test_who_made_which_pack_is_in_the_history(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.MANAGER)
+    pack = packs.made(site, user)
+    changes = Change.objects.filter(record_id=pack.pk).order_by("number")
+    assert list(changes.values_list("operation", "author_id")) == [("AskForPack", user.pk), ("MakePack", user.pk)]
+    assert {"field": "file_hash", "old": None, "new": pack.file.file_hash} in changes[1].fields
+    assert set(changes.values_list("lowest_role", flat=True)) == {""}
+
+
+def test_a_pack_whose_worker_was_killed_is_made_anew(site: Site) -> None:
+    pack = packs.asked(site)
+    Pack.objects.update(status=Status.MAKING, attempts=1, done=17, total=20)
+    tasks.make_pack.call(str(pack.pk))
+    pack.refresh_from_db()
+    assert (pack.status, pack.attempts) == (Status.MADE, 2)
+    assert pack.file.file_size > 1000
+
+
+def test_a_pack_that_killed_its_worker_three_times_has_failed_and_says_so(site: Site) -> None:
+    pack = packs.asked(site)
+    Pack.objects.update(status=Status.MAKING, attempts=3)
+    tasks.make_pack.call(str(pack.pk))
+    pack.refresh_from_db()
+    assert pack.status == Status.FAILED
+    assert "stopped 3 times" in pack.problem
+
+
+def test_a_worker_that_was_taken_for_dead_writes_nothing_over_the_one_after_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch, files: Any
+) -> None:
+    pack = packs.asked(site)
+    write = Making.write
+
+    def late(self: Making, *args: Any) -> None:
+        write(self, *args)
+        Pack.objects.update(attempts=2)
+
+    monkeypatch.setattr(Making, "write", late)
+    tasks.make_pack.call(str(pack.pk))
+    pack.refresh_from_db()
+    assert (pack.status, pack.attempts) == (Status.MAKING, 2)
+    assert not PackFile.objects.exists()
+    assert list(orphans(now() + HOUR)) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "no space"), "The disk is full."),
+        (OSError(errno.EIO, "broken"), "could not be written"),
+        (StorageUnavailableError(), "file storage cannot be reached"),
+        (ArithmeticError("A fault of ours, made by a test."), "Something went wrong"),
+    ],
+)
+def test_a_failure_is_said_in_plain_words(
+    site: Site, monkeypatch: pytest.MonkeyPatch, error: BaseException, said: str
+) -> None:
+    fails_with(monkeypatch, error)
+    pack = packs.made(site)
+    assert pack.status == Status.FAILED
+    assert said in pack.problem
+    tasks.make_pack.call(str(pack.pk))
+    pack.refresh_from_db()
+    assert pack.status == Status.FAILED
+
+
+def test_an_outage_of_the_database_is_not_the_pack_s_fault(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    fails_with(monkeypatch, OperationalError("gone"))
+    pack = packs.asked(site)
+    with pytest.raises(OperationalError):
+        tasks.make_pack.call(str(pack.pk))
+    pack.refresh_from_db()
+    assert (pack.status, pack.attempts) == (Status.MAKING, 0)
+
+
+def test_whoever_lost_the_permission_meanwhile_gets_no_pack(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.MANAGER)
+    pack = packs.asked(site, user)
+    Role.objects.get(site=site, default_role=DefaultRole.MANAGER).memberships.all().delete()
+    tasks.make_pack.call(str(pack.pk))
+    pack.refresh_from_db()
+    assert pack.status == Status.FAILED
+    assert "may not make packs" in pack.problem
+
+
+def test_the_progress_counts_records_files_and_changes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "PAUSE", -1)
+    for _ in range(3):
+        make_complaint(site)
+    seen: list[int] = []
+    note = tasks.Progress._note
+
+    def noted(self: tasks.Progress) -> None:
+        note(self)
+        seen.append(Pack.objects.get().percent)
+
+    monkeypatch.setattr(tasks.Progress, "_note", noted)
+    pack = packs.made(site)
+    assert seen[0] == 0
+    assert seen == sorted(seen)
+    assert seen[-1] == 99
+    assert pack.done == pack.total > 3
+
+
+def test_a_file_is_removed_after_seven_days_and_the_history_tells_it(site: Site) -> None:
+    pack = packs.made(site)
+    assert tasks.remove_old_packs.call() == 0
+    Pack.objects.update(made=now() - datetime.timedelta(days=7, minutes=1))
+    assert tasks.remove_old_packs.call() == 1
+    pack = Pack.objects.get()
+    assert pack.status == Status.REMOVED
+    assert not PackFile.objects.exists()
+    change = Change.objects.get(operation="RemovePack")
+    assert (change.author_name, change.reason) == ("System", "Seven days are over.")
+    assert tasks.remove_old_packs.call() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_stored_file_goes_with_its_row(site: Site) -> None:
+    path = packs.made(site).file.path
+    Pack.objects.update(made=now() - datetime.timedelta(days=8))
+    assert default_storage.exists(path)
+    tasks.remove_old_packs.call()
+    assert not default_storage.exists(path)
+
+
+def test_a_pack_that_may_name_an_erased_consumer_is_removed(site: Site) -> None:
+    complaint = make_complaint(site, consumer_last_name="Berg")
+    packs.made(site)
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked for it.")
+    assert tasks.remove_old_packs.call() == 1
+    assert "erased" in Change.objects.get(operation="RemovePack").reason
+
+
+def test_a_pack_that_nobody_made_within_a_day_has_failed(site: Site) -> None:
+    packs.asked(site)
+    Pack.objects.update(created=now() - datetime.timedelta(days=2))
+    tasks.remove_old_packs.call()
+    assert Pack.objects.get().status == Status.FAILED
+
+
+def test_three_packs_of_a_site_at_a_time_are_enough(site: Site, other_site: Site) -> None:
+    for _ in range(3):
+        packs.asked(site)
+    with pytest.raises(ValidationError, match="Wait until one of them is ready"):
+        packs.asked(site)
+    assert packs.asked(other_site).status == Status.WAITING
