@@ -156,9 +156,13 @@ def _ways(source: Source, lot: str) -> Iterator[Q]:
     if len(lot) < RUN:
         yield from (Q(**{f"{name}__whole": lot}) for name in source.lots)
         return
-    for name in source.columns:
-        within = Q(**{f"{name}__within": lot})
-        yield within & Q(**{f"{name}__grams": lot}) if connection.vendor == "postgresql" else within
+    yield from (_within(name, lot) for name in source.columns)
+
+
+def _within(name: str, text: str) -> Q:
+    """Return the condition that the column holds the text, in any case; read from the index of its runs of letters."""
+    within = Q(**{f"{name}__within": text})
+    return within & Q(**{f"{name}__grams": text}) if connection.vendor == "postgresql" else within
 
 
 def _add_actions_about(found: Found, visible: models.QuerySet[Any] | None) -> None:
@@ -182,7 +186,8 @@ def names_lot(row: Any, source: Source, lots: Sequence[str]) -> bool:
 def near_misses(admin_site: AdminSite, request: HttpRequest, lot: str) -> list[str]:
     """Return up to five lots, serial numbers and external ids that are nearly the lot; three queries.
 
-    Looked for among those that begin with the same two letters or end with the same four.
+    Looked for among those that begin with the same two letters, end with the same four, or hold its longest run of
+    letters and digits.
     """
     from records.dashboard.tracing.likeness import nearest
 
@@ -198,8 +203,8 @@ def _candidates(rows: models.QuerySet[Any], column: str, lot: str) -> list[str]:
     is_folded = any(one.name == f"{column}_key" for one in rows.model._meta.concrete_fields)
     key = f"{column}_key" if is_folded else column
     ways = [Q(**{f"{key}__startswith": lot[:2]} if is_folded else {f"{key}__istartswith": lot[:2]})]
-    if len(lot) > 4:
-        end = Q(**{f"{key}__within": lot[-4:]})
-        ways.append(end & Q(**{f"{key}__grams": lot[-4:]}) if connection.vendor == "postgresql" else end)
+    for part in {max(re.findall(r"[^\W_]+", lot), key=len, default=""), lot[-4:]}:
+        if len(part) >= RUN:
+            ways.append(_within(key, part))
     found = rows.order_by().exclude(**{column: ""}).filter(reduce(or_, ways)).values_list(column, flat=True)
     return list(found.distinct()[:MOST])

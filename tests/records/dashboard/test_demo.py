@@ -2,6 +2,7 @@
 
 import datetime
 from collections import Counter
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,29 +11,36 @@ from django.contrib import admin
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from documents.models import IN_FORCE, DocumentVersion, Signature
 from records.accounts.models import DefaultRole, SecurityEvent
-from records.audits.models import OPEN, AuditProgram, AuditRecord
+from records.attachments.models import Attachment
+from records.audits.models import OPEN, AuditProgram, AuditRecord, Finding
 from records.audits.models import RecordStatus as AuditStatus
 from records.audits.schedule import overdue_before
 from records.complaints.models import Complaint, RecordStatus
 from records.customers.models import Customer
 from records.dashboard.demo import audits
+from records.history import seals
 from records.history.models import Change
 from records.history.trail import broken_links, recording
 from records.items.models import Item
+from records.packs.kinds import KINDS, Span
+from records.packs.models import Pack, Status
 from records.reference.models import Rating
 from records.sites.models import Site
 from tests import make
+from tests.make import packs
 from tests.make.backoffice import address, list_address, sign_in
 
 
 @pytest.mark.django_db
-def test_the_demo_tells_its_story_and_every_page_opens_with_it(capsys: Any) -> None:
+def test_the_demo_tells_its_story_and_every_page_opens_with_it(capsys: Any, tmp_path: Path) -> None:
     """One test, since filling the demo is what takes its time."""
     call_command("demo", "--json")
     capsys.readouterr()
     complaints_make_sense()
     audits_make_sense()
+    the_pack_is_whole(tmp_path)
     every_page_opens()
 
 
@@ -73,6 +81,40 @@ def audits_make_sense() -> None:
         assert not records.filter(is_archived=True).exists()
         scored = records.filter(record_status="Completed", rating_scale__isnull=False, score__isnull=False)
         assert scored.count() > 10
+
+
+def the_pack_is_whole(folder: Path) -> None:
+    """Open the auditor's pack of the demo's year: its tables and PDFs agree with the database, and the seal holds."""
+    pack = Pack.objects.get()
+    assert (pack.status, pack.left_out, pack.asked_by.user_name) == (Status.MADE, 0, "manager")
+    packs.unpacked(pack, folder)
+    assert packs.checked(folder) == (0, "Everything is as it was when the pack was made.\n")
+    seals.read_seal(folder / "seal" / "seal.json", public_key=folder / "seal" / "public-key.pem")
+    span = Span(pack.first, pack.last, ZoneInfo(pack.site.time_zone))
+    for kind in KINDS:
+        names = [str(record) for record in kind.rows(pack.site, span)]
+        assert len(names) > 3, kind.key
+        rows = packs.sheet(folder, kind.title.lower())
+        assert [row["Number"] for row in rows] == [record.site_sequence_id for record in kind.rows(pack.site, span)]
+        text = "".join(packs.text_of(folder, f"{kind.title.lower()} ").split())
+        assert [name for name in names if "".join(name.split()) not in text] == [], kind.key
+    complaint = kind_of(Complaint).rows(pack.site, span).first()
+    assert packs.sheet(folder, "complaints")[0]["Customer"] == complaint.customer.name
+    findings = Finding.objects.filter(audit_record__in=kind_of(AuditRecord).rows(pack.site, span).order_by())
+    assert len(packs.sheet(folder, "audits - findings")) == findings.count() > 20
+    in_force = DocumentVersion.objects.filter(site=pack.site, record_status__in=IN_FORCE)
+    assert len(list((folder / "documents").iterdir())) == in_force.count() > 3
+    signatures = Signature.objects.filter(version__in=in_force)
+    assert len(packs.sheet(folder, "documents - signatures")) == signatures.count() > 0
+    attached = Attachment.objects.filter(site=pack.site)
+    assert len([path for path in (folder / "attachments").rglob("*") if path.is_file()]) == attached.count() > 3
+    elsewhere = Site.objects.exclude(pk=pack.site_id).get()
+    assert elsewhere.name.encode() not in (folder / "changes" / "changes.jsonl").read_bytes()
+
+
+def kind_of(model: Any) -> Any:
+    """Return how a pack chooses among the records of a kind."""
+    return next(kind for kind in KINDS if kind.model is model)
 
 
 def every_page_opens() -> None:

@@ -31,9 +31,7 @@ def file_of(pack: Pack) -> str:
 def opens(client: Any, pack: Pack) -> bool:
     """Return whether the file is served, and read it to its end."""
     answer = client.get(file_of(pack))
-    served = answer.status_code == 200 and len(b"".join(answer.streaming_content)) == pack.file.file_size
-    answer.close()
-    return served
+    return answer.status_code == 200 and len(b"".join(answer.streaming_content)) == pack.file.file_size
 
 
 @pytest.mark.parametrize(
@@ -81,7 +79,6 @@ def test_a_pack_is_asked_for_made_and_opened_and_the_history_names_who(site: Sit
     assert file_of(pack) in listed
     answer = client.get(file_of(pack))
     assert b"".join(answer.streaming_content)[:4] == b"PK\x03\x04"
-    answer.close()
     assert "attachment" in answer["Content-Disposition"]
     opening = Change.objects.get(operation="OpenPack")
     assert (opening.author_id, opening.record_id) == (manager.pk, pack.pk)
