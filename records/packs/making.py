@@ -208,6 +208,7 @@ class Making:
             "hidden": hidden,
             "stretch": self.stretch,
             "changes": self.counts.get(CHANGES),
+            "attachments": self.counts.get(ATTACHMENTS),
             "fingerprint": seals.fingerprint() if self.stretch is not None else "",
         }
 

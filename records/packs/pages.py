@@ -166,7 +166,7 @@ def new_pack(admin_site: Any, request: HttpRequest) -> HttpResponse:
             except ValidationError as fault:
                 form.add_error(None, fault)
             else:
-                messages.success(request, "The pack is being made. You may leave this page meanwhile.")
+                messages.success(request, "The pack was queued. You may leave this page meanwhile.")
                 return redirect("admin:packs")
     else:
         _, first, last = spans[0]

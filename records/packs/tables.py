@@ -14,6 +14,7 @@ from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import LONGEST_CELL, Cell, Line
 from records.dashboard.printing.paper import Paper, Part, Value
 from records.dashboard.printing.papers import value_of
+from records.dashboard.search import name_of
 from records.packs.kinds import Kind, Rows
 from records.sites.about import AboutRecord, kinds
 from records.sites.models import Entity
@@ -109,8 +110,9 @@ class Table:
             if not step:
                 continue
             about = names_of_records(step) if self.is_about else {}
-            span = f"{step[0].site_sequence_id}-{step[-1].site_sequence_id}"
-            parts = [Part(f"{record.site_sequence_id}. {record}", self._values(record, about)) for record in step]
+            first, last = step[0].site_sequence_id, step[-1].site_sequence_id
+            span = f"{first}-{last}" if first != last else str(first)
+            parts = [Part(name_of(record), self._values(record, about)) for record in step]
             yield span, Paper(f"{self.kind.title} {span}", subtitle, parts, foot)
 
     def _values(self, record: Any, about: dict[Any, str]) -> list[Value]:
@@ -135,7 +137,8 @@ def names_of_records(rows: Sequence[Any]) -> dict[Any, str]:
         model = kinds()[Entity(entity)]
         names = Sheet(model).pointers
         for key, record in model._base_manager.select_related(*names).in_bulk(keys).items():
-            found[key] = f"{capfirst(str(model._meta.verbose_name))} {record.site_sequence_id}: {record}"
+            kind, name = capfirst(str(model._meta.verbose_name)), str(record)
+            found[key] = name if name.startswith(kind) else f"{kind} {record.site_sequence_id}: {name}"
     return {row.pk: found.get(row.record_id, "") for row in rows if row.record_id is not None}
 
 

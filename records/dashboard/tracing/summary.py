@@ -24,14 +24,15 @@ class Line:
     name: str
     url: str = ""
     complaints: int = 0
-    quantity: Decimal = Decimal(0)
+    quantity: Decimal | None = None
     first: datetime.datetime | None = None
     last: datetime.datetime | None = None
 
     def add(self, complaint: Any) -> None:
         """Count a complaint."""
         self.complaints += 1
-        self.quantity += complaint.quantity or 0
+        if complaint.quantity is not None:
+            self.quantity = (self.quantity or Decimal(0)) + complaint.quantity
         if complaint.date is not None:
             self.first = min(self.first or complaint.date, complaint.date)
             self.last = max(self.last or complaint.date, complaint.date)
@@ -39,7 +40,7 @@ class Line:
     @property
     def amount(self) -> str:
         """Return the quantity as people read it."""
-        return plain_number(self.quantity)
+        return NOTHING if self.quantity is None else plain_number(self.quantity)
 
     @property
     def span(self) -> tuple[str, str]:
