@@ -22,6 +22,8 @@ from records.sites.models import Entity
 STEP = 250
 """How many records are read, and printed into one PDF, at a time."""
 NOT_SHOWN = frozenset({"id", "site", "revision", "path", "idx", "entity", "record_id", "finding_id"})
+LAST = ("entity_folder", "is_archived", "created", "created_by", "last_modified", "last_modified_by")
+"""What stands behind what a record says."""
 CUT = " … (cut here; the PDF holds all of it)"
 May = Callable[[str], bool]
 
@@ -33,7 +35,8 @@ class Sheet:
         self.model = model
         self.left_out = NOT_SHOWN | set(left_out)
         fields = [field for field in model._meta.concrete_fields if not getattr(field, "is_folded", False)]
-        self.fields = [field for field in (*fields, *model._meta.many_to_many) if field.name not in self.left_out]
+        shown = [field for field in (*fields, *model._meta.many_to_many) if field.name not in self.left_out]
+        self.fields = sorted(shown, key=lambda field: LAST.index(field.name) if field.name in LAST else -1)
         self.moments = (*moments, *(field.name for field in self.fields if not field.editable))
         self.pointers = [field.name for field in self.fields if field.many_to_one or field.one_to_one]
         self.lists = [field.name for field in self.fields if field.many_to_many]
