@@ -2,9 +2,11 @@
 
 import datetime
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
+from django.db import InternalError, OperationalError
 
 from records.accounts import access
 from records.accounts.authority import Act, actor_of, require
@@ -109,11 +111,16 @@ def note_use(
     last_used: datetime.datetime | None,
     moment: datetime.datetime,
 ) -> None:
-    """Write down that a credential was used, at most once a minute; its first use stands in the security log."""
+    """Write down that a credential was used, at most once a minute; its first use stands in the security log.
+
+    A database that cannot be written, since its disk is full or it is read-only, can still be read: a call is refused
+    only where the note of the first use cannot be written.
+    """
     if last_used is None:
         _note_first_use(kind, credential_id, moment)
     elif moment - last_used >= LAST_USED_EVERY:
-        kind._default_manager.filter(pk=credential_id).update(last_used=moment)
+        with suppress(OperationalError, InternalError):
+            kind._default_manager.filter(pk=credential_id).update(last_used=moment)
 
 
 def _note_first_use(

@@ -111,6 +111,11 @@ class Server(Process):
         """Read a short list with the demo's key."""
         return self.get("/item/GetItemList?limit=2", self.key, **options)
 
+    def provisioned(self, **options: Any) -> Answer:
+        """Read a user with the demo's provisioning token."""
+        token = {"Authorization": f"Bearer {self.credentials['scim_token']}"}
+        return self.get("/scim/Users?count=1", token, **options)
+
     def add(self, **options: Any) -> Answer:
         """Add an item with the demo's key."""
         return self.send("POST", "/item/AddItem", b'{"Name": "Thermometer"}', self.key, **options)
@@ -252,6 +257,10 @@ class Installation:
                 return found.fetchall() if found.description else []
         with closing(sqlite3.connect(self.folder / "larder.sqlite3", isolation_level=None)) as connection:
             return connection.execute(statement).fetchall()
+
+    def let_notes_of_use_be_due(self) -> None:
+        """Let the next call of a provisioning token be one that writes down when the token was used."""
+        self.rows("UPDATE accounts_provisioningtoken SET last_used = '2020-01-01 00:00:00'")
 
     @property
     def credentials(self) -> dict[str, Any]:

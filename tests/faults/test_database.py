@@ -35,7 +35,7 @@ def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     answers: list[Answer] = []
     while time.monotonic() < until:
         together(4, server.read, answers)
-        answers.append(server.get("/scim/Users", {"Authorization": f"Bearer {server.credentials['scim_token']}"}))
+        answers.append(server.provisioned())
         health = server.get("/healthz")
         assert health.status == 200
         assert health.seconds < allowed(1)
@@ -110,7 +110,10 @@ def test_a_writer_that_waits_for_a_lock_is_503_after_ten_seconds(server: Server,
     assert server.add().status == 200
 
 
-def test_a_database_that_cannot_be_written_is_named_and_read_on(pg: Postgres, server: Server) -> None:
+def test_a_database_that_cannot_be_written_is_named_and_read_on(
+    pg: Postgres, server: Server, shared: Installation
+) -> None:
+    shared.let_notes_of_use_be_due()
     with pg.connect() as connection:
         connection.execute("ALTER SYSTEM SET default_transaction_read_only = on")
         connection.execute("SELECT pg_reload_conf()")
@@ -118,6 +121,7 @@ def test_a_database_that_cannot_be_written_is_named_and_read_on(pg: Postgres, se
         wait_for(lambda: server.add().status == 503, 10)
         assert "cannot be written" in server.add().json()["Message"]
         assert server.read().status == 200
+        assert server.provisioned().status == 200
         wait_for(lambda: server.get("/readyz").json()["writes"] == "failing", 10)
         assert server.get("/readyz").json()["status"] == "degraded"
         assert any(line.get("sqlstate") == "25006" for line in server.lines())

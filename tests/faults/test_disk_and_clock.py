@@ -73,6 +73,7 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
         assert first.status == 200, first.body
         assert attach(server, first.json()["Id"]).status == 200
         before, files = installation.rows("SELECT count(*) FROM items_item")[0][0], files_of(installation)
+        installation.let_notes_of_use_be_due()
         fill(filler)
         answers: list[int] = []
 
@@ -84,6 +85,7 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
 
         wait_for(lambda: add() == 503, 60, 0)
         assert server.read().status == 200
+        assert server.provisioned().status == 200
         assert attach(server, first.json()["Id"]).status == 503
         assert files_of(installation) == files
         wait_for(lambda: add() and server.get("/readyz").json()["writes"] == "failing", 20)
