@@ -131,7 +131,7 @@ class SiteExtension(Extension):
 
 
 class User(CoreUser[Any]):
-    """A person with an account, who is an employee too."""
+    """User Account of a person, who is an employee too."""
 
     user_name: Annotated[str | None, Uniqueness.server, Required.true] = None
     """Unique identifier of the User, used to sign in."""
