@@ -41,7 +41,11 @@ class Fact(AdminReadonlyField):
 
     @cached_property
     def text(self) -> str:
-        """Return the value as the page shows it."""
+        """Return the value as the page shows it; yes and no in words, since a tick would call a failure good."""
+        name = self.field["field"]
+        value = getattr(self.form.instance, name, None) if isinstance(name, str) else None
+        if isinstance(value, bool):
+            return "Yes" if value else "No"
         return str(self.contents())
 
     @property

@@ -1,6 +1,7 @@
 """Through every door, an audit shows its score, rating and result only when it is handed in or completed."""
 
 import importlib
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.test import Client
+from django.urls import reverse
 
 from records.audits.models import AuditRecord
 from records.dashboard.printing.papers import audit_paper
@@ -92,6 +94,13 @@ def test_pages_and_the_paper_show_only_what_is_rated(site: Any, audit_in: Any, s
 def test_a_failing_answer_says_so_in_the_choice_and_on_the_paper(site: Any, audit_in: Any) -> None:
     record = audit_in("In Progress")
     assert "Critical (fails the audit)" in browser(site).get(address(record)).content.decode()
+
+
+def test_the_page_of_a_rating_says_in_words_which_response_fails_the_audit(site: Any) -> None:
+    scale = make_rating(site, (("Yes", "2"), ("Critical", "0")), fails=("Critical",))
+    page = browser(site).get(reverse("admin:reference_rating_read", args=(scale.pk,))).content.decode()
+    cells = re.findall(r"<td[^>]*>\s*(.*?)\s*</td>", page, re.S)
+    assert [cells[cells.index(name) + 2] for name in ("Yes", "Critical")] == ["No", "Yes"]
 
 
 def test_the_feed_names_the_score_with_the_change_that_hands_the_audit_in(api: Any, audit_in: Any) -> None:
