@@ -12,8 +12,11 @@ from django.urls import path
 
 from documents import actions, pages, reading_pages
 from documents.actions import USERS
+from documents.models import FACTS as VERSION_FACTS
 from documents.models import FIRST_VERSION, LAST_VERSION, Document
-from records.backoffice.current import author_of
+from documents.visibility import SEE_PENDING, documents_for
+from records.accounts import access
+from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.forms import ReasonForm, RecordForm
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
@@ -113,9 +116,47 @@ class DocumentAdmin(RecordAdmin):
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields: with the file for a new document, with the newest version's facts for a stored one."""
-        newest = ("First version", NEW_VERSION) if obj is None else ("Newest version", FACTS)
+        newest = ("First version", NEW_VERSION) if obj is None else (self._title_of_facts(request, obj), FACTS)
         sets = ((None, DETAILS), newest, ("Who signs, who is notified, who must read", (*USERS, "must_read")))
         return [(title, {"fields": fields}) for title, fields in sets]
+
+    # --- As in force ------------------------------------------------------------------------------------------------
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Return the documents that exist for the user, with the facts that the user sees of each."""
+        sites = {*self.sites_where(request, "view"), *self.sites_where(request, "change")}
+        return documents_for(user_of(request), super().get_queryset(request), sites)
+
+    def sees_pending(self, request: HttpRequest, record: Any = None) -> bool:
+        """Return whether the user sees versions that are not in force: at the record's site, or at the current one."""
+        return access.may(user_of(request), record.site_id if record else current_site(request), SEE_PENDING)
+
+    def _title_of_facts(self, request: HttpRequest, record: Document) -> str:
+        in_force = record.effective_version is not None and not self.sees_pending(request, record)
+        return "Version in force" if in_force else "Newest version"
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Return the filters; by status only for those who see more than what is in force."""
+        return self.list_filter if self.sees_pending(request) else (ArchivedFilter,)
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """Refuse to narrow a list by the newest version's facts where the list shows those in force."""
+        if request is not None and lookup.split("__")[0] in VERSION_FACTS and not self.sees_pending(request):
+            return False
+        return super().lookup_allowed(lookup, value, request)
+
+    def get_sortable_by(self, request: HttpRequest) -> Any:
+        """Return the columns by which the list can be sorted: not by facts of a version that it does not show."""
+        if self.sees_pending(request):
+            return super().get_sortable_by(request)
+        return [name for name in self.get_list_display(request) if name in ("site_sequence_id", "name")]
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        """Return the columns that the list searches; the file name is that of the version that is shown."""
+        names = super().get_search_fields(request)
+        if self.sees_pending(request):
+            return names
+        return ["in_force__file_name" if name == "file_name" else name for name in names]
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Document:
         """Add a document with the file that was sent."""

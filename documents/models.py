@@ -1,11 +1,12 @@
 """Controlled documents, their versions with signers and signatures, and the mails that a version owes."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Coalesce
 
 from records.accounts.confirmations import Confirmation
 from records.files.models import FileRecord
@@ -41,8 +42,19 @@ PENDING = frozenset(
         *("versions", "signers", "signatures"),
     }
 )
-"""What changes while a version is on its way into force, which readers do not see (DECISIONS 9.11)."""
+"""What changes while a version is on its way into force: only Managers see such a change in the feed."""
+FACTS = ("version", "record_status", "file_type", "file_name", "file_size", "file_hash")
+"""What a document shows of its newest version, or of the one in force to those who see only that."""
 FIRST_VERSION, LAST_VERSION = 1, 2_147_483_647
+
+
+class VersionInForce(models.ForeignObject):  # type: ignore[type-arg]
+    """The version in force, joined in queries by the document's Id and `effective_version`; no column of its own."""
+
+    def contribute_to_class(self, cls: Any, name: str, private_only: bool = True, **kwargs: Any) -> None:
+        """Add the relation for queries alone: neither to migrations nor as an attribute that a document loads."""
+        super().contribute_to_class(cls, name, private_only=True, **kwargs)
+        setattr(cls, name, None)
 
 
 class Document(SiteRecord):
@@ -53,6 +65,8 @@ class Document(SiteRecord):
     """
 
     ENTITY = Entity.DOCUMENT
+    SEEN_WHOLE_WITH = "documents.view_pending_version"
+    HISTORY_PRIVATE: ClassVar[Mapping[str, str]] = dict.fromkeys(PENDING, MANAGER)
     SEARCHED: ClassVar[tuple[str, ...]] = ("name", "description", "file_name")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("versions", "signers", "signatures")
 
@@ -61,6 +75,16 @@ class Document(SiteRecord):
     record_status = models.CharField("status", max_length=20, choices=Status.choices, editable=False)
     version = models.PositiveIntegerField("newest version", default=FIRST_VERSION, editable=False)
     effective_version = models.PositiveIntegerField("version in force", null=True, blank=True, editable=False)
+    in_force: Any = VersionInForce(
+        "documents.DocumentVersion",
+        models.DO_NOTHING,
+        from_fields=("id", "effective_version"),
+        to_fields=("document", "version"),
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+    )
     file_type = LineField("file type", blank=False, editable=False)
     file_name = LineField("file name", blank=False, editable=False)
     file_size = models.PositiveBigIntegerField("file size", default=0, editable=False)
@@ -96,21 +120,29 @@ class Document(SiteRecord):
         permissions = (
             ("archive_document", "Can archive and restore documents"),
             ("replace_signer", "Can replace a reviewer or approver who is away"),
+            ("view_pending_version", "Can view versions that are not in force"),
         )
 
     def __str__(self) -> str:
         return self.name
 
-    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
-        """Return the lowest default role that may see the change: readers see the document as it is in force."""
-        names = {entry["field"].partition(".")[0] for entry in changed}
-        if "effective_version" in names:
-            return READER
-        return MANAGER if names <= PENDING else self.record_role()
-
     def record_role(self) -> str:
         """Return the lowest default role that sees the document: readers, once a version is in force."""
         return MANAGER if self.effective_version is None else READER
+
+    @classmethod
+    def hidden_from(cls, user_id: uuid.UUID) -> models.QuerySet[Any]:
+        """Return the documents that do not exist for an account that sees them as they are in force.
+
+        None of their versions is in force, and the account neither uploaded nor is asked to sign the newest one.
+        """
+        newest = DocumentVersion.of(user_id).filter(document=OuterRef("pk"), version=OuterRef("version"))
+        return cls.objects.filter(~Exists(newest), effective_version__isnull=True)
+
+
+def shown_in_force() -> dict[str, Any]:
+    """Return annotations with a document's facts in force, or its newest ones where no version is in force."""
+    return {f"shown_{name}": Coalesce(f"in_force__{name}", name) for name in FACTS}
 
 
 class DocumentVersion(FileRecord):
@@ -157,6 +189,12 @@ class DocumentVersion(FileRecord):
 
     def __str__(self) -> str:
         return f"version {self.version}"
+
+    @classmethod
+    def of(cls, user_id: uuid.UUID) -> models.QuerySet["DocumentVersion"]:
+        """Return the versions that the account uploaded, or is or was asked to sign."""
+        asked = Signer.objects.filter(version=OuterRef("pk"), user=user_id)
+        return cls.objects.filter(Q(created_by=user_id) | Q(Exists(asked)))
 
     def described(self) -> str:
         """Return where the file belongs: site, document and version."""

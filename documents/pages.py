@@ -15,8 +15,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from documents import approvals, reading, signing
-from documents.models import Document, DocumentVersion, Duty, Signer
+from documents import approvals, reading, signing, visibility
+from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Signer
 from records.accounts import access
 from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
@@ -28,7 +28,6 @@ from records.backoffice.forms import ReasonForm
 from records.files import downloads
 from records.operations.errors import ApiError
 
-VIEW = "documents.view_document"
 REPLACE = "documents.replace_signer"
 PAGE = 200
 
@@ -47,15 +46,20 @@ def addresses(admin_site: Any) -> Sequence[Any]:
         path("documents/inbox/", view(inbox_page), name="documents_inbox"),
         path("documents/inbox/<uuid:version_id>/", view(sign_page), name="documents_sign"),
         path("documents/file/<uuid:version_id>/", view(file), name="documents_file"),
+        path("documents/in-force/<uuid:document_id>/", view(file_in_force), name="documents_in_force"),
     ]
 
 
 def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
-    """Return the buttons of a document's page that lead to its versions."""
+    """Return the buttons of a document's page that lead to the file in force and to its versions."""
     if not isinstance(record, Document):
         return ()
     address = reverse("admin:documents_document_versions", args=(quote(record.pk),))
-    return (RecordLink("versions", "Versions and signatures", address),)
+    versions = RecordLink("versions", "Versions and signatures", address)
+    if record.effective_version is None:
+        return (versions,)
+    file = reverse("admin:documents_in_force", args=(quote(record.pk),))
+    return (RecordLink("file", "Open the version in force", file), versions)
 
 
 # --- The signer's inbox ---------------------------------------------------------------------------------------------
@@ -74,15 +78,27 @@ def inbox(admin_site: Any, request: HttpRequest) -> HttpResponseBase:
 
 
 def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
-    """Serve a version's file to those who may see documents at its site, and to whoever is asked to sign or read it."""
+    """Serve a version's file to those who may see the version, and to whoever is asked to sign or read it."""
     version = DocumentVersion.objects.filter(pk=version_id).first()
     user = user_of(request)
     if version is None or not (
-        access.may(user, version.site_id, VIEW)
+        visibility.may_read(user, version)
         or approvals.waiting_for(user).filter(version_id=version_id).exists()
         or reading.waiting_for(user).filter(pk=version_id).exists()
     ):
         raise Http404("There is no such file.")
+    return _served(request, version)
+
+
+def file_in_force(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
+    """Serve the file of a document's version in force to those who may see documents at its site."""
+    version = DocumentVersion.objects.filter(document=document_id, record_status__in=IN_FORCE).first()
+    if version is None or not visibility.may_read(user_of(request), version):
+        raise Http404("There is no such file.")
+    return _served(request, version)
+
+
+def _served(request: HttpRequest, version: DocumentVersion) -> HttpResponseBase:
     try:
         return downloads.serve(request, version)
     except ApiError as refusal:
@@ -94,9 +110,12 @@ def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
 
 
 def versions(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponseBase:
-    """Show every version, the newest first, with its file, signers and signatures; a fixed number of queries."""
+    """Show every version that the user may see, the newest first, with its file, signers and signatures.
+
+    A fixed number of queries.
+    """
     rows = (
-        DocumentVersion.objects.filter(document=document)
+        visibility.versions_for(user_of(request), document)
         .select_related("created_by")
         .prefetch_related("signatures", Prefetch("signers", Signer.objects.select_related("user", "signature")))
         .order_by("-version")
@@ -127,7 +146,8 @@ def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, Any]:
 
 def compare(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponseBase:
     """Show the details of two versions side by side, and which of them differ."""
-    rows = DocumentVersion.objects.filter(document=document).select_related("created_by").prefetch_related("signatures")
+    seen = visibility.versions_for(user_of(request), document)
+    rows = seen.select_related("created_by").prefetch_related("signatures")
     asked = (request.GET.get("from", ""), request.GET.get("to", ""))
     numbers = [int(text) for text in asked if text.isdecimal() and len(text) < 11]
     found = {version.version: version for version in rows.filter(version__in=numbers)}

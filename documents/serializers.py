@@ -1,9 +1,21 @@
-"""The wire shapes of documents and their versions."""
+"""The wire shapes of documents and their versions, and the same shapes for whoever sees only what is in force."""
 
-from documents.models import FIRST_VERSION, LAST_VERSION, Document, DocumentVersion, Signature
+from functools import cache
+
+from documents.models import (
+    FACTS,
+    FIRST_VERSION,
+    LAST_VERSION,
+    Document,
+    DocumentVersion,
+    Signature,
+    Signer,
+    shown_in_force,
+)
 from records.files.bodies import FileContentField
 from records.operations.fields import IntegerField, OnDemandField
-from records.operations.serializers import ChildRows, WireSerializer
+from records.operations.plans import ReadPlan
+from records.operations.serializers import ChildRows, WireSerializer, source_of
 
 
 class VersionLineSerializer(WireSerializer):
@@ -57,6 +69,7 @@ class UpdateDocumentSerializer(WireSerializer):
             "LastModified",
             "LastModifiedBy",
         )
+        private_permission = Document.SEEN_WHOLE_WITH
         required = ("Name", "FileType", "FileName", "FileContent")
         read_only: tuple[str, ...] = ("RecordStatus", "Version", "EffectiveVersion", "FileSize", "FileHash")
 
@@ -102,3 +115,44 @@ class DocumentVersionSerializer(WireSerializer):
             "Created",
             "CreatedBy",
         )
+        private_permission = Document.SEEN_WHOLE_WITH
+
+
+class SignerSerializer(WireSerializer):
+    """Who is asked to sign which version; part of no answer, it tells whose own a version is."""
+
+    class Meta:
+        model = Signer
+        fields = ("VersionId", "UserId")
+
+
+class VersionInForceSerializer(DocumentVersionSerializer):
+    """A version with its signers, for a caller who sees it only where it is in force or the caller's own."""
+
+    Signer = ChildRows(SignerSerializer, source_name="signers", read_only=True, required=None)
+
+    class Meta(DocumentVersionSerializer.Meta):
+        fields = (*DocumentVersionSerializer.Meta.fields, "Signer")
+
+
+class DocumentInForceSerializer(DocumentSerializer):
+    """A document as it is in force: the file fields describe that version, not a newer one on its way."""
+
+    Signer = ChildRows(SignerSerializer, source_name="signers", read_only=True, required=None)
+
+    class Meta(DocumentSerializer.Meta):
+        fields = (*DocumentSerializer.Meta.fields, "Signer")
+
+    @classmethod
+    def plan(cls) -> ReadPlan:
+        """Return the plan, with the facts of the version in force, or of the newest where none is."""
+        return _in_force_plan()
+
+
+@cache
+def _in_force_plan() -> ReadPlan:
+    plan, shown = super(DocumentInForceSerializer, DocumentInForceSerializer).plan(), shown_in_force()
+    for name, field in DocumentInForceSerializer.wire_fields().items():
+        if (source := source_of(name, field)) in FACTS:
+            plan.show_instead(name, shown[f"shown_{source}"])
+    return plan

@@ -1,7 +1,7 @@
 """The operations of the document endpoint, and the address that serves files; start reading here."""
 
 from documents import examples
-from documents.models import Status
+from documents.models import Document, Status
 from documents.serializers import DocumentSerializer, DocumentVersionSerializer, UpdateDocumentSerializer
 from documents.views import ADDRESSES, DocumentViewSet
 from records.files.bodies import SWITCHES
@@ -11,6 +11,7 @@ from records.operations.schema import WriteResult
 permits("documents.archive_document", MANAGER)
 permits("documents.replace_signer", MANAGER)
 permits("documents.view_reading", MANAGER)
+permits(Document.SEEN_WHOLE_WITH, MANAGER)
 
 urlpatterns = [
     *operation_urls(

@@ -1,27 +1,41 @@
 """The document endpoint: reads stop here, writes call the actions."""
 
 import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
+from django.db import models
 from django.db.models import Q
 from django.http import HttpResponse
 from rest_framework.request import Request
 
 from documents import actions
-from documents.models import DocumentVersion
-from documents.serializers import DocumentSerializer, DocumentVersionSerializer, UpdateDocumentSerializer
-from records.accounts import access
+from documents.models import FACTS, IN_FORCE, Document, DocumentVersion, shown_in_force
+from documents.serializers import (
+    DocumentInForceSerializer,
+    DocumentSerializer,
+    DocumentVersionSerializer,
+    UpdateDocumentSerializer,
+    VersionInForceSerializer,
+)
+from documents.visibility import may_read
 from records.files.addresses import FileAddresses
 from records.files.bodies import FileViewSet
 from records.operations import errors, lists, values
 from records.operations.lists import ListRules
-from records.operations.plans import Shape
+from records.operations.operation import Parameter
+from records.operations.plans import ReadPlan, Shape
+from records.operations.serializers import WireSerializer
 
 DOCUMENTS = ListRules(search=("name", "description", "file_name"))
-ADDRESSES = FileAddresses(
-    "document",
-    DocumentVersion,
-    lambda user, version: access.may(user, version.site_id, "documents.view_document"),
-)
+DOCUMENTS_IN_FORCE = ListRules(search=("name", "description", "shown_file_name"))
+ADDRESSES = FileAddresses("document", DocumentVersion, may_read)
+AS_IN_FORCE: dict[type[WireSerializer], type[WireSerializer]] = {
+    DocumentSerializer: DocumentInForceSerializer,
+    DocumentVersionSerializer: VersionInForceSerializer,
+}
+"""The shapes of a caller without `documents.view_pending_version`."""
 
 
 class DocumentViewSet(FileViewSet):
@@ -52,11 +66,18 @@ class DocumentViewSet(FileViewSet):
         return self.written(document.pk, document.revision)
 
     def get_document(self, request: Request, id: uuid.UUID) -> HttpResponse:
-        """Read one document; FileContent and FileURL are of its newest version, and empty unless asked for."""
-        return self.with_file(DocumentSerializer, id, self.version_of)
+        """Read one document; FileContent and FileURL are of its newest version, and empty unless asked for.
+
+        Below Manager, a document is shown as it is in force, and one of which no version is in force does not exist.
+        Whoever uploaded or signs a newer version sees that version by GetDocumentVersion.
+        """
+        return self.with_file(self.seen(DocumentSerializer), id, self.version_of)
 
     def get_document_version(self, request: Request, id: uuid.UUID) -> HttpResponse:
-        """Read one version, by its own Id or by its document's Id and number."""
+        """Read one version, by its own Id or by its document's Id and number.
+
+        Below Manager, only the version in force exists, and what the caller uploaded or is asked to sign.
+        """
         if "version" in self.query:
             number = values.read_integer(self.query["version"][-1], 1, values.INTEGER_LIMIT)
             if number is None:
@@ -66,11 +87,71 @@ class DocumentViewSet(FileViewSet):
             if key is None:
                 raise errors.not_found()
             id = key
-        return self.with_file(DocumentVersionSerializer, id, self.version_of)
+        return self.with_file(self.seen(DocumentVersionSerializer), id, self.version_of)
 
     def get_document_list(self, request: Request) -> HttpResponse:
-        """List the site's documents, never with content."""
-        return self.listing(DocumentSerializer, DOCUMENTS)
+        """List the site's documents, never with content; below Manager, as they are in force."""
+        if self.sees_all:
+            return self.listing(DocumentSerializer, DOCUMENTS)
+        hidden = Document.hidden_from(self.caller.user_id).order_by().values("pk")
+        return self.listing(DocumentInForceSerializer, DOCUMENTS_IN_FORCE, within=~Q(pk__in=hidden))
+
+    # --- As in force ------------------------------------------------------------------------------------------------
+
+    @property
+    def sees_all(self) -> bool:
+        """Return whether the caller sees versions that are not in force."""
+        return self.caller.may(Document.SEEN_WHOLE_WITH)
+
+    def seen(self, serializer: type[WireSerializer]) -> type[WireSerializer]:
+        """Return the serializer of the shape that the caller sees."""
+        return serializer if self.sees_all else AS_IN_FORCE[serializer]
+
+    @property
+    def parameters(self) -> Sequence[Parameter]:
+        """Return the list's filters, which compare what the caller is shown."""
+        given = super().parameters
+        if self.sees_all:
+            return given
+        return [replace(one, lookup=f"shown_{one.lookups[0]}") if one.lookups[0] in FACTS else one for one in given]
+
+    def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
+        """Return the records, with what the caller is shown where that is not the record's own column."""
+        rows = super().records(model)
+        if model is not Document or self.sees_all:
+            return rows
+        return rows.annotate(**shown_in_force())
+
+    def fetch_one(
+        self, plan: ReadPlan, records: Callable[[], models.QuerySet[Any, Any]], record_id: uuid.UUID
+    ) -> Sequence[Any] | None:
+        """Return the tuple of one record that exists for the caller, or None."""
+        row = super().fetch_one(plan, records, record_id)
+        if row is None or self.sees_all:
+            return row
+        shape = plan.show(row)
+        if "DocumentId" in shape:
+            return row if self.is_seen(shape, shape) else None
+        return (
+            row
+            if any(line["Version"] == shape["Version"] for line in self.narrowed(shape)["DocumentVersion"])
+            else None
+        )
+
+    def narrowed(self, shape: Shape) -> Shape:
+        """Return a shape without the versions that do not exist for the caller."""
+        if "Signer" not in shape:
+            return shape
+        found = {name: value for name, value in shape.items() if name != "Signer"}
+        if "DocumentVersion" in shape:
+            found["DocumentVersion"] = [line for line in shape["DocumentVersion"] if self.is_seen(line, shape)]
+        return found
+
+    def is_seen(self, version: Shape, holder: Shape) -> bool:
+        """Return whether a version is in force or the caller's own; `holder` is the shape that names the signers."""
+        caller = str(self.caller.user_id)
+        asked = {"VersionId": str(version["Id"]), "UserId": caller}
+        return version["RecordStatus"] in IN_FORCE or str(version["CreatedBy"]) == caller or asked in holder["Signer"]
 
     def version_of(self, shape: Shape) -> DocumentVersion:
         """Return the version that a document's shape, or its own, describes."""

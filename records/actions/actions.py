@@ -1,6 +1,7 @@
 """Writes to actions, each one transaction with its history; the steps are in workflow.py."""
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -9,6 +10,7 @@ from records.actions.models import Action, Status
 from records.actions.workflow import CHANGE, Mover, move, refuse
 from records.history.snapshots import columns
 from records.history.trail import Author
+from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
 from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
 
@@ -24,10 +26,12 @@ def add_action(
     author: Author,
     operation: str = "AddAction",
     reason: str = "",
+    sees: Callable[[SiteRecord], bool] = lambda record: True,
 ) -> Action:
     """Add an open action, about a record (`record_id`, `finding_id`) or alone. Its due date may lie in the past.
 
-    Raises ValidationError: InvalidTransition for an archived record or another status than Open.
+    `sees` says whether a record exists for whoever adds the action. Raises ValidationError: InvalidReference for one
+    that does not, InvalidTransition for an archived record or another status than Open.
     """
     given = {**values}
     status = given.pop("record_status", "") or Status.OPEN
@@ -38,7 +42,7 @@ def add_action(
     action = Action(site_id=site_id)
     pointers = [given.pop(name, None) for name in POINTERS]
     if any(pointers):
-        action.point_at(*pointers)
+        action.point_at(*pointers, sees=sees)
     return add_record(action, given, author=author, operation=operation, reason=reason)
 
 

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -99,11 +100,19 @@ class ActionAdmin(RecordAdmin):
             return ""
         return format_html("<p>About {}</p>", link_to(record))
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        """Return an action that the user may see; what it is about is shown only where that exists for the user too."""
+        action = super().get_object(request, object_id, from_field)
+        if action is not None:
+            about = action.about()
+            action.shows_about = about is not None and may_see(user_of(request), about)
+        return action
+
     @admin.display(description="about")
     def record(self, action: Action) -> Any:
         """Return a link to the record that the action is about, with the finding where there is one."""
         record: Any = action.about()
-        if record is None:
+        if record is None or not getattr(action, "shows_about", False):
             return self.get_empty_value_display()
         finding = record.findings.filter(pk=action.finding_id).first() if action.finding_id else None
         return format_html("{}, {}", link_to(record), finding) if finding is not None else link_to(record)
@@ -131,7 +140,8 @@ class ActionAdmin(RecordAdmin):
         given = {**values}
         about, finding = (given.pop(name, "") for name in ("about", "finding"))
         pointers = {"record_id": as_uuid(about) if about else None, "finding_id": as_uuid(finding) if finding else None}
-        return actions.add_action(site_id, {**given, **pointers}, author=author_of(request))
+        sees = partial(may_see, user_of(request))
+        return actions.add_action(site_id, {**given, **pointers}, author=author_of(request), sees=sees)
 
     def update_record(
         self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]

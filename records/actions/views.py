@@ -13,6 +13,7 @@ from records.operations import values
 from records.operations.lists import ListRules
 from records.operations.operation import Operation
 from records.operations.viewsets import OperationViewSet
+from records.sites.about import exists_for
 
 ACTIONS = ListRules(search=("name", "description"))
 
@@ -33,7 +34,15 @@ class ActionViewSet(OperationViewSet):
         """Add an action about a complaint, audit, document, item, material or customer, or about none; it is Open."""
         found = self.body(ActionSerializer)
         reason = found.pop("reason_for_change", "")
-        action = self.acting(actions.add_action, self.site_id, found, author=self.author, reason=reason)
+        caller = self.caller
+        action = self.acting(
+            actions.add_action,
+            self.site_id,
+            found,
+            author=self.author,
+            reason=reason,
+            sees=lambda record: exists_for(record, caller.user_id, caller.may),
+        )
         return self.written(action.pk, action.revision)
 
     def update_action(self, request: Request, id: uuid.UUID) -> HttpResponse:

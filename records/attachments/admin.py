@@ -13,9 +13,9 @@ from records.attachments import actions
 from records.attachments.models import Attachment
 from records.attachments.pages import limits_at, may_of
 from records.attachments.previews import may_have_preview
-from records.attachments.visibility import hidden_kinds
+from records.attachments.visibility import hidden
 from records.backoffice.about import link_to
-from records.backoffice.current import author_of, current_site
+from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 
@@ -44,11 +44,12 @@ class AttachmentAdmin(RecordAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Return the attachments whose records' private facts the user may see."""
-        hidden = Q()
+        left_out = Q()
         for site_id in self.sites_where(request, "view"):
-            hidden |= Q(site_id=site_id, entity__in=hidden_kinds(may_of(request, site_id)))
+            if here := hidden(user_of(request).pk, may_of(request, site_id)):
+                left_out |= Q(site_id=site_id) & here
         rows = super().get_queryset(request)
-        return rows.exclude(hidden) if hidden else rows
+        return rows.exclude(left_out) if left_out else rows
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the list, with how much of the site's room is used."""

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from records.attachments import actions
 from records.attachments.models import Attachment
 from records.attachments.serializers import AttachmentSerializer
-from records.attachments.visibility import hidden_kinds, may_read, without_drafts
+from records.attachments.visibility import hidden, may_read, without_drafts
 from records.files.addresses import FileAddresses
 from records.files.bodies import FileViewSet
 from records.operations import errors
@@ -44,14 +44,18 @@ class AttachmentViewSet(FileViewSet):
 
     def get_attachment(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one attachment; FileContent and FileURL are empty unless asked for."""
-        hidden = hidden_kinds(self.caller.may)
-        if hidden and Attachment.objects.filter(pk=id, entity__in=hidden).exists():
+        if (left_out := self.left_out) and Attachment.objects.filter(left_out, pk=id).exists():
             raise errors.not_found()
         return self.with_file(AttachmentSerializer, id, self.attachment_of)
 
     def get_attachment_list(self, request: Request) -> HttpResponse:
         """List the attachments of a record, or of all records that the caller may see; never with content."""
-        return self.listing(AttachmentSerializer, ATTACHMENTS, within=~Q(entity__in=hidden_kinds(self.caller.may)))
+        return self.listing(AttachmentSerializer, ATTACHMENTS, within=~self.left_out)
+
+    @property
+    def left_out(self) -> Q:
+        """Return the condition that the caller may not see an attachment; empty where the caller may see all."""
+        return hidden(self.caller.user_id, self.caller.may)
 
     def attachment_of(self, shape: Shape) -> Attachment:
         """Return the attachment that a shape describes."""

@@ -1,9 +1,10 @@
 """Who sees which attachment: whoever may see its record, with the record's private rules (DECISIONS 13.6)."""
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from records.accounts import access
 from records.accounts.models import User
@@ -14,9 +15,18 @@ from records.sites.models import Entity
 May = Callable[[str], bool]
 
 
-def hidden_kinds(may: May) -> list[Entity]:
-    """Return the kinds of record whose attachments are hidden from somebody, by a question about permissions."""
-    return [entity for entity in kinds() if not sees(entity, may)]
+def hidden(user_id: uuid.UUID, may: May) -> Q:
+    """Return the condition that an account may not see an attachment: its kind of record, or its record, is hidden.
+
+    `may` asks what the account may do at the site; the condition is empty where nothing is hidden.
+    """
+    found = Q()
+    for entity, model in kinds().items():
+        if not sees(entity, may):
+            found |= Q(entity=entity)
+        elif model.SEEN_WHOLE_WITH and not may(model.SEEN_WHOLE_WITH):
+            found |= Q(entity=entity, record_id__in=model.hidden_from(user_id).order_by().values("pk"))
+    return found
 
 
 def sees(entity: Entity | str, may: May) -> bool:
@@ -38,4 +48,9 @@ def may_read(user: User, attachment: Attachment) -> bool:
     def may(permission: str) -> bool:
         return access.may(user, attachment.site_id, permission)
 
-    return may("attachments.view_attachment") and sees(attachment.entity, may)
+    if not may("attachments.view_attachment") or not sees(attachment.entity, may):
+        return False
+    needed = kinds()[Entity(attachment.entity)].SEEN_WHOLE_WITH
+    if not needed or may(needed):
+        return True
+    return not Attachment.objects.filter(hidden(user.pk, may), pk=attachment.pk).exists()

@@ -9,13 +9,37 @@ from django.utils.text import capfirst
 
 from records.accounts import access
 from records.accounts.models import User
+from records.sites.about import exists_for
 from records.sites.models import SiteRecord
+from records.sites.targets import seen_by
 
 
 def may_see(user: User, record: SiteRecord) -> bool:
-    """Return whether the user may see records of this kind at the record's site."""
+    """Return whether the record exists for the user; a query for a kind of which some records are hidden."""
     options = record._meta
-    return access.may(user, record.site_id, f"{options.app_label}.view_{options.model_name}")
+
+    def may(permission: str) -> bool:
+        return access.may(user, record.site_id, permission)
+
+    return may(f"{options.app_label}.view_{options.model_name}") and exists_for(record, user.pk, may)
+
+
+def hide_targets(user: User, record: Any) -> None:
+    """Let a loaded record point at nothing that does not exist for the user; it is for showing, not for saving."""
+    site_id = getattr(record, "site_id", None)
+
+    def may(permission: str) -> bool:
+        return access.may(user, site_id, permission)
+
+    for field in (*record._meta.concrete_fields, *record._meta.many_to_many):
+        needed = getattr(field.related_model, "SEEN_WHOLE_WITH", "")
+        if not needed or may(needed):
+            continue
+        if field.many_to_many:
+            shown = seen_by(user.pk, may, getattr(record, field.name).all())
+            record.__dict__.setdefault("_prefetched_objects_cache", {})[field.name] = shown
+        elif (target := getattr(record, field.name)) is not None and not exists_for(target, user.pk, may):
+            setattr(record, field.name, None)
 
 
 def address_of(record: Any) -> str:

@@ -17,9 +17,18 @@ from django.forms.models import modelform_factory
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
 from records.backoffice import conflicts, extension_points
-from records.backoffice.about import address_of
+from records.backoffice.about import address_of, hide_targets
 from records.backoffice.conflicts import Conflict, StaleError
-from records.backoffice.current import FormState, author_of, current_site, form_state, show_times_of, site_at, state_of
+from records.backoffice.current import (
+    FormState,
+    author_of,
+    current_site,
+    form_state,
+    show_times_of,
+    site_at,
+    state_of,
+    user_of,
+)
 from records.backoffice.fields import as_uuid
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
@@ -119,6 +128,8 @@ class FormPages(StepPages, TrailPages):
         writable = self.has_change_permission(request, record) if record else self.has_add_permission(request)
         if not writable and (record is None or request.method == "POST"):
             raise PermissionDenied
+        if record is not None and not writable:
+            hide_targets(user_of(request), record)
         site_id = self.site_id_of(record) if record is not None else self._site_for_new(request)
         state = state_of(request).form = FormState(record, site_id, writable)
         show_times_of(site_at(request, site_id))

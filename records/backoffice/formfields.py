@@ -10,8 +10,9 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
+from records.accounts import access
 from records.backoffice.autocomplete import choices_at, choose_url
-from records.backoffice.current import form_state
+from records.backoffice.current import form_state, user_of
 from records.backoffice.datetimes import moment_column, number_column
 from records.backoffice.fields import (
     Chooser,
@@ -24,6 +25,7 @@ from records.backoffice.fields import (
     TextField,
 )
 from records.reference.lists import LISTS
+from records.sites.targets import seen_by
 from records.sites.text import FREE_TEXT
 
 
@@ -83,7 +85,8 @@ class RecordFields:
 
     def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
         """Return what a foreign key or list may newly point at, in the form and where its choices are looked up."""
-        return choices_at(field, site_id)
+        user = user_of(request)
+        return seen_by(user.pk, lambda permission: access.may(user, site_id, permission), choices_at(field, site_id))
 
     def _reference_field(self, db_field: Any, request: HttpRequest, given: dict[str, Any]) -> ReferenceField:
         site_id = _site_of(request)

@@ -15,10 +15,12 @@ from django.http import HttpRequest, QueryDict
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
+from records.accounts import access
 from records.backoffice.about import address_of
 from records.backoffice.current import current_site, user_of
 from records.backoffice.fields import as_uuid
 from records.sites.sequences import totals
+from records.sites.targets import seen_by
 from records.sites.trigrams import holding
 
 
@@ -65,7 +67,7 @@ class RecordList(ChangeList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
         """Return the current site's records under the filters."""
         page: Any = self.model_admin
-        self.site = current_site(request)
+        self.site, self.reader = current_site(request), user_of(request)
         self.asked = request.GET.copy()
         self.root_queryset = page.at_site(self.root_queryset, self.site)
         with self._reading():
@@ -147,6 +149,7 @@ class RecordList(ChangeList):
         rows: Any = model._default_manager.filter(pk__in=[key for key in map(as_uuid, values) if key])
         if any(field.name == "site" for field in model._meta.concrete_fields):
             rows = rows.filter(site=self.site)
+            rows = seen_by(self.reader.pk, lambda permission: access.may(self.reader, self.site, permission), rows)
         elif model._meta.app_label != "reference":
             return []
         return list(rows.order_by("pk")[:10])

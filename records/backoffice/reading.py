@@ -21,7 +21,7 @@ from django.utils.text import capfirst
 
 from records.accounts import access
 from records.backoffice import extension_points
-from records.backoffice.about import address_of
+from records.backoffice.about import address_of, hide_targets
 from records.backoffice.current import FormState, show_times_of, site_at, state_of, user_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.history_pages import TrailPages
@@ -100,6 +100,7 @@ class ReadingPage(StepPages, TrailPages):
         """Show the record."""
         page: Any = self
         record = self.found(request, str(object_id))
+        hide_targets(user_of(request), record)
         site = site_at(request, self.site_id_of(record))
         state = state_of(request).form = FormState(record, self.site_id_of(record), writable=False)
         show_times_of(site)
@@ -170,7 +171,8 @@ class ReadingPage(StepPages, TrailPages):
                 continue
             foreign = [column.name for column in options.concrete_fields if column.is_relation]
             found = model._default_manager.filter(condition, site_id__in=open_at).exclude(pk=record.pk).values("pk")
-            rows = model._default_manager.filter(pk__in=found).select_related(*foreign)
+            seen = self.admin_site.get_model_admin(model).get_queryset(request)
+            rows = seen.filter(pk__in=found).select_related(*foreign)
             newest = list(rows.order_by("-site_sequence_id", "-pk")[: RELATED_SHOWN + 1])
             if not newest:
                 continue

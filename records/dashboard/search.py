@@ -53,6 +53,8 @@ class Kind:
     private: Sequence[str] = ()
     """The columns among those searched that only holders of the permission see."""
     private_permission: str = ""
+    instead: Sequence[str] = ()
+    """The columns that are searched in the place of the private ones; the loaded row shows them under these names."""
     of: str = ""
     """The column that leads from a row of a record to its record, which is what is found then."""
 
@@ -86,7 +88,15 @@ KINDS = (
     Kind(Action, (), ("name", "description"), ("record_status", "owner"), ("owner",)),
     Kind(Customer, ("name_key", "code_key"), ("name_key", "code_key"), ("code", "physical_address_city")),
     Kind(Item, ("name_key", "code_key", "serial_number_key"), ("name_key", "code_key", "serial_number_key"), ("code",)),
-    Kind(Document, (), ("name", "description", "file_name"), ("record_status", "file_name")),
+    Kind(
+        Document,
+        (),
+        ("name", "description", "file_name"),
+        ("record_status", "file_name"),
+        private=("file_name",),
+        private_permission=Document.SEEN_WHOLE_WITH,
+        instead=("in_force__file_name",),
+    ),
     Kind(Material, (), ("name", "external_id", "our_code", "supplier_code"), ("our_code", "external_id")),
     Kind(AuditProgram, (), ("name",), ("type", "department")),
     Kind(AuditRecord, (), ("audit_program__name", "notes"), ("record_status",), ("audit_program",)),
@@ -140,7 +150,7 @@ def find(admin_site: AdminSite, request: HttpRequest, text: str, only: str = "")
         private = {site for site in sites if not kind.private or access.may(user, site, kind.private_permission)}
         rows = matches(kind, private, text, most, visible) if private else []
         if sites - private:
-            columns = [name for name in kind.anywhere if name not in kind.private]
+            columns = [*(name for name in kind.anywhere if name not in kind.private), *kind.instead]
             rows += matches(replace(kind, anywhere=columns), sites - private, text, most, visible)
         hits = [_hit(admin_site, kind, row, text, private, names, here) for row in rows[:most]]
         if hits:
@@ -154,7 +164,8 @@ def _hit(
     admin_site: AdminSite, kind: Kind, row: Any, text: str, private: set[Any], names: dict[Any, str], here: Any
 ) -> Hit:
     record = getattr(row, kind.of) if kind.of else row
-    columns = [name for name in kind.anywhere if name not in kind.private or record.site_id in private]
+    hidden = () if kind.instead or record.site_id in private else kind.private
+    columns = [name for name in kind.anywhere if name not in hidden]
     name = name_of(record)
     return Hit(
         name,
@@ -192,7 +203,7 @@ def matches(
     step = f"{kind.of}__" if kind.of else ""
     everything = kind.model._default_manager.all() if visible is None else visible
     here = everything.filter(**{f"{step}site__in": sites})
-    rows = here.select_related(*kind.points_at)
+    rows = here.select_related(*kind.points_at) if kind.points_at else here
     beginnings = {key: models.Q(**{f"{key}__startswith": fold(text)}) for key in kind.keys}
     if (number := number_in(text)) is not None and not kind.of:
         beginnings = {"site_sequence_id": models.Q(site_sequence_id=number), **beginnings}

@@ -13,6 +13,7 @@ from django.urls import reverse
 from documents import reading
 from documents.approvals import waiting_for
 from documents.models import Document, Duty
+from documents.visibility import documents_for
 from records.accounts import access
 from records.actions.models import Action, Status
 from records.audits.models import OPEN, AuditProgram, AuditRecord
@@ -355,7 +356,8 @@ class Desk:
             f"No document has to be looked through within {AHEAD.days} days.",
             list_url=list_of(self.admin_site, Document),
         )
-        rows = Document.objects.filter(self.is_due("review_date"), site=self.site, is_archived=False)
+        due = Document.objects.filter(self.is_due("review_date"), site=self.site, is_archived=False)
+        rows = documents_for(self.user, due, [self.key])
         section.total = counted(rows)
         section.rows = [
             Waiting(

@@ -3,6 +3,7 @@
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import orjson
@@ -74,6 +75,19 @@ class ReadPlan:
         """Show a text under a wire name that the view replaces when the caller asks for it."""
         self._add(name, name, None)
         self.rows[name] = models.Value(value, output_field=models.TextField())
+
+    def show_instead(self, name: str, expression: Any) -> str:
+        """Show an expression of the same kind in the place of a column; return the attribute that holds it.
+
+        What the list sorts, filters or searches by it has to annotate the expression under that attribute itself.
+        """
+        place, column = self.names.index(name), copy(self.columns[name])
+        column.attname = f"shown_{column.attname}"
+        self.sources[place] = self.texts[place] = column.attname
+        self.text_steps[place] = self.steps[place]
+        self.columns[name] = column
+        self.rows[column.attname] = expression
+        return str(column.attname)
 
     def _add(self, name: str, source: str, step: Convert | None) -> None:
         self.names.append(name)

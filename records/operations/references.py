@@ -6,7 +6,7 @@ the path or a stale If-Match would otherwise tell an id that exists elsewhere fr
 
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,31 +20,42 @@ from records.operations.serializers import WireSerializer, source_of
 from records.sites.models import Site
 from records.sites.targets import UNKNOWN, unknown_among
 
+Seen = Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
 Loaded = dict[type[models.Model], dict[uuid.UUID, models.Model]]
 
 
 def resolve(
-    values: dict[str, Any], serializer: type[WireSerializer], site_id: uuid.UUID | None = None
+    values: dict[str, Any],
+    serializer: type[WireSerializer],
+    site_id: uuid.UUID | None = None,
+    seen: Seen | None = None,
 ) -> list[FieldError]:
     """Replace every Reference in values, in place, by the record; returns a fault for each id that the site knows not.
 
     Costs one query for each model pointed at. Whether the record may newly point there is judged by the action; without
     a site, so is whether what it points at is the site's.
     """
-    return resolve_all([values], serializer, site_id)[0]
+    return resolve_all([values], serializer, site_id, seen)[0]
 
 
 def resolve_all(
-    rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], site_id: uuid.UUID | None = None
+    rows: Sequence[dict[str, Any]],
+    serializer: type[WireSerializer],
+    site_id: uuid.UUID | None = None,
+    seen: Seen | None = None,
 ) -> list[list[FieldError]]:
-    """Do what `resolve` does for many bodies at once, with as few queries; returns the faults of each."""
+    """Do what `resolve` does for many bodies at once, with as few queries; returns the faults of each.
+
+    `seen` leaves out of a kind's rows those that do not exist for the caller.
+    """
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
     for reference in (found for values in rows for found in _references(values)):
         wanted[reference.model].add(reference.id)
     loaded: Loaded = {model: by_key(model, keys, partial(_rows, model)) for model, keys in wanted.items()}
     if site_id is not None:
         for model, known in loaded.items():
-            for key in outside(serializer, model, known, site_id):
+            hidden = _hidden(model, known, seen) if seen is not None else set()
+            for key in outside(serializer, model, known, site_id, hidden):
                 del known[key]
     faults: list[list[FieldError]] = [[] for _ in rows]
     if wanted:
@@ -58,14 +69,24 @@ def _rows(model: type[models.Model]) -> models.QuerySet[Any]:
     return rows.filter(is_active=True) if model is User else rows.filter(is_archived=False) if model is Site else rows
 
 
+def _hidden(model: type[models.Model], known: Mapping[uuid.UUID, models.Model], seen: Seen) -> set[uuid.UUID]:
+    if not known or not getattr(model, "SEEN_WHOLE_WITH", ""):
+        return set()
+    return known.keys() - set(seen(model._default_manager.filter(pk__in=known)).values_list("pk", flat=True))
+
+
 def outside(
     serializer: type[WireSerializer],
     model: type[models.Model],
     known: Mapping[uuid.UUID, models.Model],
     site_id: uuid.UUID,
+    hidden: Collection[uuid.UUID] = (),
 ) -> set[uuid.UUID]:
-    """Return those of the loaded rows that the site's records may not name, less what one of them names already."""
-    elsewhere = unknown_among(model, known.values(), site_id, serializer.Meta.model)
+    """Return those of the loaded rows that the site's records may not name, less what one of them names already.
+
+    `hidden` are keys of rows that do not exist for the caller.
+    """
+    elsewhere = unknown_among(model, known.values(), site_id, serializer.Meta.model) | set(hidden)
     return elsewhere - _pointed_at(serializer, model, elsewhere, site_id)
 
 

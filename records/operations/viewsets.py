@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import orjson
@@ -21,10 +22,11 @@ from records.history.trail import Author, rehearsing
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
 from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
 from records.operations.names import unknown
-from records.operations.operation import Operation
+from records.operations.operation import Operation, Parameter
 from records.operations.plans import ReadPlan, Shape
 from records.operations.references import resolve
 from records.operations.serializers import WireSerializer, source_of
+from records.sites.targets import seen_by
 from records.sites.writing import Precondition, faults_in
 
 VALIDATE_ONLY = "validateOnly"
@@ -320,7 +322,8 @@ class OperationViewSet(ViewSet):
         """Return the values of a decoded body; private fields are left out where the caller may not see them."""
         self.serializer = serializer
         found, faults = serializer.read_body(body)
-        faults += resolve(found, serializer, self.site_id)
+        seen = partial(seen_by, self.caller.user_id, self.caller.may)
+        faults += resolve(found, serializer, self.site_id, seen)
         if not self.sees_private(serializer):
             fields = serializer.wire_fields()
             for name in serializer.option("private") & body.keys():
@@ -403,9 +406,13 @@ class OperationViewSet(ViewSet):
         if held is not None and conditional.matches(held, tag):
             response = HttpResponse(status=304)
         else:
-            response = (show or self.json)(plan.show(row, with_private=with_private))
+            response = (show or self.json)(self.narrowed(plan.show(row, with_private=with_private)))
         response["ETag"] = tag
         return response
+
+    def narrowed(self, shape: Shape) -> Shape:
+        """Return a shape as the caller may see it; an endpoint whose callers see different parts overrides this."""
+        return shape
 
     def fetch_one(
         self, plan: ReadPlan, records: Callable[[], models.QuerySet[Any, Any]], record_id: uuid.UUID
@@ -431,14 +438,20 @@ class OperationViewSet(ViewSet):
             hidden=frozenset() if self.sees_private(serializer) else serializer.option("private"),
         )
 
+    @property
+    def parameters(self) -> Sequence[Parameter]:
+        """Return the query parameters of the operation, with what each filters by."""
+        return self.operation.parameters if self.operation else ()
+
     def page_of(
         self, rows: models.QuerySet[Any, Any], plan: ReadPlan, rules: lists.ListRules, **options: Any
     ) -> HttpResponse:
         """Return the page that the query asks for, of rows of the caller's site; its statements prove the caller."""
-        parameters = self.operation.parameters if self.operation else ()
-        page = lists.page(rows, plan, rules, self.query, parameters, site_id=self.site_id, proof=self.proof, **options)
+        page = lists.page(
+            rows, plan, rules, self.query, self.parameters, site_id=self.site_id, proof=self.proof, **options
+        )
         self.proven = True
-        response = self.json(page.shapes)
+        response = self.json([self.narrowed(shape) for shape in page.shapes])
         for name, value in page.headers(self.http_request).items():
             response[name] = value
         return response

@@ -6,7 +6,7 @@ and model labels do not.
 """
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from django.db import models
 from django.db.models import Value
 
 from records.sites.models import Entity, SiteRecord
-from records.sites.targets import UNKNOWN
+from records.sites.targets import UNKNOWN, seen_by
 
 NOT_ABOUT = (Entity.ATTACHMENT,)
 """Kinds that nothing is about."""
@@ -46,6 +46,18 @@ def record_of(
     return kinds()[Entity(found[0])]._base_manager.get(pk=record_id) if found else None
 
 
+def exists_for(record: SiteRecord, user_id: uuid.UUID, may: Callable[[str], bool]) -> bool:
+    """Return whether a record of a kind that an account may see exists for it; a query where some of the kind do not.
+
+    `may` asks what the account may do at the record's site.
+    """
+    return (
+        seen_by(user_id, may, type(record)._base_manager.filter(pk=record.pk)).exists()
+        if record.SEEN_WHOLE_WITH
+        else True
+    )
+
+
 def trail_ids(record: SiteRecord) -> list[uuid.UUID]:
     """Return the ids of the record and of all rows about it, whose changes its history tells; two queries."""
     found = [record.pk]
@@ -72,14 +84,21 @@ class AboutRecord(models.Model):
     class Meta:
         abstract = True
 
-    def point_at(self: Any, record_id: uuid.UUID | None, finding_id: uuid.UUID | None, *, drafts: bool = False) -> Any:
+    def point_at(
+        self: Any,
+        record_id: uuid.UUID | None,
+        finding_id: uuid.UUID | None,
+        *,
+        drafts: bool = False,
+        sees: Callable[[SiteRecord], bool] = lambda record: True,
+    ) -> Any:
         """Let the row be about a record, or about none; return the record. The caller saves the row.
 
-        Raises ValidationError: InvalidReference for an Id that the site does not have, InvalidTransition for an
-        archived record.
+        Raises ValidationError: InvalidReference for an Id that the site does not have or a record that `sees` refuses,
+        InvalidTransition for an archived record.
         """
         record = None if record_id is None else record_of(self.site_id, record_id, self.ABOUT, drafts=drafts)
-        if record_id is not None and record is None:
+        if record_id is not None and (record is None or not sees(record)):
             raise _unknown("record_id", "record")
         if finding_id is not None and not _has_finding(record, finding_id):
             raise _unknown("finding_id", "finding of this record")

@@ -135,6 +135,8 @@ class SiteRecord(models.Model):
     ENTITY: ClassVar[Entity]
     ATTACHMENTS_SEEN_WITH: ClassVar[str] = ""
     """The permission that seeing its attachments takes beside seeing the record, where they may hold private facts."""
+    SEEN_WHOLE_WITH: ClassVar[str] = ""
+    """The permission without which some records of the kind do not exist for an account: those of `hidden_from`."""
     HISTORY_PROVES_ROWS: ClassVar[bool] = True
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
         "site",
@@ -168,6 +170,11 @@ class SiteRecord(models.Model):
     def record_role(self) -> str:
         """Return the lowest default role that sees the record in its present state; empty for none."""
         return READER
+
+    @classmethod
+    def hidden_from(cls, user_id: uuid.UUID) -> models.QuerySet[Any]:
+        """Return the records of all sites that do not exist for an account without `SEEN_WHOLE_WITH`: usually none."""
+        return cls._base_manager.none()
 
     def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
         """Return the lowest default role that may see a change of these fields (DECISIONS 13.13); empty for none."""

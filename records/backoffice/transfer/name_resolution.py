@@ -7,7 +7,7 @@ writes the name where it reads back as that very record, else the code, else the
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import models
@@ -19,14 +19,16 @@ from records.sites.targets import UNKNOWN, known_at
 from records.sites.text import fold
 
 Found = tuple[uuid.UUID, bool]
+Seen = Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
 STEP = 500
 
 
 class Names:
     """Finds what the cells of one import or export mean, in a constant number of queries for each kind of record."""
 
-    def __init__(self, site_id: uuid.UUID, holder: type[models.Model]) -> None:
-        self.site_id, self.holder = site_id, holder
+    def __init__(self, site_id: uuid.UUID, holder: type[models.Model], seen: Seen = lambda rows: rows) -> None:
+        """Prepare to name records of the site; `seen` leaves out those that do not exist for whoever asks."""
+        self.site_id, self.holder, self.seen = site_id, holder, seen
         self._known: dict[type[models.Model], dict[str, set[Found]]] = {}
         self._asked: dict[type[models.Model], set[str]] = defaultdict(set)
 
@@ -46,7 +48,7 @@ class Names:
                 keys[text] = found
         loaded: dict[uuid.UUID, models.Model] = {}
         for some in steps(sorted(set(keys.values()))):
-            loaded |= model._default_manager.in_bulk(some)
+            loaded |= self.seen(model._default_manager.all()).in_bulk(some)
         for text, key in keys.items():
             answers[text] = loaded.get(key) or unknown(model, text)
         return answers
@@ -69,7 +71,7 @@ class Names:
         wanted = sorted(set(keys))
         called: dict[uuid.UUID, Sequence[str]] = {}
         for some in steps(wanted):
-            for key, spellings, _ in _spelt(model._default_manager.filter(pk__in=some), model):
+            for key, spellings, _ in _spelt(self.seen(model._default_manager.filter(pk__in=some)), model):
                 called[key] = spellings
         self._look_up(model, [text for spellings in called.values() for text in spellings])
         return {key: self._first(model, key, called.get(key, ())) for key in wanted}
@@ -99,7 +101,7 @@ class Names:
 
     def _add(self, model: type[models.Model], rows: models.QuerySet[Any]) -> None:
         known = self._known.setdefault(model, defaultdict(set))
-        for key, spellings, archived in _spelt(rows, model):
+        for key, spellings, archived in _spelt(self.seen(rows), model):
             for text in spellings:
                 if text:
                     known[fold(text)].add((key, archived))

@@ -26,6 +26,7 @@ The rules of an import:
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -40,6 +41,7 @@ from records.backoffice.transfer.rows import Outcome, Row, digest_of, in_order, 
 from records.backoffice.transfer.table import Column, Table
 from records.backoffice.wording import printed
 from records.history.trail import Author, Trail, recording
+from records.sites.targets import seen_by
 from records.sites.writing import RecordNotFoundError, Values
 
 NOT_HERE = "The site has no {name} with this {key}."
@@ -79,7 +81,7 @@ class RecordResource:
         self.site_id, self.author, self.may, self.reason, self.once = site_id, author, may, reason, once
         self.expected = expected
         self.applied = False
-        self.names = Names(site_id, self.model)
+        self.names = Names(site_id, self.model, partial(seen_by, author.id, may))
         self.rows: list[Row] = []
         self.notes: list[str] = []
 

@@ -14,6 +14,7 @@ from records.actions.panels import actions_about
 from records.attachments.models import Attachment
 from records.attachments.visibility import sees
 from records.audits.models import AuditRecord
+from records.backoffice.about import may_see
 from records.backoffice.current import zone_of
 from records.backoffice.datetimes import NOTHING, plain_number, shown
 from records.complaints.models import HANDLING, Complaint
@@ -89,7 +90,7 @@ def action_paper(action: Action, site: Site, user: User, moments: Moments) -> Pa
     paper.title = f"Action {action.site_sequence_id}: {action.name}"
     about = action.about()
     paper.parts = _parts(action, ACTION, moments)
-    if about is not None:
+    if about is not None and may_see(user, about):
         kind = capfirst(str(about._meta.verbose_name))
         paper.parts.insert(1, Part("About", [Value(kind, f"{about.site_sequence_id}: {about}")]))
     paper.parts += [*_rows_about(action, user), _stamps(action)]
