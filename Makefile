@@ -135,6 +135,15 @@ LOCKS := requirements.lock requirements-dev.lock deploy/requirements.lock
 locks-check: ## Check that the locks name no address to install from
 	@! grep -nEi '://|^ *(-i|-f|--(index|extra-index|find-links|trusted-host)[^ ]*) | @ file' $(LOCKS)
 
+# The tool lives in a folder of its own: it is no part of the product.
+AUDIT := build/audit/bin/pip-audit
+
+.PHONY: audit
+audit: ## Compare the locks with the public data of known vulnerabilities (needs the network)
+	@test -x $(AUDIT) || { $(PYTHON) -m venv build/audit && build/audit/bin/python -m pip install -q pip-audit; } || \
+		{ echo 'NOTHING WAS CHECKED: pip-audit cannot be installed here.' >&2; exit 2; }
+	$(PYTHON) deploy/audit.py $(AUDIT) $(LOCKS)
+
 # No container engine is needed: the files are held against their schemas, and the scripts against shellcheck.
 .PHONY: deploy-check
 deploy-check: dev ## Check the container file, compose, manifests, scripts, units and alert rules under deploy/

@@ -17,6 +17,10 @@ from django.core.exceptions import ImproperlyConfigured
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 MINIMUM_SECRET_LENGTH = 32
+FEWEST_CHARACTERS = 10
+"""How many different characters a secret must hold; 32 random hexadecimal digits hold 14 on average."""
+WIDEST_NETWORK = {4: 8, 6: 7}
+"""The shortest prefixes of a network of proxies: those of 10.0.0.0/8 and fc00::/7, which are private."""
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off"})
 
@@ -83,9 +87,13 @@ class Environment:
         found: list[Network] = []
         for part in self.words(name):
             try:
-                found.append(ipaddress.ip_network(part, strict=False))
+                network = ipaddress.ip_network(part, strict=False)
             except ValueError:
                 self.fault(f"{name} holds {part!r}, which is not an address or a network.")
+                continue
+            if network.prefixlen < WIDEST_NETWORK[network.version]:
+                self.fault(f"{name} holds {part}, which is far too wide: everybody in it could speak for others.")
+            found.append(network)
         return found
 
     def base_url(self, default: str) -> SplitResult:
@@ -222,12 +230,13 @@ class Environment:
     def secret(self, name: str, kept_in: Path | None) -> str:
         """Return a secret from the environment, or the one made on the first run and kept in the file `kept_in`.
 
-        Without a file to keep one in (production), a missing or short secret is a fault.
+        Without a file to keep one in (production), a missing or weak secret is a fault.
         """
         value = self.text(name)
         if value:
-            if kept_in is None and any(len(part.strip()) < MINIMUM_SECRET_LENGTH for part in value.split(",")):
-                self.fault(f"{name} is shorter than {MINIMUM_SECRET_LENGTH} characters.")
+            weak = next((fault for part in value.split(",") if (fault := weakness(part.strip()))), "")
+            if kept_in is None and weak:
+                self.fault(f"{name} {weak}.")
             return value
         if kept_in is None:
             self.fault(f"{name} is missing.")
@@ -261,6 +270,18 @@ SQLITE_OPTIONS = {
     # Records are evidence: a commit that was answered must survive a power cut, which WAL promises only with FULL.
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
 }
+
+
+def weakness(secret: str) -> str:
+    """Return why a secret could be guessed, as the end of a sentence that starts with its name; '' for a good one."""
+    if len(secret) < MINIMUM_SECRET_LENGTH:
+        return f"is shorter than {MINIMUM_SECRET_LENGTH} characters"
+    if secret.startswith("django-insecure-"):
+        return "is a sample from a generator, not a secret of this installation"
+    repeats = any(secret[step:] == secret[:-step] for step in range(1, len(secret) // 2 + 1))
+    if repeats or len(set(secret)) < FEWEST_CHARACTERS:
+        return "repeats a few characters; make a random one"
+    return ""
 
 
 def provider_id(issuer: str) -> str:

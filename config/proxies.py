@@ -1,13 +1,15 @@
 """Whom a request comes from: the peer, or whoever a trusted proxy reports."""
 
 import ipaddress
+import logging
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 
+logger = logging.getLogger("larder.settings")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -18,8 +20,6 @@ class TrustedProxyMiddleware:
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        if not settings.TRUSTED_PROXIES:
-            raise MiddlewareNotUsed
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -30,10 +30,23 @@ class TrustedProxyMiddleware:
 
 def name_sender(environ: dict[str, Any]) -> None:
     """Set REMOTE_ADDR and the scheme to what a trusted proxy reports; leave both where the peer is not one."""
-    if settings.TRUSTED_PROXIES and _is_trusted(_address(environ.get("REMOTE_ADDR", ""))):
+    if not settings.TRUSTED_PROXIES:
+        if "HTTP_X_FORWARDED_FOR" in environ:
+            _tell_of_proxy()
+        return
+    if _is_trusted(_address(environ.get("REMOTE_ADDR", ""))):
         environ["REMOTE_ADDR"] = reported_sender(environ["REMOTE_ADDR"], environ.get("HTTP_X_FORWARDED_FOR", ""))
         if environ.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() == "https":
             environ["wsgi.url_scheme"] = "https"
+
+
+@cache
+def _tell_of_proxy() -> None:
+    """Say once a process that somebody forwards requests whom TRUSTED_PROXIES does not name."""
+    logger.warning(
+        "A request came with X-Forwarded-For, and TRUSTED_PROXIES is empty: limits and locks take all callers behind "
+        "a proxy for one. Name the proxy in TRUSTED_PROXIES."
+    )
 
 
 def reported_sender(peer: str, forwarded_for: str) -> str:

@@ -138,10 +138,9 @@ INSTALLED_APPS = [
 AUTH_USER_MODEL = "accounts.User"
 SILENCED_SYSTEM_CHECKS = [
     "auth.W004",  # A user name is unique through its normalised key, which a removed account gives up.
-    # A promise for all hosts of the domain, kept by browsers for years: whoever owns the domain gives it, at the proxy.
-    "security.W005",
-    "security.W021",
     "security.W008",  # TLS ends at the proxy, which redirects; an API that redirects loses the bodies of its callers.
+    # Browsers' preload lists bind a whole domain for years; whoever owns the domain enters it, not one of its hosts.
+    "security.W021",
 ]
 
 MIDDLEWARE = [
@@ -287,6 +286,8 @@ SESSION_COOKIE_AGE = SESSION_HOURS * 60 * 60
 # In the session, so that what a message names is in no cookie.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
+# Whether browsers demand TLS of every host below BASE_URL's as well.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = environment.switch("HSTS_SUBDOMAINS", default=PRODUCTION)
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
@@ -308,6 +309,7 @@ CONTENT_SECURITY_POLICY = {
 # --- Mail and background tasks --------------------------------------------------------------------------------------
 
 _email = environment.email(DATA_DIR / "mail")
+EMAIL_IS_SET = bool(environment.text("EMAIL_URL"))
 # Mails of background tasks get their Message-IDs on the way to the backend that sends them.
 EMAIL_BACKEND = "records.operations.mails.MailBackend"
 EMAIL_SENDER: str = _email["EMAIL_BACKEND"]

@@ -10,6 +10,7 @@ from documents import notices, versions
 from documents.models import FIRST_VERSION, WAITING, Document
 from records.accounts.models import User
 from records.files.content import Incoming
+from records.files.names import check_file_name
 from records.files.storage import storing
 from records.history.trail import Author, recording
 from records.sites.models import Site
@@ -35,6 +36,7 @@ def add_document(
 
     Raises ValidationError or StorageUnavailableError, and then stores nothing.
     """
+    check_file_name(values)
     given = {**values}
     number = given.pop("version", None) or FIRST_VERSION
     document = Document(site_id=site_id)
@@ -68,6 +70,7 @@ def update_document(
         raise RecordNotFoundError
     if precondition is not None:
         precondition(known)
+    check_file_name(values)
     with (
         storing(content) as file,
         changing(

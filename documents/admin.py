@@ -22,6 +22,7 @@ from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
+from records.files.names import without_hidden
 from records.files.storage import StorageUnavailableError
 from records.sites.text import NAME
 from records.sites.writing import Values
@@ -66,7 +67,7 @@ def received(upload: Any) -> tuple[UploadedPart, Values]:
     except FileTooLargeError:
         text = f"A file may have {settings.FILE_SIZE_LIMIT // 1024**2} MiB at most."
         raise ValidationError({"file": ValidationError(text, code="PayloadTooLarge")}) from None
-    return content, {"file_name": upload.name, "file_type": upload.content_type or BYTES}
+    return content, {"file_name": without_hidden(upload.name), "file_type": upload.content_type or BYTES}
 
 
 def storage_fault() -> ValidationError:

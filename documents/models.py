@@ -1,7 +1,7 @@
 """Controlled documents, their versions with signers and signatures, and the mails that a version owes."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db import models

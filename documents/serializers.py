@@ -100,7 +100,7 @@ class DocumentVersionSerializer(WireSerializer):
 
     class Meta:
         model = DocumentVersion
-        fields = (
+        fields: tuple[str, ...] = (
             "Id",
             "DocumentId",
             "Version",
@@ -132,7 +132,7 @@ class VersionInForceSerializer(DocumentVersionSerializer):
     Signer = ChildRows(SignerSerializer, source_name="signers", read_only=True, required=None)
 
     class Meta(DocumentVersionSerializer.Meta):
-        fields = (*DocumentVersionSerializer.Meta.fields, "Signer")
+        fields: tuple[str, ...] = (*DocumentVersionSerializer.Meta.fields, "Signer")
 
 
 class DocumentInForceSerializer(DocumentSerializer):

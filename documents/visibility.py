@@ -51,7 +51,7 @@ def documents_for(user: User, rows: QuerySet[Document], sites: Collection[uuid.U
     here = Case(When(site__in=whole, then=Value(value=True)), default=Value(value=False))
     hidden = Document.hidden_from(user.pk).order_by().values("pk")
     seen = rows.filter(Q(site__in=whole) | ~Q(pk__in=hidden)).annotate(is_whole=here, **shown_in_force())
-    seen._iterable_class = _AsSeen  # type: ignore[attr-defined]
+    seen._iterable_class = _AsSeen
     return seen
 
 

@@ -66,7 +66,7 @@ def answer(path: str, refusal: Refusal) -> bytes:
     from django.http import HttpRequest
 
     from records.operations.error_handlers import refuse
-    from records.operations.middleware import VERSION
+    from records.operations.middleware import HARDENING, VERSION
 
     request_id = str(uuid.uuid4())
     extra = {"request_id": request_id, "operation": refusal.code, "status": refusal.status}
@@ -79,7 +79,7 @@ def answer(path: str, refusal: Refusal) -> bytes:
         **response.headers,
         "Content-Length": str(len(response.content)),
         "Connection": "close",
-        "X-Content-Type-Options": "nosniff",
+        **HARDENING,
         "X-Request-Id": request_id,
         "X-Api-Version": VERSION,
         **({"Retry-After": str(refusal.retry_after)} if refusal.retry_after else {}),

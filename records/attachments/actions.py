@@ -9,6 +9,7 @@ from django.db.models import Sum
 
 from records.attachments.models import Attachment
 from records.files.content import Incoming
+from records.files.names import check_file_name
 from records.files.storage import storing
 from records.history.trail import Author, recording
 from records.sites.models import SiteRecord
@@ -41,6 +42,7 @@ def add_attachment(
     Raises PermissionDenied, ValidationError (InvalidTransition for an archived record, or a state in which only others
     change it), SiteFullError or StorageUnavailableError; then nothing is stored.
     """
+    check_file_name(values)
     given = {**values}
     record_id, finding_id = given.pop("record_id"), given.pop("finding_id", None)
     attachment = Attachment(site_id=site_id, **({"id": key} if key else {}))

@@ -28,6 +28,7 @@ from records.backoffice.extension_points import RecordPanel
 from records.backoffice.fields import as_uuid
 from records.files import downloads
 from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
+from records.files.names import without_hidden
 from records.files.storage import StorageUnavailableError
 from records.operations import conditional
 from records.operations.errors import ApiError
@@ -172,10 +173,10 @@ def attach(
         return _own(request, record, known)
     try:
         content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
-        facts = {"file_name": upload.name, "file_type": upload.content_type or BYTES, "record_id": record.pk}
+        file = {"file_name": without_hidden(upload.name), "file_type": upload.content_type or BYTES}
         return actions.add_attachment(
             record.site_id,
-            {**values, **facts},
+            {**values, **file, "record_id": record.pk},
             content,
             author=author_of(request),
             may=may_of(request, record.site_id),

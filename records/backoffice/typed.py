@@ -15,7 +15,7 @@ from django.urls import reverse
 from records.accounts.models import User
 from records.backoffice.sign_in.events import SIGNED_IN
 
-COOKIE = "larder-saved"
+COOKIE = "__Host-larder-saved" if settings.HTTPS else "larder-saved"
 SIGNED_OUT = "signed-out"
 MOST = 10
 _TOKEN = re.compile(r"[0-9-]{1,64}", re.ASCII)
@@ -46,6 +46,8 @@ class TypedInputMiddleware:
             return response
         if request.path == reverse("admin:logout"):
             _set(response, SIGNED_OUT)
+            # Pages that the browser kept for going back are gone with the session.
+            response["Clear-Site-Data"] = '"cache"'
         elif request.path.startswith("/admin/") and isinstance(request.user, User):
             token = request.POST.get("larder_typed", "")
             if _TOKEN.fullmatch(token):

@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 
 from records.files import storage
 from records.files.models import FileRecord
+from records.files.names import without_hidden
 from records.operations import conditional, errors
 
 PIECE = 128 * 1024
@@ -75,8 +76,11 @@ def _headers(row: FileRecord, tag: str) -> dict[str, str]:
 
 
 def disposition(name: str) -> str:
-    """Return an attachment's Content-Disposition, with the name in any script and in plain ASCII (RFC 6266)."""
-    name = name.replace("\\", "/").rpartition("/")[2].strip() or "file"
+    """Return an attachment's Content-Disposition, with the name in any script and in plain ASCII (RFC 6266).
+
+    Invisible characters, which older names can hold, are left out.
+    """
+    name = without_hidden(name).replace("\\", "/").rpartition("/")[2].strip() or "file"
     plain = re.sub(r"[^ !#-\[\]-~]|%", "_", name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 

@@ -9,3 +9,7 @@ class OperationsConfig(AppConfig):
     name = "records.operations"
     label = "operations"
     verbose_name = "Operations"
+
+    def ready(self) -> None:
+        """Register the check of weak settings."""
+        from records.operations import checks  # noqa: F401

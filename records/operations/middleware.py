@@ -23,6 +23,12 @@ from records.operations.paths import first_part, is_interface
 
 access = logging.getLogger("larder.access")
 VERSION = "1"
+HARDENING = {
+    "X-Content-Type-Options": "nosniff",
+    # An answer for a program is not a page: opened in a browser, it loads nothing and stands in no frame.
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+"""Headers of every answer of an interface that has none of its own."""
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -53,9 +59,11 @@ class InterfaceHandler(WSGIHandler):
 def answer_interface(request: HttpRequest) -> HttpResponse:
     """Answer the request of an interface: from the address to the view, without any middleware."""
     response = answer(request, _answer_of_path)
-    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    for name, value in HARDENING.items():
+        response.headers.setdefault(name, value)
     if settings.SECURE_HSTS_SECONDS:
-        response.headers.setdefault("Strict-Transport-Security", f"max-age={settings.SECURE_HSTS_SECONDS}")
+        scope = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
+        response.headers.setdefault("Strict-Transport-Security", f"max-age={settings.SECURE_HSTS_SECONDS}{scope}")
     return response
 
 

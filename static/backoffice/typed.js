@@ -17,10 +17,11 @@
     }
   };
   const savedTokens = () => {
-    const cookie = document.cookie.split("; ").find((part) => part.startsWith("larder-saved="));
+    const cookie = document.cookie.split("; ").find((part) => /^(__Host-)?larder-saved=/.test(part));
     if (!cookie) return [];
-    document.cookie = "larder-saved=; path=/; max-age=0; samesite=lax";
-    return cookie.slice("larder-saved=".length).split(".");
+    const [name, value] = cookie.split("=");
+    document.cookie = `${name}=; path=/; max-age=0; samesite=lax${name.startsWith("__Host-") ? "; secure" : ""}`;
+    return value.split(".");
   };
   const tidy = () => {
     const saved = savedTokens();

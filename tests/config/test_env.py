@@ -13,8 +13,17 @@ from django.core.exceptions import ImproperlyConfigured
 from config.env import Environment, kept_secret, read_file
 
 ROOT = Path(__file__).resolve().parents[2]
-STRONG = "s" * 40
-PEPPER = "p" * 40
+STRONG = "vU2xQ9-dLr7_wKf0Zb3nTyE8sGhJ4mCp"
+PEPPER = "a7f3b9c1d5e8f2046b8d0c9e1f3a5b7d"
+
+
+GOOD = {
+    "ENVIRONMENT": "production",
+    "BASE_URL": "https://larder.example.com",
+    "EMAIL_URL": "smtp+tls://larder:password@mail.example.com",
+    "TRUSTED_PROXIES": "10.0.0.0/8,fd00::/8",
+    "SEAL_KEY_FILE": "/run/secrets/larder-seal.pem",
+}
 
 
 def start(tmp_path, code="import config.settings as s; print(s.BASE_URL)", **variables):
@@ -38,12 +47,28 @@ def test_a_local_start_needs_no_variable_and_keeps_its_secrets_for_the_owner_onl
 
 def test_a_production_start_passes_every_check_of_deployment(tmp_path):
     code = "from django.core.management import execute_from_command_line as run; run(['', 'check', '--deploy'])"
-    secrets = {"SECRET_KEY": "s3cr3t-" * 12 + "abcdefghij", "CREDENTIAL_PEPPERS": "p3pp3r-" * 12}
-    address = {"ENVIRONMENT": "production", "BASE_URL": "https://larder.example.com"}
-    done = start(tmp_path, code, DJANGO_SETTINGS_MODULE="config.settings", **secrets, **address)
+    secrets = {"SECRET_KEY": f"{STRONG}{PEPPER}", "CREDENTIAL_PEPPERS": PEPPER}
+    done = start(tmp_path, code, DJANGO_SETTINGS_MODULE="config.settings", **GOOD, **secrets)
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr, done.stderr
     assert "no issues" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "check"),
+    [
+        ("EMAIL_URL", "", "larder.W002"),
+        ("EMAIL_URL", "smtp://user:password@mail.example.com", "larder.W003"),
+        ("TRUSTED_PROXIES", "", "larder.W004"),
+        ("HSTS_SUBDOMAINS", "off", "security.W005"),
+    ],
+)
+def test_a_setting_that_weakens_an_installation_is_named_by_the_check_of_deployment(tmp_path, variable, value, check):
+    code = "from django.core.management import execute_from_command_line as run; run(['', 'check', '--deploy'])"
+    secrets = {"SECRET_KEY": f"{STRONG}{PEPPER}", "CREDENTIAL_PEPPERS": PEPPER}
+    given = {**GOOD, **secrets, variable: value}
+    done = start(tmp_path, code, DJANGO_SETTINGS_MODULE="config.settings", **given)
+    assert re.findall(r"\((\w+\.W\d+)\)", done.stderr) == [check]
 
 
 def test_production_refuses_to_start_and_names_every_fault(tmp_path):
@@ -68,17 +93,29 @@ def test_production_refuses_to_start_and_names_every_fault(tmp_path):
         ({"SECRET_KEY": "short"}, "SECRET_KEY is shorter than 32 characters."),
         ({"CREDENTIAL_PEPPERS": f"{PEPPER},short"}, "CREDENTIAL_PEPPERS is shorter than 32 characters."),
         ({"CREDENTIAL_PEPPERS": STRONG}, "CREDENTIAL_PEPPERS must not hold the SECRET_KEY."),
+        ({"SECRET_KEY": "a" * 64}, "SECRET_KEY repeats a few characters; make a random one."),
+        ({"SECRET_KEY": "abcdefghijkl" * 5 + "abc"}, "SECRET_KEY repeats a few characters; make a random one."),
+        (
+            {"SECRET_KEY": f"django-insecure-{STRONG}"},
+            "SECRET_KEY is a sample from a generator, not a secret of this installation.",
+        ),
+        (
+            {"CREDENTIAL_PEPPERS": f"{PEPPER},{'xy' * 20}"},
+            "CREDENTIAL_PEPPERS repeats a few characters; make a random one.",
+        ),
+        *(
+            (
+                {"TRUSTED_PROXIES": f"10.0.0.5,{wide}"},
+                f"TRUSTED_PROXIES holds {wide}, which is far too wide: everybody in it could speak for others.",
+            )
+            for wide in ("0.0.0.0/0", "::/0", "128.0.0.0/1", "8.0.0.0/7", "2000::/3")
+        ),
         ({"BASE_URL": ""}, "BASE_URL must be an https address in production."),
         ({"ENVIRONMENT": "prod"}, "ENVIRONMENT must be one of local, production."),
     ],
 )
 def test_production_refuses_one_fault_by_its_name(tmp_path, variables, fault):
-    sound = {
-        "ENVIRONMENT": "production",
-        "SECRET_KEY": STRONG,
-        "CREDENTIAL_PEPPERS": PEPPER,
-        "BASE_URL": "https://larder.example.com",
-    }
+    sound = {**GOOD, "SECRET_KEY": STRONG, "CREDENTIAL_PEPPERS": PEPPER}
     assert start(tmp_path, **sound).stdout == "https://larder.example.com\n"
     assert f"  - {fault}\n" in start(tmp_path, **(sound | variables)).stderr + "\n"
 

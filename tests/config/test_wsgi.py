@@ -55,7 +55,7 @@ def test_an_interface_is_answered_in_front_of_djangos_handler(monkeypatch: Any) 
     assert (status, headers["Content-Type"]) == (401, "application/json")
     assert headers["X-Request-Id"]
     assert headers["X-Content-Type-Options"] == "nosniff"
-    assert "Content-Security-Policy" not in headers
+    assert headers["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert b"Unauthorized" in body
     assert call("/scim/Users")[0] == 401
     assert call("/employee/Nowhere")[0] == 404

@@ -137,9 +137,33 @@ def test_a_foreign_host_is_refused_without_a_traceback(api: Any, caplog: Any) ->
     assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_interface_answers_carry_nothing_that_serves_browsers(api: Any) -> None:
-    answer = api.get("/employee/GetEmployeeList")
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/employee/GetEmployeeList", 200),
+        ("/employee/GetEmployee/x", 400),
+        ("/employee/GetNothing", 404),
+        ("/scim/Users", 401),
+        ("/scim/Nothing", 401),
+        ("/healthz", 200),
+        ("/openapi.json", 200),
+        ("/oauth/token", 405),
+    ],
+)
+def test_interface_answers_load_nothing_when_a_browser_opens_them(api: Any, path: str, status: int) -> None:
+    answer = api.get(path)
+    assert answer.status_code == status
     assert answer["X-Content-Type-Options"] == "nosniff"
-    assert "Content-Security-Policy" not in answer
+    assert answer["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert not answer.cookies
-    assert "Content-Security-Policy" in api.get("/docs/", Accept="*/*")
+
+
+def test_pages_keep_a_policy_of_their_own(api: Any) -> None:
+    assert "script-src 'self'" in api.get("/docs/", Accept="*/*")["Content-Security-Policy"]
+
+
+def test_subdomains_are_bound_to_tls_on_every_answer(api: Any, settings: Any) -> None:
+    settings.SECURE_HSTS_SECONDS, settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = 60, True
+    assert api.get("/employee/GetEmployeeList")["Strict-Transport-Security"] == "max-age=60; includeSubDomains"
+    settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = False
+    assert api.get("/employee/GetEmployeeList")["Strict-Transport-Security"] == "max-age=60"

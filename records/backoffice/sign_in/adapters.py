@@ -2,13 +2,15 @@
 
 import base64
 import hashlib
+import logging
+import secrets
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.stagekit import clear_login
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
-from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import authenticate
@@ -24,6 +26,8 @@ from records.accounts.models import SecurityKind, User
 from records.accounts.sign_in import AccountBackend, own_password
 from records.backoffice.sign_in import provider
 from records.backoffice.sign_in.events import note
+
+logger = logging.getLogger("larder.security")
 
 CANNOT_SIGN_IN = "This account cannot sign in. Ask an administrator of your site."
 
@@ -113,8 +117,16 @@ class FactorAdapter(DefaultMFAAdapter):
         return _cipher().encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Decrypt what was encrypted under any pepper that is still listed."""
-        return _cipher().decrypt(encrypted_text.encode()).decode()
+        """Decrypt what was encrypted under any pepper that is still listed.
+
+        What none of them opens, such as a row that somebody wrote into the database, stands for a secret that nobody
+        knows: each code is wrong then, and the person signs in with another factor or asks an administrator.
+        """
+        try:
+            return _cipher().decrypt(encrypted_text.encode()).decode()
+        except InvalidToken:
+            logger.error("The secret of a second factor cannot be decrypted: is a former pepper missing?")
+            return base64.b32encode(secrets.token_bytes(20)).decode()
 
     def get_totp_issuer(self) -> str:
         """Return the name that authenticator apps show."""

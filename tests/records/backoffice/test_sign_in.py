@@ -26,6 +26,7 @@ from tests import make
 from tests.make.backoffice import sign_in
 from tests.make.signing_in import (
     LOGIN,
+    SECRET,
     code_of_app,
     give_app,
     is_signed_in,
@@ -116,6 +117,29 @@ def test_a_code_works_once(ann: User) -> None:
         client = Client()
         try_password(client, "ann")
         assert client.post(FACTOR, {"code": code}).status_code == state
+
+
+def test_the_database_holds_no_secret_of_a_factor(ann: User) -> None:
+    give_app(ann)
+    held = str(list(Authenticator.objects.values_list("data", flat=True)))
+    codes = recovery_codes(ann)
+    assert len(codes) == 10
+    assert not any(secret in held for secret in (SECRET, *codes))
+
+
+@pytest.mark.parametrize("lost", ["the pepper", "the encryption"])
+def test_a_secret_that_no_pepper_opens_lets_nobody_in(ann: User, settings: Any, lost: str) -> None:
+    app = give_app(ann)
+    if lost == "the pepper":
+        settings.CREDENTIAL_PEPPERS = ["another pepper, long enough to be one of them"]
+    else:
+        Authenticator.objects.update(data={"secret": SECRET, "seed": SECRET, "used_mask": 0})
+    for code in (code_of_app(), format_hotp_value(hotp_value("", 1)), "00000000"):
+        client = Client()
+        try_password(client, "ann")
+        assert client.post(FACTOR, {"code": code}).status_code == 200
+        assert not is_signed_in(client)
+    assert app.user == ann
 
 
 def test_a_recovery_code_works_once(ann: User) -> None:
@@ -366,7 +390,12 @@ def test_a_long_unusual_password_is_taken(ann: User) -> None:
 
 
 def test_cookies_over_tls_are_bound_to_this_host() -> None:
-    program = "import config.settings as s; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME)"
+    program = (
+        "import django; django.setup(); from django.conf import settings as s; from records.accounts import browsers; "
+        "from records.backoffice import typed; "
+        "print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, browsers.COOKIE, typed.COOKIE)"
+    )
     env = {"BASE_URL": "https://larder.example.com", "ENV_FILE": "", "DATA_DIR": "build/data", "PATH": "/usr/bin"}
+    env["DJANGO_SETTINGS_MODULE"] = "config.settings"
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["__Host-sessionid", "__Host-csrftoken"]
+    assert done.stdout.split() == ["__Host-sessionid", "__Host-csrftoken", "__Host-known", "__Host-larder-saved"]

@@ -14,13 +14,17 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from records.backoffice import passwords
+from records.backoffice.tasks import mail_links
 from records.files import storage
 from records.history.models import ChainHead, Change, Proof
 from records.recovery import rows
 from records.sites.models import Site
 from tests import make
+from tests.make import signing_in
 from tests.make.complaints import make_completed
 from tests.make.documents import make_document
+from tests.scim import people
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -146,14 +150,25 @@ def test_a_restore_without_the_secrets_names_the_digest_that_it_expects(tmp_path
 
 
 def test_a_backup_holds_no_secret_and_no_session(tmp_path: Path, settings: Any, client: Any) -> None:
-    filled()
-    client.force_login(make.make_user("root", is_superuser=True))
+    site = filled()
+    root = make.make_user("root", is_superuser=True)
+    client.force_login(root)
+    signing_in.give_app(root)
+    credentials = [
+        signing_in.SECRET,
+        *signing_in.recovery_codes(root),
+        make.PASSWORD,
+        make.make_key(site, user=root).secret,
+        people.make_token(people.make_directory(site)),
+        passwords.password_link(root, passwords.INVITATION).rstrip("/").rpartition("/")[2],
+    ]
+    mail_links.enqueue("root@example.org")
     backup(tmp_path / "b.tar.gz")
     with tarfile.open(tmp_path / "b.tar.gz") as tar:
         names = tar.getnames()
         text = b"".join(tar.extractfile(one).read() for one in tar)  # type: ignore[union-attr]
     assert not [name for name in names if "ession" in name.partition("tables/")[2].partition("/")[0]]
-    for secret in (settings.SECRET_KEY, *settings.CREDENTIAL_PEPPERS, client.session.session_key):
+    for secret in (settings.SECRET_KEY, *settings.CREDENTIAL_PEPPERS, client.session.session_key, *credentials):
         assert secret.encode() not in text
 
 

@@ -1,0 +1,54 @@
+"""docs/security.md: every requirement stands once, every test that it names is there, every gap has a reason."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+ROWS = [
+    tuple(cell.strip() for cell in line.strip("|").split("|")) for line in TEXT.splitlines() if line.startswith("| ")
+]
+LEVEL_2 = (
+    "1.1:2 1.2:9 1.3:11 1.4:3 1.5:2 2.1:3 2.2:3 2.3:4 2.4:1 3.2:2 3.3:4 3.4:6 3.5:5 3.7:2 4.1:3 4.2:1 4.3:2 4.4:4 "
+    "5.1:1 5.2:3 5.3:2 5.4:3 6.1:3 6.2:12 6.3:4 6.4:4 6.5:5 6.6:3 6.8:4 7.1:3 7.2:4 7.3:2 7.4:5 7.5:2 7.6:2 8.1:2 "
+    "8.2:3 8.3:1 8.4:1 9.1:3 9.2:4 10.1:2 10.2:2 10.3:4 10.4:11 10.5:5 10.6:2 10.7:3 11.1:2 11.2:3 11.3:3 11.4:4 "
+    "11.5:1 11.6:1 12.1:3 12.2:2 12.3:4 13.1:1 13.2:5 13.3:2 13.4:5 14.1:2 14.2:4 14.3:3 15.1:3 15.2:3 15.3:7 16.1:1 "
+    "16.2:5 16.3:4 16.4:3 16.5:3 17.1:1 17.2:4 17.3:2"
+)
+"""The sections of the standard at levels 1 and 2, each with the number of its requirements."""
+REQUIREMENT = re.compile(r"(\d+\.\d+\.\d+) ")
+
+
+def test_every_requirement_of_level_2_stands_once() -> None:
+    sections = [part.split(":") for part in LEVEL_2.split()]
+    expected = {f"{section}.{number}" for section, most in sections for number in range(1, int(most) + 1)}
+    assert len(expected) == 253
+    found = Counter(match[1] for row in ROWS if (match := REQUIREMENT.match(row[0])))
+    assert set(found) == expected
+    assert not [number for number, times in found.items() if times > 1]
+
+
+def test_every_risk_of_the_api_top_10_stands_once() -> None:
+    found = [row[0].split()[0] for row in ROWS if row[0].startswith("API")]
+    assert found == [f"API{number}" for number in range(1, 11)]
+
+
+NAMED = sorted(set(re.findall(r"`(tests/[^`]+)`", TEXT)))
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_a_test_that_the_page_names_is_there(named: str) -> None:
+    file, _, name = named.partition("::")
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert f"def {name}(" in text if name else "def test_" in text
+
+
+def test_what_is_not_met_has_a_reason() -> None:
+    gaps = [row for row in ROWS if "not met" in row[1].casefold()]
+    assert gaps
+    for requirement, answer, *_ in gaps:
+        reason = answer.casefold().partition("not met")[2]
+        assert len(reason.split()) >= 12, requirement
