@@ -172,11 +172,9 @@ openapi-lint: ## Check the OpenAPI document by spectral and redocly, where npm h
 check: openapi-lint lint types imports schema-check migrations-check locks-check deploy-check docs ## Everything but the tests: lint, types, imports, schema, migrations, locks, deployment files, documentation
 
 .PHONY: bench
-bench: dev ## Measure reads and writes against a bare server (minutes; see bench/)
-	@for file in bench/read.py bench/write.py bench/scim.py bench/complaints.py bench/documents.py bench/materials.py bench/verification.py; do \
-		test -f $$file || continue; \
-		$(APART) $(PY) -m tests.postgres --durable $(PY) -m bench.$$(basename $$file .py) || exit 1; \
-	done
+bench: ARGS =
+bench: dev ## Measure against a bare server and SQL (minutes; ARGS="--markdown FILE"; see docs/performance.md)
+	$(APART) $(PY) -m tests.postgres --durable $(PY) -m bench $(ARGS)
 
 # --- Locking --------------------------------------------------------------------------------------------------------
 

@@ -1,1 +1,1 @@
-"""Cost measurements, run by hand on PostgreSQL: `make bench`; each prints medians and ratios as measured."""
+"""Cost measurements: `make bench` prints the table of docs/performance.md; `backoffice` and `walks` are run by hand."""

@@ -1,6 +1,10 @@
-"""The bare floor: WSGI, psycopg and orjson, one prepared query; the best that this machine could reach."""
+"""The bare floor: WSGI, psycopg and orjson, one prepared statement; the best that this machine could reach."""
 
+import base64
+import hashlib
+import json
 import os
+import tempfile
 import threading
 import uuid
 from typing import Any
@@ -8,6 +12,9 @@ from typing import Any
 import orjson
 import psycopg
 
+STATEMENTS: dict[str, str] = json.loads(os.environ.get("FLOOR_STATEMENTS", "{}"))
+"""By name: what GET /<name>/<id> reads, or what POST or PUT /<name> writes with the body's values and a fresh `key`."""
+PIECE = 1 << 18
 _local = threading.local()
 
 
@@ -19,19 +26,46 @@ def connection() -> psycopg.Connection[Any]:
 
 
 def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-    """Answer `/read/<id>` with the row of FLOOR_QUERY, and POST `/write` by running FLOOR_INSERT in a transaction."""
-    if environ["REQUEST_METHOD"] == "POST":
-        length = int(environ.get("CONTENT_LENGTH") or 0)
-        body = orjson.loads(environ["wsgi.input"].read(length))
-        key = uuid.uuid4()
-        with connection().transaction():
-            connection().execute(os.environ["FLOOR_INSERT"].encode(), {**body, "key": key})
-        answer = orjson.dumps({"Error": "", "Message": "Success.", "Id": str(key)})
+    """Answer a request by one statement, an upload by a file, and anything else by nothing."""
+    _, name, *rest = environ["PATH_INFO"].split("/")
+    if name == "upload":
+        answer = _upload(environ)
+    elif name not in STATEMENTS:
+        answer = b"{}"
+    elif environ["REQUEST_METHOD"] == "GET":
+        answer = _read(STATEMENTS[name], rest)
     else:
-        key = uuid.UUID(environ["PATH_INFO"].rpartition("/")[2])
-        cursor = connection().execute(os.environ["FLOOR_QUERY"].encode(), (key,))
-        row = cursor.fetchone()
-        names = [column.name for column in cursor.description or ()]
-        answer = orjson.dumps(dict(zip(names, row or (), strict=False)), default=str)
+        answer = _write(STATEMENTS[name], environ)
     start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(answer)))])
     return [answer]
+
+
+def _read(sql: str, rest: list[str]) -> bytes:
+    cursor = connection().execute(sql.encode(), tuple(uuid.UUID(part) for part in rest if part))
+    names = [column.name for column in cursor.description or ()]
+    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return orjson.dumps(rows if len(rows) > 1 else rows[0], default=str)
+
+
+def _write(sql: str, environ: dict[str, Any]) -> bytes:
+    body = orjson.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+    key = uuid.uuid4()
+    connection().execute(sql.encode(), {**body, "key": key})
+    return orjson.dumps({"Error": "", "Message": "Success.", "Id": str(key)})
+
+
+def _upload(environ: dict[str, Any]) -> bytes:
+    """Store the text between the last quotation marks, which is base64, piece by piece and flush it to the disk."""
+    left, rest, digest = int(environ["CONTENT_LENGTH"]), b"", hashlib.sha256()
+    with tempfile.TemporaryFile() as file:
+        while left:
+            piece = environ["wsgi.input"].read(min(PIECE, left))
+            left -= len(piece)
+            text = rest + piece.rpartition(b'"FileContent":"')[2].partition(b'"')[0]
+            whole = len(text) // 4 * 4
+            content, rest = base64.b64decode(text[:whole]), text[whole:]
+            digest.update(content)
+            file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return orjson.dumps({"FileHash": digest.hexdigest()})

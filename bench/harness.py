@@ -1,24 +1,68 @@
-"""Servers, load and medians for the measurements."""
+"""Servers, load and the table of the measurements."""
 
 import json
 import os
-import re
+import selectors
 import signal
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
-SECONDS = float(os.environ.get("BENCH_SECONDS", "4"))
+SECONDS = float(os.environ.get("BENCH_SECONDS", "1"))
+"""How long one turn of load takes."""
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
+WARM = 0.3
+
+Body = bytes | Callable[[int], bytes]
+
+
+# --- The table -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Table:
+    """The measured rows, printed as they come and written as Markdown at the end."""
+
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+
+    HEAD = ("Work", "Larder", "Compared with", "Ratio", "Spread", "Aim", "Load")
+
+    def add(self, work: str, ours: str, other: str, ratios: list[float], aim: str) -> None:
+        """Add a row; `ratios` are ours by the other's, one a round. The load is the machine's in the last minute."""
+        ratio = f"{statistics.median(ratios):.2f}" if ratios else "-"
+        spread = f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "-"
+        self.rows.append((work, ours, other, ratio, spread, aim, f"{os.getloadavg()[0]:.1f}"))
+        print(" | ".join(self.rows[-1]), flush=True)
+
+    def rates(self, work: str, rounds: list[tuple[float, float]], other: str, aim: str) -> None:
+        """Add a row of requests a second: a higher ratio is better."""
+        ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+        ratios = [mine / its for mine, its in rounds]
+        self.add(work, f"{ours:.0f}/s", f"{other}: {theirs:.0f}/s", ratios, aim)
+
+    def times(self, work: str, rounds: list[tuple[float, float]], other: str, aim: str) -> None:
+        """Add a row of milliseconds: a lower ratio is better."""
+        ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+        ratios = [mine / its for mine, its in rounds]
+        self.add(work, f"{ours:.1f} ms", f"{other}: {theirs:.1f} ms", ratios, aim)
+
+    def markdown(self) -> str:
+        """Return the table as Markdown."""
+        lines = [self.HEAD, ("---",) * len(self.HEAD), *self.rows]
+        return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+# --- Servers ---------------------------------------------------------------------------------------------------------
 
 
 def free_port() -> int:
@@ -31,68 +75,202 @@ def free_port() -> int:
 @contextmanager
 def serving(module: str, **environment: str) -> Iterator[str]:
     """Serve a WSGI module under the product's own gunicorn configuration and yield its address."""
-    port = free_port()
-    env = os.environ | {"PORT": str(port), "RATE_LIMIT": "100000000", "LOG_LEVEL": "warning", **environment}
-    command = [sys.executable, "-m", "gunicorn", module, "-c", "config/gunicorn.py"]
-    server = subprocess.Popen(command, cwd=ROOT, env=env, start_new_session=True, stderr=subprocess.DEVNULL)
-    base = f"http://127.0.0.1:{port}"
-    try:
-        _await(port)
+    with _started([sys.executable, "-m", "gunicorn", module, "-c", "config/gunicorn.py"], environment) as (base, _):
         yield base
+
+
+@contextmanager
+def serving_asgi(module: str, **environment: str) -> Iterator[str]:
+    """Serve an ASGI module by uvicorn with two processes and yield its address."""
+    command = [sys.executable, "-m", "uvicorn", module, "--workers", "2", "--no-access-log", "--port"]
+    with _started(command, environment, port_last=True) as (base, _):
+        yield base
+
+
+@contextmanager
+def _started(
+    command: list[str], environment: dict[str, str], *, port_last: bool = False
+) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    port = free_port()
+    limits = {"RATE_LIMIT": "100000000", "SCIM_RATE_LIMIT": "100000000", "LOG_LEVEL": "warning"}
+    env = os.environ | {"PORT": str(port), **limits, **environment}
+    command = [*command, str(port)] if port_last else command
+    server = subprocess.Popen(command, cwd=ROOT, env=env, start_new_session=True, stderr=subprocess.DEVNULL)
+    try:
+        _await(port, server)
+        yield f"http://127.0.0.1:{port}", server
     finally:
         os.killpg(server.pid, signal.SIGTERM)
-        server.wait(20)
+        server.wait(30)
 
 
-def _await(port: int) -> None:
-    for _ in range(300):
+def _await(port: int, server: "subprocess.Popen[bytes]") -> None:
+    for _ in range(1200):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
-        time.sleep(0.1)
+        if server.poll() is not None:
+            break
+        time.sleep(0.05)
     raise TimeoutError("The server did not start.")
 
 
-def wrk(url: str, *, connections: int = 8, seconds: float = SECONDS, script: str = "", **headers: str) -> float:
-    """Load a URL of the loopback for a few seconds and return the requests a second; fails on any refusal."""
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s"]
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as lua:
-        if script:
-            lua.write(script)
-            lua.flush()
-            command += ["-s", lua.name]
-        for name, value in headers.items():
-            command += ["-H", f"{name.replace('_', '-')}: {value}"]
-        found = subprocess.run([*command, url], capture_output=True, text=True, check=True, timeout=seconds + 60)
-    assert "Non-2xx" not in found.stdout, found.stdout
-    match = re.search(r"Requests/sec:\s+([\d.]+)", found.stdout)
-    assert match, found.stdout
-    return float(match[1])
+def start_to_answer(module: str, path: str, **environment: str) -> float:
+    """Return the seconds from the start of a server with one worker to its first good answer."""
+    started = time.perf_counter()
+    with serving(module, WEB_WORKERS="1", **environment) as base:
+        for _ in range(1200):
+            try:
+                if get(f"{base}{path}")[0] < 500:
+                    return time.perf_counter() - started
+            except OSError:
+                time.sleep(0.02)
+    raise TimeoutError("The server did not answer.")
+
+
+def workers() -> list[int]:
+    """Return the processes that serve: children of a gunicorn that this run started."""
+    return [pid for parent in _children(os.getpid()) for pid in _children(parent)]
+
+
+def _children(pid: int) -> list[int]:
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for file in threads for child in file.read_text().split()]
+
+
+def processor_time(pid: int) -> float:
+    """Return the seconds for which the process has run."""
+    parts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def get(url: str, **headers: str) -> tuple[int, bytes]:
     """Fetch a URL once."""
-    request = urllib.request.Request(url, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    request = urllib.request.Request(url, headers=named(headers))
     with urllib.request.urlopen(request, timeout=30) as answer:
         return answer.status, answer.read()
 
 
-def prepare_demo() -> dict[str, Any]:
+def named(headers: dict[str, str]) -> dict[str, str]:
+    """Return headers whose names were written as Python's."""
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def prepare_demo(**environment: str) -> dict[str, Any]:
     """Migrate and fill the measured database, and return the demo's credentials."""
-    manage = [sys.executable, "manage.py"]
-    subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, check=True)
-    printed = subprocess.run([*manage, "demo", "--json"], cwd=ROOT, check=True, capture_output=True, text=True)
+    manage, env = [sys.executable, "manage.py"], os.environ | environment
+    subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, check=True, env=env)
+    printed = subprocess.run([*manage, "demo", "--json"], cwd=ROOT, check=True, capture_output=True, text=True, env=env)
     found: dict[str, Any] = json.loads(printed.stdout)
     return found
 
 
-def compare(name: str, rounds: list[tuple[float, float]]) -> float:
-    """Print both medians, their ratio and the spread, and return the ratio."""
-    ours, floor = (statistics.median(column) for column in zip(*rounds, strict=True))
-    ratios = sorted(product / bare for product, bare in rounds)
-    ratio = statistics.median(ratios)
-    print(
-        f"{name}: {ours:.0f}/s, floor {floor:.0f}/s, ratio {ratio:.2f} "
-        f"(rounds {', '.join(f'{value:.2f}' for value in ratios)})"
-    )
-    return ratio
+# --- Load ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a turn of load reached."""
+
+    rate: float
+    """Answers a second."""
+    p99: float
+    """Milliseconds within which 99 of 100 requests were answered."""
+
+
+class _Line:
+    """One kept connection that sends its next request as soon as the last is answered."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.socket = socket.create_connection(address, timeout=60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.received = b""
+        self.sent_at = 0.0
+
+    def send(self, request: bytes) -> None:
+        self.received, self.sent_at = b"", time.perf_counter()
+        self.socket.sendall(request)
+
+    def is_answered(self) -> bool:
+        """Read what has come and return whether the answer is complete; raises AssertionError for a refusal."""
+        piece = self.socket.recv(1 << 20)
+        assert piece, "The server closed the connection."
+        self.received += piece
+        head, found, body = self.received.partition(b"\r\n\r\n")
+        if not found:
+            return False
+        assert head[9:10] == b"2", self.received[:500]
+        length = next((line[15:] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), b"0")
+        return len(body) >= int(length)
+
+
+def load(
+    url: str, *, connections: int = 8, seconds: float = SECONDS, method: str = "GET", body: Body = b"", **headers: str
+) -> Load:
+    """Load a URL of the loopback over kept connections; fails on any refusal. A body may differ by request."""
+    parts = urlsplit(url)
+    target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    head = "".join(f"{name}: {value}\r\n" for name, value in named(headers).items())
+    if body:
+        head += "Content-Type: application/json\r\n"
+    start = f"{method} {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n{head}".encode()
+    made = 0
+
+    def request() -> bytes:
+        nonlocal made
+        made += 1
+        content = body(made) if callable(body) else body
+        return start + (b"Content-Length: %d\r\n\r\n" % len(content) if content else b"\r\n") + content
+
+    waiting = selectors.DefaultSelector()
+    for _ in range(connections):
+        line = _Line((parts.hostname or "", parts.port or 80))
+        waiting.register(line.socket, selectors.EVENT_READ, line)
+        line.send(request())
+    times: list[float] = []
+    counts_from = time.perf_counter() + WARM
+    ends = counts_from + seconds
+    while waiting.get_map():
+        for key, _ in waiting.select(60):
+            line = key.data
+            if not line.is_answered():
+                continue
+            moment = time.perf_counter()
+            if counts_from <= moment < ends:
+                times.append((moment - line.sent_at) * 1000)
+            if moment < ends:
+                line.send(request())
+            else:
+                waiting.unregister(line.socket)
+                line.socket.close()
+    assert times, "Nothing was answered in time."
+    return Load(len(times) / seconds, sorted(times)[int(len(times) * 0.99)])
+
+
+def paired(ours: Callable[[], float], theirs: Callable[[], float], rounds: int = ROUNDS) -> list[tuple[float, float]]:
+    """Run both in turn, each round in the other order, and return the figures of each round."""
+    found = []
+    for number in range(rounds):
+        if number % 2:
+            its = theirs()
+            found.append((ours(), its))
+        else:
+            found.append((ours(), theirs()))
+    return found
+
+
+def timed(act: Callable[[int], Any], turns: int = 5) -> Callable[[], float]:
+    """Return a function that acts so many times, after one act that does not count, and returns the median in ms."""
+    number = iter(range(10**9))
+    act(next(number))
+
+    def measure() -> float:
+        times = []
+        for _ in range(turns):
+            this = next(number)
+            started = time.perf_counter()
+            act(this)
+            times.append((time.perf_counter() - started) * 1000)
+        return statistics.median(times)
+
+    return measure

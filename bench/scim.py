@@ -1,120 +1,104 @@
-"""Provisioning at scale: time and queries of each request with 50,000 users, 1,000 groups and one group of 10,000."""
-# ruff: noqa: E402 (Django is set up before its models are imported)
+"""Provisioning in this process: 50,000 users, 1,000 groups and one group of 10,000, against the same work in SQL."""
+# ruff: noqa: S608 (no outside text)
 
 import json
-import os
-import statistics
-import sys
 import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-os.environ.setdefault("SCIM_RATE_LIMIT", "10000000")
-os.environ.setdefault("LOG_LEVEL", "error")
-
-import django
-
-django.setup()
-
-from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
-from bench import scim_load
-from bench.harness import serving
+from bench.harness import Table, paired, timed
+from bench.rows import copy, migrated, sql
 from records.accounts import actions, directories
-from records.accounts.models import Dialect, ExternalId, Role, RoleMembership, User, UserEmail
-from records.employees.models import Employee
-from records.history.trail import Author, Channel
-from records.reference.models import NatureOfEmployment
-from records.sites.models import Entity, Site
-from records.sites.sequences import take_numbers
-from records.sites.text import fold
+from records.accounts.models import (
+    Dialect,
+    DirectoryRemoval,
+    ExternalId,
+    Role,
+    RoleMembership,
+    SecurityEvent,
+    SecurityKind,
+    User,
+    UserEmail,
+)
+from records.accounts.roles_held import touching
+from records.history.sets import ids, ids_parameter, ids_sql, insertion, run
+from records.history.trail import Author, Channel, now
+from records.sites.models import Site
+from tests import make
 
-USERS = int(os.environ.get("BENCH_USERS", "50000"))
-GROUPS = int(os.environ.get("BENCH_GROUPS", "1000"))
-LARGE = min(10_000, USERS // 2)
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
+USERS, GROUPS, LARGE = 50_000, 1_000, 10_000
 AUTHOR = Author(None, "Bench", Channel.SYSTEM)
-GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
 
 
-def fill() -> tuple[str, Role, Role]:
-    """Fill an empty database and return a token's secret, the large role and a small one."""
-    call_command("migrate", verbosity=0)
+def measure(table: Table) -> None:
+    """Measure every kind of request."""
+    caller, large, small = fill()
+    people = list(User.objects.filter(directory__isnull=False).order_by("pk").values_list("pk", "user_name"))
+    site_id = large.site_id
+    reads(table, caller, site_id, people)
+    members = (
+        "SELECT m.user_id, m.display, u.user_name, u.given_name, u.family_name, u.display_name "
+        "FROM accounts_rolemembership m JOIN accounts_user u ON u.id = m.user_id JOIN employees_employee e "
+        "ON e.user_id = u.id WHERE m.role_id = %s AND u.home_site_id = %s AND u.removed IS NULL "
+        "AND NOT u.is_service_account ORDER BY m.created, m.id"
+    )
+    read = timed(lambda _: caller.send("GET", f"/Groups/{large.pk}"), 3)
+    bare = timed(lambda _: sql(members, large.pk, site_id), 3)
+    table.times(f"SCIM group of {LARGE:,} members", paired(read, bare), "SQL", "≤ 4")
+    member = people[-1][0]
+    one = paired(timed(in_turn(caller, large, member)), timed(lambda turn: one_row(large, member, turn)))
+    table.times(f"SCIM PATCH of one member of {LARGE:,}", one, "one-row SQL", "≤ 6")
+    flat = paired(timed(in_turn(caller, large, member)), timed(in_turn(caller, small, member)))
+    table.times(f"SCIM PATCH of one member of {LARGE:,}", flat, "of 20", "≤ 1.3")
+    keys = [key for key, _ in people[: LARGE * 3 // 2]]
+    sets = (keys[:LARGE], keys[LARGE // 2 :])
+    put = paired(timed(replacing(caller, large, sets), 1), timed(lambda turn: set_based(large, sets[turn % 2]), 1))
+    table.times(f"SCIM PUT of {LARGE:,} members, half of them new", put, "SQL of the same rows", "≤ 4")
+    removals(table, caller, large, keys[:1000])
+
+
+def fill() -> tuple["Caller", Role, Role]:
+    """Store users, groups and members, and return the caller, the large role and a small one."""
+    migrated()
     site = actions.add_site(Site(name="Bench"), author=AUTHOR)
     directory = directories.add_directory("Bench", site, author=AUTHOR)
-    nature = NatureOfEmployment.objects.get(name="Employee")
-    users = [
-        User(
-            id=uuid.uuid4(),
-            user_name=f"person{number}@corp.local",
-            user_name_key=f"person{number}@corp.local",
-            given_name=f"Given{number % 977}",
-            family_name=f"Family{number % 1999}",
-            email=f"person{number}@corp.local",
-            home_site=site,
-            directory=directory,
-            password="!",  # noqa: S106 (opens nothing)
-        )
-        for number in range(USERS)
-    ]
-    User.objects.bulk_create(users, batch_size=5000)
-    Employee.objects.bulk_create(
-        [
-            Employee(
-                id=user.pk,
-                user_id=user.pk,
-                site=site,
-                site_sequence_id=number + 1,
-                first_name=user.given_name,
-                last_name=user.family_name,
-                position="Operator",
-                nature_of_employment=nature,
-                email_address=user.email,
-            )
-            for number, user in enumerate(users)
-        ],
-        batch_size=5000,
-    )
-    with transaction.atomic():
-        take_numbers(site.pk, Entity.EMPLOYEE, USERS)
-    UserEmail.objects.bulk_create(
-        [
-            UserEmail(user=user, value=user.email, value_key=fold(user.email), type="work", primary=True)
-            for user in users
-        ],
-        batch_size=5000,
-    )
-    ExternalId.objects.bulk_create(
-        [ExternalId(directory=directory, user=user, value=f"ext{number}") for number, user in enumerate(users)],
-        batch_size=5000,
-    )
-    roles = [
-        Role(
-            site=site,
-            name=f"Group {number}",
-            name_key=fold(f"Group {number}"),
-            directory=directory,
-            made_by_directory=True,
-        )
-        for number in range(GROUPS)
-    ]
-    Role.objects.bulk_create(roles)
-    memberships = [RoleMembership(role=roles[0], user=user, directory=directory) for user in users[:LARGE]]
-    for number, role in enumerate(roles[1:]):
-        memberships += [
-            RoleMembership(role=role, user=users[(number * 7 + step) % USERS], directory=directory)
-            for step in range(20)
-        ]
-    RoleMembership.objects.bulk_create(memberships, batch_size=5000)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
-    return directories.issue_token(directory, "Bench", author=AUTHOR, dialect=Dialect.ENTRA)[1], roles[0], roles[1]
+    person, key = uuid.uuid4(), "md5('user' || n)::uuid"
+    user = User(id=person, user_name="person0", user_name_key="person0", home_site=site, directory=directory)
+    user.set_unusable_password()
+    user.save(force_insert=True)
+    employee = make.make_employee(site, id=person)
+    type(employee)._default_manager.filter(pk=person).update(user_id=person)
+    employee.refresh_from_db()
+    email = UserEmail.objects.create(user=user, value="person0@corp.local", type="work", primary=True)
+    external = ExternalId.objects.create(directory=directory, user=user, value="ext0")
+    role = Role.objects.create(site=site, name="Group 0", name_key="group 0", directory=directory)
+    name = "'person' || n || '@corp.local'"
+    shown = {"given_name": "'Given' || n % 977", "family_name": "'Family' || n % 1999", "email": name}
+    copy(user, USERS, id=key, user_name=name, user_name_key=name, **shown)
+    copy(employee, USERS, 2, id=_shifted(key), user_id=_shifted(key), site_sequence_id="n", email_address="''")
+    copy(email, USERS, id="gen_random_uuid()", user_id=key, value=name, value_key=name)
+    number = "nextval(pg_get_serial_sequence('accounts_externalid', 'id'))"
+    copy(external, USERS, id=number, user_id=key, value="'ext' || n")
+    copy(role, GROUPS, id="md5('role' || n)::uuid", name="'Group ' || n", name_key="'group ' || n")
+    membership = RoleMembership.objects.create(role=role, user=user, directory=directory)
+    copy(membership, LARGE, id="gen_random_uuid()", role_id="md5('role1')::uuid", user_id=key)
+    others = {"role_id": "md5('role' || n / 20)::uuid", "user_id": f"md5('user' || 1 + n * 7 % {USERS})::uuid"}
+    copy(membership, (GROUPS - 1) * 20, 40, id="gen_random_uuid()", **others)
+    for model in (User, type(employee), UserEmail, ExternalId, Role, RoleMembership):
+        sql(f"VACUUM ANALYZE {model._meta.db_table}")
+    secret = directories.issue_token(directory, "Bench", author=AUTHOR, dialect=Dialect.ENTRA)[1]
+    large, small = (Role.objects.get(name=f"Group {number}") for number in (1, 2))
+    return Caller(secret), large, small
+
+
+def _shifted(key: str) -> str:
+    """Return the key of the person before: employees are numbered from 2 on, after the first."""
+    return key.replace("n)", "n - 1)")
 
 
 class Caller:
@@ -131,130 +115,125 @@ class Caller:
         assert answer.status_code < 300, (method, path, answer.status_code, answer.content[:300])
         return answer
 
-
-def measure(name: str, call: Callable[[int], Any], rounds: int = ROUNDS) -> None:
-    """Print the median time and the number of queries of a request."""
-    call(0)
-    times = []
-    for number in range(1, rounds + 1):
-        started = time.perf_counter()
-        call(number)
-        times.append((time.perf_counter() - started) * 1000)
-    with CaptureQueriesContext(connection) as queries:
-        call(rounds + 1)
-    print(f"{name:<52} {statistics.median(times):9.1f} ms {len(queries):4} queries", flush=True)
-
-
-def add(key: str) -> dict[str, Any]:
-    """Return a PATCH that adds one member."""
-    return {"Operations": [{"op": "Add", "path": "members", "value": [{"value": key}]}]}
-
-
-def remove(key: str) -> dict[str, Any]:
-    """Return a PATCH that removes one member."""
-    return {"Operations": [{"op": "remove", "path": f'members[value eq "{key}"]'}]}
-
-
-def requests(caller: Caller, large: Role, small: Role) -> None:
-    """Measure every kind of request."""
-    people = list(User.objects.filter(directory__isnull=False).order_by("pk").values_list("pk", flat=True)[:2000])
-    outside = list(
-        User.objects.filter(directory__isnull=False).exclude(memberships__role=large).values_list("pk", flat=True)[:500]
-    )
-    send = caller.send
-
-    def find(path: str, expression: str, rest: str = "") -> Any:
-        return send("GET", f"{path}?filter={quote(expression)}{rest}")
-
-    measure("list 100 users", lambda _: send("GET", "/Users?count=100"))
-    measure("list 100 users from 40,001", lambda _: send("GET", f"/Users?count=100&startIndex={USERS * 4 // 5}"))
-    measure("filter userName eq", lambda n: find("/Users", f'userName eq "PERSON{n}@corp.local"'))
-    measure("filter externalId eq", lambda n: find("/Users", f'externalId eq "ext{n}"'))
-    work = 'emails[type eq "work"].value eq "person7@corp.local"'
-    measure("filter emails[type eq work].value eq", lambda _: find("/Users", work))
-    measure("filter name.familyName sw", lambda n: find("/Users", f'name.familyName sw "family{n}"'))
-    delta = 'active eq true and meta.lastModified ge "0001-01-03T00:00:00.0000000Z"'
-    measure("filter active and lastModified, page of 100", lambda _: find("/Users", delta, "&count=100"))
-    measure("read one user", lambda n: send("GET", f"/Users/{people[n]}"))
-    made: list[str] = []
-
-    def create(number: int) -> None:
-        made.append(send("POST", "/Users", body(f"made{uuid.uuid4()}")).json()["id"])
-
-    measure("create a user", create)
-    measure("PATCH a user's name", lambda n: send("PATCH", f"/Users/{made[n]}", rename(f"Name {uuid.uuid4()}")))
-    measure("PATCH a user inactive", lambda n: send("PATCH", f"/Users/{people[100 + n]}", active(False)))
-    measure("delete a user", lambda n: send("DELETE", f"/Users/{made[n]}"))
-    measure("list 100 groups, members excluded", lambda _: send("GET", "/Groups?count=100&excludedAttributes=members"))
-    named = quote('displayName eq "group 500"')
-    measure(
-        "find a group by name, members excluded",
-        lambda _: send("GET", f"/Groups?excludedAttributes=members&filter={named}"),
-    )
-    measure(f"read a group of {LARGE}", lambda _: send("GET", f"/Groups/{large.pk}"), 3)
-    measure(
-        f"read a group of {LARGE}, members excluded",
-        lambda _: send("GET", f"/Groups/{large.pk}?excludedAttributes=members"),
-    )
-    member = quote(f'id eq "{large.pk}" and members eq "{people[0]}"')
-    measure(f"is one a member of {LARGE}", lambda _: send("GET", f"/Groups?filter={member}&attributes=id"))
-    for role, count in ((small, 20), (large, LARGE)):
-        change_one(caller, role, count, outside)
-    everybody = [{"value": str(key)} for key in people[:LARGE]]
-    all_users = [
-        str(key)
-        for key in User.objects.filter(directory__isnull=False, removed__isnull=True).values_list("pk", flat=True)[
-            :LARGE
+    def members(self, role: Role, *operations: tuple[str, Any]) -> None:
+        """Send a PATCH of the role's members: operations with their values, or for a text value with that path."""
+        found = [
+            {"op": op, "path": value} if isinstance(value, str) else {"op": op, "path": "members", "value": value}
+            for op, value in operations
         ]
-    ]
-    path = f"/Groups/{large.pk}?excludedAttributes=members"
-    sets = ([{"value": key} for key in all_users], everybody)
-    measure(
-        f"PUT {LARGE} members, then {len(everybody)}, in turn", lambda n: send("PUT", path, {"members": sets[n % 2]}), 4
+        self.send("PATCH", f"/Groups/{role.pk}", {"Operations": found})
+
+
+def entries(keys: list[uuid.UUID]) -> list[dict[str, str]]:
+    """Return members as a body names them."""
+    return [{"value": str(key)} for key in keys]
+
+
+def reads(table: Table, caller: Caller, site_id: uuid.UUID, people: list[tuple[uuid.UUID, str]]) -> None:
+    """Measure the page of users, and one user by id and by name."""
+    seen = (
+        "FROM accounts_user u JOIN employees_employee e ON e.user_id = u.id WHERE u.home_site_id = %s "
+        "AND u.removed IS NULL AND NOT u.is_service_account"
     )
 
+    def rows(where: str, *parameters: Any) -> None:
+        found = sql(f"SELECT u.*, e.position, e.code {seen} {where}", site_id, *parameters)
+        keys = [row[0] for row in found if isinstance(row[0], uuid.UUID)] or [people[0][0]]
+        sql(
+            f'SELECT user_id, value, type, display, "primary" FROM accounts_useremail WHERE user_id IN ({ids_sql()})',
+            ids_parameter(keys),
+        )
+        sql(f"SELECT user_id, value FROM accounts_externalid WHERE user_id IN ({ids_sql()})", ids_parameter(keys))
+        sql(
+            "SELECT m.user_id, r.id, r.name FROM accounts_rolemembership m JOIN accounts_role r ON r.id = m.role_id "
+            f"WHERE m.user_id IN ({ids_sql()})",
+            ids_parameter(keys),
+        )
 
-def change_one(caller: Caller, role: Role, count: int, outside: list[uuid.UUID]) -> None:
-    """Measure adding and removing one member of a group."""
-    path = f"/Groups/{role.pk}"
-    measure(f"PATCH add one member to {count}", lambda n: caller.send("PATCH", path, add(str(outside[n]))))
-    measure(f"PATCH remove one member of {count}", lambda n: caller.send("PATCH", path, remove(str(outside[n]))))
+    def page(_: int) -> None:
+        sql(f"SELECT COUNT(*) {seen}", site_id)
+        rows("ORDER BY u.id LIMIT 100")
 
+    def django_read(turn: int) -> None:
+        user = User.objects.select_related("employee").get(pk=people[turn][0])
+        json.dumps([user.user_name, *user.emails.values_list("value", flat=True)])
 
-def body(name: str) -> dict[str, Any]:
-    """Return a new user as a directory sends it."""
-    return {
-        "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"],
-        "userName": name,
-        "externalId": name,
-        "name": {"givenName": "New", "familyName": "Person"},
-        "emails": [{"value": f"{name}@corp.local", "type": "work", "primary": True}],
-        "title": "Operator",
-    }
+    listed = timed(lambda _: caller.send("GET", "/Users?count=100"))
+    table.times(f"SCIM page of 100 of {USERS:,} users", paired(listed, timed(page)), "SQL", "≤ 2.5")
+    by_id = timed(lambda turn: caller.send("GET", f"/Users/{people[turn][0]}"), 20)
+    table.times("SCIM user by id", paired(by_id, timed(django_read, 20)), "plain Django read", "≤ 1.3")
 
+    def named(turn: int) -> None:
+        expression = quote(f'userName eq "{people[turn][1]}"')
+        caller.send("GET", f"/Users?filter={expression}")
 
-def rename(name: str) -> dict[str, Any]:
-    """Return a PATCH of the display name."""
-    return {"Operations": [{"op": "Replace", "path": "displayName", "value": name}]}
-
-
-def active(state: bool) -> dict[str, Any]:
-    """Return a PATCH of the active flag."""
-    return {"Operations": [{"op": "Replace", "path": "active", "value": str(state)}]}
-
-
-def main() -> None:
-    """Fill, measure, print."""
-    if connection.vendor != "postgresql":
-        sys.exit("Run it on PostgreSQL: python -m tests.postgres --durable python -m bench.scim")
-    started = time.perf_counter()
-    secret, large, small = fill()
-    print(f"{USERS} users, {GROUPS} groups, filled in {time.perf_counter() - started:.0f} s", flush=True)
-    requests(Caller(secret), large, small)
-    with serving("config.wsgi", WEB_WORKERS="2", SCIM_RATE_LIMIT="10000000") as base:
-        scim_load.cycles(base, secret, small)
-        scim_load.concurrent_adds(base, secret, small)
+    found = timed(named, 20)
+    table.times("SCIM user by userName", paired(found, timed(django_read, 20)), "plain Django read", "≤ 1.3")
 
 
-if __name__ == "__main__":
-    main()
+def in_turn(caller: Caller, role: Role, member: uuid.UUID) -> Callable[[int], None]:
+    """Return a function that adds the member and takes it away again, in turn."""
+    caller.members(role, ("remove", entries([member])))
+    return lambda turn: caller.members(role, ("remove" if turn % 2 else "add", entries([member])))
+
+
+def one_row(role: Role, member: uuid.UUID, turn: int) -> None:
+    """Store and delete a membership by a statement of one row, in turn."""
+    if turn % 2:
+        sql("DELETE FROM accounts_rolemembership WHERE role_id = %s AND user_id = %s", role.pk, member)
+    else:
+        sql(
+            "INSERT INTO accounts_rolemembership (id, role_id, user_id, display, created) "
+            "VALUES (%s, %s, %s, '', now()) ON CONFLICT DO NOTHING",
+            uuid.uuid4(),
+            role.pk,
+            member,
+        )
+
+
+def replacing(caller: Caller, role: Role, sets: tuple[list[uuid.UUID], list[uuid.UUID]]) -> Callable[[int], None]:
+    """Return a function that puts the one half of the people and then the other."""
+
+    def act(turn: int) -> None:
+        body = {"members": entries(sets[turn % 2])}
+        caller.send("PUT", f"/Groups/{role.pk}?excludedAttributes=members", body)
+
+    DirectoryRemoval.objects.all().delete()
+    return act
+
+
+def set_based(role: Role, keys: list[uuid.UUID]) -> None:
+    """Make these the members in a statement each: memberships, revisions of people, lines of the security log.
+
+    The two halves are changed in turn, so each run starts from the members that the last one left.
+    """
+    with transaction.atomic():
+        there = set(RoleMembership.objects.filter(role=role).values_list("user_id", flat=True))
+        gone, new = there.difference(keys), [key for key in keys if key not in there]
+        RoleMembership.objects.filter(role=role, user_id__in=ids(gone)).delete()
+        alike = {"role": role.pk, "created": now(), "display": ""}
+        events = {"at": now(), "kind": SecurityKind.ROLE_GIVEN, "site": role.site_id, "detail": role.name}
+        texts = dict.fromkeys(("address", "author_name", "channel", "request_id"), "")
+        run(
+            [
+                insertion(RoleMembership, alike, ("id", "user"), [(uuid.uuid4(), key) for key in new]),
+                touching([*gone, *new]),
+                insertion(
+                    SecurityEvent, events | texts, ("account_id", "account_name"), [(k, "") for k in (*gone, *new)]
+                ),
+            ]
+        )
+
+
+def removals(table: Table, caller: Caller, role: Role, keys: list[uuid.UUID]) -> None:
+    """Compare so many removals of one member each, in one PATCH, with one removal that lists them."""
+
+    def act(*operations: tuple[str, Any]) -> float:
+        caller.members(role, ("add", entries(keys)))
+        started = time.perf_counter()
+        caller.members(role, *operations)
+        return (time.perf_counter() - started) * 1000
+
+    each = [("remove", f'members[value eq "{key}"]') for key in keys]
+    rounds = paired(lambda: act(*each), lambda: act(("remove", entries(keys))))
+    table.times(f"SCIM {len(keys):,} x remove members[value eq …]", rounds, "one list", "≤ 3")

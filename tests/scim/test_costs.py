@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from records.accounts.models import Dialect, RoleMembership, User
+from records.accounts.models import Dialect, RoleMembership, SecurityEvent, SecurityKind, User
 from tests import make
 from tests.scim import people
 from tests.scim.conftest import Scim
@@ -23,8 +23,8 @@ MOST = {
     "read a group": 4,
     "search": 7,
     "create a user": 18,
-    "add a member": 16,
-    "remove a member": 20,
+    "add a member": 14,
+    "remove a member": 15,
     "rename a group": 13,
     "rename a user": 13,
     "deactivate": 19,
@@ -104,6 +104,30 @@ def test_a_put_of_many_members_is_set_based(scim):
     put(keys[:1])
     assert put(keys[1:3]) == put(keys[3:])
     assert scim.members(group) == set(keys[3:])
+
+
+def test_many_removals_of_one_member_each_cost_what_one_list_of_them_costs(scim):
+    keys = [scim.add_user(f"u{number}")["id"] for number in range(8)]
+    group = scim.add_group("Team", *keys)["id"]
+    listed = queries(
+        lambda: scim.patch(
+            f"/Groups/{group}", {"op": "remove", "path": "members", "value": [{"value": key} for key in keys[:4]]}
+        )
+    )
+    each = [{"op": "remove", "path": f'members[value eq "{key}"]'} for key in keys[4:]]
+    assert queries(lambda: scim.patch(f"/Groups/{group}", *each)) == listed
+    assert scim.members(group) == set()
+
+
+def test_each_person_of_a_set_based_change_is_in_the_security_log(scim):
+    people = {scim.add_user(f"u{number}")["id"]: f"u{number}" for number in range(12)}
+    group = scim.add_group("Team", *list(people)[:2])["id"]
+    scim.put(f"/Groups/{group}", {"members": [{"value": key} for key in list(people)[2:]]})
+    taken = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_TAKEN)
+    assert {str(event.account_id) for event in taken} == set(list(people)[:2])
+    given = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_GIVEN, detail="Team")
+    assert {str(event.account_id) for event in given} == set(people)
+    assert all(event.account_name and event.author_name and event.site_id for event in [*taken, *given])
 
 
 def test_a_connection_that_sees_several_sites_costs_the_same(site, other_site, scim_of, directory):

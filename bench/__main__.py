@@ -1,0 +1,62 @@
+"""The whole table on PostgreSQL: `make bench`, or `make bench ARGS="--markdown FILE"` to write it to a file, too.
+
+`--only NAME` (interface, lists, scim, processes) for one part; `BENCH_SECONDS` and `BENCH_ROUNDS` for longer turns.
+"""
+
+import argparse
+import os
+import platform
+import tempfile
+import time
+from importlib import import_module
+from pathlib import Path
+
+import django
+
+from bench.harness import ROUNDS, SECONDS, Table
+
+PARTS = ("interface", "lists", "scim", "processes")
+
+
+def main() -> None:
+    """Measure, print, and write the table where that is asked for."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--markdown", type=Path, help="write the table to this file, too")
+    parser.add_argument("--only", choices=PARTS, help="measure this part alone")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="larder-bench-") as folder:
+        os.environ |= {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DATA_DIR": folder,
+            "LOG_LEVEL": "warning",
+            "RATE_LIMIT": "100000000",
+            "SCIM_RATE_LIMIT": "100000000",
+            "DIRECTORY_BRAKE_PEOPLE": "100000000",
+            "FILE_SIZE_LIMIT": str(64 * 1024 * 1024),
+            "ALLOWED_HOSTS": "127.0.0.1,testserver",
+        }
+        django.setup()
+        table = Table()
+        started = time.time()
+        print(" | ".join(Table.HEAD), flush=True)
+        for part in PARTS if chosen.only is None else (chosen.only,):
+            import_module(f"bench.{part}").measure(table)
+    print(f"Measured in {time.time() - started:.0f} s.", flush=True)
+    if chosen.markdown:
+        chosen.markdown.write_text(f"{_about()}\n\n{table.markdown()}")
+
+
+def _about() -> str:
+    """Return when and on what the table was measured."""
+    from django.db import connection
+
+    connection.ensure_connection()
+    database = f"PostgreSQL {connection.pg_version // 10000}" if connection.vendor == "postgresql" else "SQLite"  # type: ignore[attr-defined]
+    return (
+        f"Measured on {time.strftime('%Y-%m-%d')}: {database}, Python {platform.python_version()}, {os.cpu_count()} "
+        f"cores, {ROUNDS} paired rounds of {SECONDS:g} s."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Lists and upserts in this process: 100,000 materials and 36,000 employees, against their own SQL."""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from bench.harness import Table, paired, timed
+from bench.rows import copy, migrated, sql
+from materials.models import Material
+from tests import make
+from tests.make.materials import MaterialApi, make_api, make_material
+
+MATERIALS, EMPLOYEES = 100_000, 36_000
+
+
+def measure(table: Table) -> None:
+    """Measure lists, the search for a code, and upserts."""
+    migrated()
+    site = make.make_site("Lists")
+    api = make_api(site)
+    copy(
+        make_material(site),
+        MATERIALS,
+        2,
+        id="gen_random_uuid()",
+        site_sequence_id="n",
+        external_id="'ERP-' || n",
+        name="'Material ' || md5(n::text)",
+    )
+    copy(make.make_employee(site), EMPLOYEES, 2, id="gen_random_uuid()", site_sequence_id="n", code="'E-' || n")
+    sql("VACUUM ANALYZE materials_material")
+    sql("VACUUM ANALYZE employees_employee")
+    columns = ", ".join(f'"{field.column}"' for field in Material._meta.concrete_fields)
+    page = (
+        f"SELECT {columns} FROM materials_material WHERE site_id = %s AND NOT is_archived ORDER BY site_sequence_id, id"  # noqa: S608
+    )
+    for count, aim in ((1000, "≤ 4"), (100, "-")):
+        listed = asked(api, api.at(limit=count))
+
+        def rows(_: int, count: int = count) -> Any:
+            return orjson.dumps(sql(f"{page} LIMIT {count}", site.pk), default=str)
+
+        table.times(f"{count:,} of {MATERIALS:,} materials", paired(timed(listed), timed(rows)), "SQL and orjson", aim)
+    code = "SELECT * FROM employees_employee WHERE site_id = %s AND UPPER(code) = UPPER(%s)"
+    found = asked(api, "/employee/GetEmployeeList?code=E-35000")
+    rounds = paired(timed(found), timed(lambda _: sql(code, site.pk, "E-35000")))
+    table.times(f"GetEmployeeList?code= of {EMPLOYEES:,}", rounds, "SQL", "≤ 8 ms")
+    for count, aim in ((1, "≤ 3.3"), (500, "≤ 2")):
+        rounds = paired(timed(upserted(api, count)), timed(bare_upsert(site.pk, count)))
+        table.times(f"Upsert of {count} materials", rounds, "one statement", aim)
+
+
+def asked(api: MaterialApi, path: str) -> Callable[[int], Any]:
+    """Return a function that sends the request."""
+
+    def act(_: int) -> None:
+        answer = api.get(path)
+        assert answer.status_code == 200, answer.content
+
+    return act
+
+
+def upserted(api: MaterialApi, count: int) -> Callable[[int], Any]:
+    """Return a function that changes that many materials, and adds them the first time."""
+
+    def act(turn: int) -> None:
+        rows = [{"externalId": f"KNOWN-{count}-{row}", "name": f"Turn {uuid.uuid4()}"} for row in range(count)]
+        answer = api.upsert(rows)
+        assert all(row["Error"] == "" for row in answer.json()), answer.content
+
+    return act
+
+
+def bare_upsert(site_id: uuid.UUID, count: int) -> Callable[[int], Any]:
+    """Return a function that changes that many materials by one statement."""
+
+    def act(turn: int) -> None:
+        rows = json.dumps({f"ERP-{row + 10}": f"Turn {turn} {row}" for row in range(count)})
+        sql(
+            "UPDATE materials_material m SET name = g.value, revision = revision + 1 FROM json_each_text(%s::json) g "
+            "WHERE m.site_id = %s AND m.external_id = g.key",
+            rows,
+            site_id,
+        )
+
+    return act

@@ -1,0 +1,120 @@
+"""What whole processes cost: the start, a large upload, the shares of two workers, and SQLite."""
+
+import base64
+import json
+import os
+import statistics
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from bench import harness
+from bench.harness import Table, load, paired, serving
+from bench.rows import migrated
+from tests import make
+
+MIB = 1024 * 1024
+UPLOAD = 50 * MIB
+
+
+def measure(table: Table) -> None:
+    """Measure all of it."""
+    migrated()
+    site = make.make_site("Processes")
+    key = make.make_key(site)
+    headers = {"Ocp_Apim_Subscription_Key": key.secret}
+    starts(table)
+    uploads(table, headers)
+    shares(table, f"/employee/GetEmployee/{make.make_employee(site).pk}", headers)
+    sqlite(table)
+
+
+def starts(table: Table) -> None:
+    """Measure the start of a server with one worker to its first answer, with and without bytecode."""
+
+    def started(module: str, path: str, *, cold: bool) -> float:
+        if not cold:
+            return harness.start_to_answer(module, path) * 1000
+        with tempfile.TemporaryDirectory() as empty:
+            return harness.start_to_answer(module, path, PYTHONPYCACHEPREFIX=empty) * 1000
+
+    for cold, name, aim in ((False, "", "≤ 2.5"), (True, ", without bytecode", "≤ 4")):
+        rounds = paired(
+            lambda cold=cold: started("config.wsgi", "/healthz", cold=cold),
+            lambda cold=cold: started("bench.floor:application", "/", cold=cold),
+            min(harness.ROUNDS, 3),
+        )
+        table.times(f"Start to first answer{name}", rounds, "bare gunicorn", aim)
+
+
+def uploads(table: Table, headers: dict[str, str]) -> None:
+    """Measure time and peak memory of one large upload to a server with one worker."""
+    content = base64.b64encode(os.urandom(UPLOAD)).decode()
+    body = {"Name": "Measured", "FileType": "application/octet-stream", "FileName": "large.bin", "FileContent": content}
+    text = json.dumps(body, separators=(",", ":")).encode()
+    rises = []
+
+    def send(url: str) -> float:
+        (pid,) = harness.workers()[-1:]
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+        before, started = _memory(pid, "VmRSS"), time.perf_counter()
+        sent = urllib.request.Request(url, text, {"Content-Type": "application/json", **harness.named(headers)})
+        with urllib.request.urlopen(sent, timeout=120) as answer:
+            assert answer.status == 200, answer.read()
+        rises.append((_memory(pid, "VmHWM") - before) / UPLOAD)
+        return (time.perf_counter() - started) * 1000
+
+    def through(module: str, path: str) -> float:
+        with serving(module, WEB_WORKERS="1", WEB_THREADS="1") as base:
+            if module == "config.wsgi":
+                harness.get(f"{base}/readyz")
+            return send(base + path)
+
+    rounds = paired(
+        lambda: through("config.wsgi", "/document/AddDocument"), lambda: through("bench.floor:application", "/upload")
+    )
+    table.times("Upload of 50 MiB", rounds, "streaming floor", "≤ 1.1")
+    ours = [rise for turn in range(len(rounds)) for rise in rises[2 * turn + turn % 2 : 2 * turn + turn % 2 + 1]]
+    table.add("Upload of 50 MiB, peak memory", f"{statistics.median(ours) * 50:.0f} MiB", "the file", ours, "≤ 0.5")
+
+
+def _memory(pid: int, name: str) -> int:
+    line = next(row for row in Path(f"/proc/{pid}/status").read_text().splitlines() if row.startswith(name))
+    return int(line.split()[1]) * 1024
+
+
+def shares(table: Table, path: str, headers: dict[str, str]) -> None:
+    """Measure how two workers share the requests of eight kept connections, by the time that each ran."""
+    smaller = []
+    for _ in range(harness.ROUNDS):
+        with serving("config.wsgi", WEB_WORKERS="2") as base:
+            load(base + path, seconds=0.2, **headers)
+            pids = harness.workers()
+            before = [harness.processor_time(pid) for pid in pids]
+            load(base + path, **headers)
+            ran = [harness.processor_time(pid) - spent for pid, spent in zip(pids, before, strict=True)]
+            smaller.append(min(ran) / max(sum(ran), 0.01))
+    share = statistics.median(smaller) * 100
+    table.add("Shares of 2 workers", f"{share:.0f} : {100 - share:.0f}", "half of the work", [], "40 : 60")
+
+
+def sqlite(table: Table) -> None:
+    """Measure reads and adds with eight connections on SQLite."""
+    with tempfile.TemporaryDirectory(prefix="larder-bench-") as folder:
+        apart = {"DATABASE_URL": f"sqlite:///{folder}/db.sqlite3", "DATA_DIR": folder}
+        demo: dict[str, Any] = harness.prepare_demo(**apart)
+        headers = {"Ocp_Apim_Subscription_Key": demo["subscription_key"]}
+        with serving("config.wsgi", WEB_WORKERS="2", **apart) as base:
+            listed = json.loads(harness.get(f"{base}/employee/GetEmployeeList?limit=1", **headers)[1])
+            url = f"{base}/employee/GetEmployee/{listed[0]['Id']}"
+            nature = json.loads(harness.get(url, **headers)[1])["NatureOfEmploymentId"]
+            body = json.dumps({**make.employee_body(), "NatureOfEmploymentId": nature}).encode()
+            reads = [load(url, **headers).rate for _ in range(harness.ROUNDS)]
+            adds = [
+                load(f"{base}/employee/AddEmployee", method="POST", body=body, **headers) for _ in range(harness.ROUNDS)
+            ]
+    table.add("GetEmployee on SQLite", f"{statistics.median(reads):.0f}/s", "-", [], "≥ 745/s")
+    rate, p99 = statistics.median(add.rate for add in adds), statistics.median(add.p99 for add in adds)
+    table.add("AddEmployee on SQLite, 8 at once", f"{rate:.0f}/s, p99 {p99:.0f} ms", "-", [], "≥ 306/s")
