@@ -144,16 +144,11 @@ def processor_time(pid: int) -> float:
     return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def get(url: str, **headers: str) -> tuple[int, bytes]:
+def get(url: str, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
     """Fetch a URL once."""
-    request = urllib.request.Request(url, headers=named(headers))
+    request = urllib.request.Request(url, headers=headers or {})
     with urllib.request.urlopen(request, timeout=30) as answer:
         return answer.status, answer.read()
-
-
-def named(headers: dict[str, str]) -> dict[str, str]:
-    """Return headers whose names were written as Python's."""
-    return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 def prepare_demo(**environment: str) -> dict[str, Any]:
@@ -205,12 +200,18 @@ class _Line:
 
 
 def load(
-    url: str, *, connections: int = 8, seconds: float = SECONDS, method: str = "GET", body: Body = b"", **headers: str
+    url: str,
+    headers: dict[str, str] | None = None,
+    *,
+    connections: int = 8,
+    seconds: float = SECONDS,
+    method: str = "GET",
+    body: Body = b"",
 ) -> Load:
     """Load a URL of the loopback over kept connections; fails on any refusal. A body may differ by request."""
     parts = urlsplit(url)
     target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-    head = "".join(f"{name}: {value}\r\n" for name, value in named(headers).items())
+    head = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
     if body:
         head += "Content-Type: application/json\r\n"
     start = f"{method} {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n{head}".encode()
@@ -228,16 +229,19 @@ def load(
         waiting.register(line.socket, selectors.EVENT_READ, line)
         line.send(request())
     times: list[float] = []
-    counts_from = time.perf_counter() + WARM
-    ends = counts_from + seconds
+    answered, warm_until = 0, time.perf_counter() + WARM
+    ends = float("inf")
     while waiting.get_map():
         for key, _ in waiting.select(60):
             line = key.data
             if not line.is_answered():
                 continue
             moment = time.perf_counter()
-            if counts_from <= moment < ends:
+            answered += 1
+            if moment < ends < float("inf"):
                 times.append((moment - line.sent_at) * 1000)
+            elif answered >= 2 * connections and moment >= warm_until and ends == float("inf"):
+                ends = moment + seconds
             if moment < ends:
                 line.send(request())
             else:
@@ -245,6 +249,18 @@ def load(
                 line.socket.close()
     assert times, "Nothing was answered in time."
     return Load(len(times) / seconds, sorted(times)[int(len(times) * 0.99)])
+
+
+def rate(
+    url: str,
+    headers: dict[str, str] | None = None,
+    *,
+    connections: int = 8,
+    method: str = "GET",
+    body: Body = b"",
+) -> Callable[[], float]:
+    """Return a function that loads a URL and returns the answers a second."""
+    return lambda: load(url, headers, connections=connections, method=method, body=body).rate
 
 
 def paired(ours: Callable[[], float], theirs: Callable[[], float], rounds: int = ROUNDS) -> list[tuple[float, float]]:

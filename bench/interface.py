@@ -5,7 +5,7 @@ import json
 from contextlib import ExitStack
 from typing import Any
 
-from bench.harness import Body, Table, load, paired, serving, serving_asgi
+from bench.harness import Body, Table, paired, rate, serving, serving_asgi
 from bench.rows import adding, migrated, numbered, reading
 from records.complaints.models import Complaint
 from records.customers.models import Customer
@@ -49,7 +49,7 @@ def measure(table: Table) -> None:
     statements = {row._meta.model_name: reading(type(row)) for _, row in read.values()}
     statements |= {"add-complaint": adding(complaint), "add-employee": adding(employee), "update": update}
     peers = {row._meta.model_name: row._meta.db_table for _, row in read.values()}
-    headers = {name.replace("-", "_"): value for name, value in api.headers.items()}
+    headers = api.headers
     with ExitStack() as servers:
         product = servers.enter_context(serving("config.wsgi"))
         floor = servers.enter_context(serving("bench.floor:application", FLOOR_STATEMENTS=json.dumps(statements)))
@@ -61,20 +61,18 @@ def measure(table: Table) -> None:
         for name, (path, row) in read.items():
             url = product + (path if "?" in path else f"{path}{row.pk}")
             bare = f"{floor}/{row._meta.model_name}/{row.pk}"
-            rounds = paired(lambda url=url: load(url, **headers).rate, lambda bare=bare: load(bare).rate)
+            rounds = paired(rate(url, headers), rate(bare))
             table.rates(name, rounds, "floor", "≥ 0.6" if name == "GetComplaint" else "≥ 0.5")
             if peer:
                 other = f"{peer}/{row._meta.model_name}/{row.pk}"
-                rounds = paired(
-                    lambda url=url: load(url, **headers).rate, lambda other=other: load(other, **headers).rate
-                )
+                rounds = paired(rate(url, headers), rate(other, headers))
                 table.rates(name, rounds, "FastAPI + SQLAlchemy", "≥ 1.2")
 
         def write(name: str, path: str, name_of_floor: str, content: Body, count: int, aim: str) -> None:
             method = "PUT" if name.startswith("Update") else "POST"
             rounds = paired(
-                lambda: load(product + path, connections=count, method=method, body=content, **headers).rate,
-                lambda: load(f"{floor}/{name_of_floor}", connections=count, method=method, body=content).rate,
+                rate(product + path, headers, connections=count, method=method, body=content),
+                rate(f"{floor}/{name_of_floor}", connections=count, method=method, body=content),
             )
             table.rates(f"{name}, {count} at once", rounds, "one statement", aim)
 

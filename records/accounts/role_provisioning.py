@@ -74,6 +74,10 @@ def change_role(role: Role, desired: DesiredRole, directory: Directory, *, autho
     Raises ValidationError (Duplicate: a name in use), or NotAllowedError for a role that is not this directory's.
     """
     refuse_foreign(role, directory)
+    is_own = role.directory_id == directory.pk and not role.hidden_from_directory
+    if is_own and desired.members and desired.name is None and desired.external_id is None:
+        change_members(role, desired.members, directory, author=author)
+        return role
     with recording():
         renamed = desired.name is not None and desired.name != role.name
         if renamed:
