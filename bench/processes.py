@@ -45,10 +45,8 @@ def starts(table: Table) -> None:
         return measure
 
     for cold, name, aim in ((False, "", "≤ 2.5"), (True, ", without bytecode", "≤ 4")):
-        ours, theirs = (
-            started(module, path, cold=cold)
-            for module, path in (("config.wsgi", "/healthz"), ("bench.floor:application", "/"))
-        )
+        ours = started("config.wsgi", "/healthz", cold=cold)
+        theirs = started("bench.floor:application", "/", cold=cold)
         rounds = paired(ours, theirs, min(harness.ROUNDS, 3))
         table.times(f"Start to first answer{name}", rounds, "bare gunicorn", aim)
 

@@ -101,8 +101,8 @@ def entry(
 def keep(entries: Sequence[ProvisioningCall]) -> None:
     """Write lines in one statement; a log that cannot be written never fails the call.
 
-    The line of a call that was answered waits up to a second in the server's workers and is written with others. A crash
-    can lose it; what the call changed is in the history, which was written with the change.
+    The line of a call that was answered waits up to a second in the server's workers and is written with others. A
+    crash can lose it; what the call changed is in the history, which was written with the change.
     """
     if len(entries) == 1 and entries[0].status < 400 and buffer.put_aside(entries[0], _write):
         return
