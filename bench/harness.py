@@ -74,8 +74,9 @@ def free_port() -> int:
 
 @contextmanager
 def serving(module: str, **environment: str) -> Iterator[str]:
-    """Serve a WSGI module under the product's own gunicorn configuration and yield its address."""
-    with _started([sys.executable, "-m", "gunicorn", module, "-c", "config/gunicorn.py"], environment) as (base, _):
+    """Serve a WSGI module by gunicorn as it is configured for the product or for the floor, and yield its address."""
+    folder = module.partition(".")[0]
+    with _started([sys.executable, "-m", "gunicorn", module, "-c", f"{folder}/gunicorn.py"], environment) as base:
         yield base
 
 
@@ -83,14 +84,12 @@ def serving(module: str, **environment: str) -> Iterator[str]:
 def serving_asgi(module: str, **environment: str) -> Iterator[str]:
     """Serve an ASGI module by uvicorn with two processes and yield its address."""
     command = [sys.executable, "-m", "uvicorn", module, "--workers", "2", "--no-access-log", "--port"]
-    with _started(command, environment, port_last=True) as (base, _):
+    with _started(command, environment, port_last=True) as base:
         yield base
 
 
 @contextmanager
-def _started(
-    command: list[str], environment: dict[str, str], *, port_last: bool = False
-) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+def _started(command: list[str], environment: dict[str, str], *, port_last: bool = False) -> Iterator[str]:
     port = free_port()
     limits = {"RATE_LIMIT": "100000000", "SCIM_RATE_LIMIT": "100000000", "LOG_LEVEL": "warning"}
     env = os.environ | {"PORT": str(port), **limits, **environment}
@@ -98,7 +97,7 @@ def _started(
     server = subprocess.Popen(command, cwd=ROOT, env=env, start_new_session=True, stderr=subprocess.DEVNULL)
     try:
         _await(port, server)
-        yield f"http://127.0.0.1:{port}", server
+        yield f"http://127.0.0.1:{port}"
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(30)
