@@ -10,6 +10,7 @@ import orjson
 from bench.harness import Table, paired, timed
 from bench.rows import copy, migrated, sql
 from materials.models import Material
+from records.sites.models import SiteSequence
 from tests import make
 from tests.make.materials import MaterialApi, make_api, make_material
 
@@ -31,6 +32,7 @@ def measure(table: Table) -> None:
         name="'Material ' || md5(n::text)",
     )
     copy(make.make_employee(site), EMPLOYEES, 2, id="gen_random_uuid()", site_sequence_id="n", code="'E-' || n")
+    SiteSequence.objects.filter(site=site, entity=Material.ENTITY).update(last=MATERIALS + 1)
     sql("VACUUM ANALYZE materials_material")
     sql("VACUUM ANALYZE employees_employee")
     columns = ", ".join(f'"{field.column}"' for field in Material._meta.concrete_fields)
@@ -69,6 +71,7 @@ def upserted(api: MaterialApi, count: int) -> Callable[[int], Any]:
     def act(turn: int) -> None:
         rows = [{"externalId": f"KNOWN-{count}-{row}", "name": f"Turn {uuid.uuid4()}"} for row in range(count)]
         answer = api.upsert(rows)
+        assert answer.status_code == 200, answer.content
         assert all(row["Error"] == "" for row in answer.json()), answer.content
 
     return act
