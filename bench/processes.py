@@ -71,7 +71,7 @@ def uploads(table: Table, headers: dict[str, str]) -> None:
     def through(module: str, path: str) -> float:
         with serving(module, WEB_WORKERS="1", WEB_THREADS="1") as base:
             if module == "config.wsgi":
-                harness.get(f"{base}/readyz")
+                harness.get(f"{base}/healthz")
             return send(base + path)
 
     rounds = paired(
