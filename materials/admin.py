@@ -4,17 +4,16 @@ import uuid
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from materials import actions
 from materials.models import Material
 from records.accounts import access
 from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.fields import as_uuid
-from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.reference.models import MaterialCategory
@@ -71,7 +70,6 @@ class MaterialAdmin(RecordAdmin):
     list_display = ("site_sequence_id", "external_id", "name", "our_code", "material_category", "risk")
     list_display_links = ("site_sequence_id", "external_id", "name")
     list_filter = (ArchivedFilter, "risk", CategoryFilter)
-    actions = ("archive_chosen",)  # type: ignore[assignment]
     search_fields = ("name", "external_id", "our_code", "supplier_code")
     fieldsets = (
         (None, {"fields": ("name", "external_id", "our_code", "supplier_code", "material_category", "entity_folder")}),
@@ -112,27 +110,3 @@ class MaterialAdmin(RecordAdmin):
             operation="ArchiveMaterial" if archived else "RestoreMaterial",
             reason=reason,
         )
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the list; whoever may archive can choose several at once."""
-        archiving = ReasonForm() if self.has_archive_permission(request) else None
-        return super().changelist_view(request, {**(extra_context or {}), "archiving": archiving})
-
-    def response_action(self, request: HttpRequest, queryset: Any, *args: Any, **options: Any) -> HttpResponse | None:
-        """Archive the chosen materials, all or none, each with a Change of its own."""
-        chosen = [key for text in request.POST.getlist("_selected_action") if (key := as_uuid(text))]
-        form = ReasonForm(request.POST)
-        if not self.has_archive_permission(request) or request.POST.get("action") != "archive_chosen":
-            return None
-        if not form.is_valid():
-            self.message_user(request, "Say why they are archived; nothing was changed.", messages.ERROR)
-            return None
-        reason = form.cleaned_data["change_reason"].strip()
-        rows = queryset.filter(pk__in=chosen, is_archived=False).values_list("site_id", "pk")
-        done = actions.archive_materials(list(rows), author=author_of(request), reason=reason)
-        self.message_user(request, f"{done} archived.", messages.SUCCESS)
-        return None
-
-    @admin.action(description="Archive", permissions=["archive"])
-    def archive_chosen(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> None:
-        """Name the action; `response_action` takes it, with its reason."""

@@ -3,7 +3,7 @@
 import uuid
 import zoneinfo
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import HttpRequest, QueryDict
@@ -40,6 +40,8 @@ class PageState:
 
     sites: list[Site]
     form: FormState | None = None
+    columns: dict[str, list[str]] = field(default_factory=dict)
+    """The columns that the person chose, by the list's model."""
 
 
 def state_of(request: HttpRequest) -> PageState:

@@ -34,9 +34,11 @@ from django.http import HttpRequest
 
 from records.accounts import access
 from records.backoffice import extension_points
+from records.backoffice.bulk import BulkPages
 from records.backoffice.current import author_of, current_site, form_state, show_times_of, user_of
 from records.backoffice.form_pages import FormPages
 from records.backoffice.formfields import RecordFields
+from records.backoffice.list_columns import ColumnPages
 from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPaginator, search
 from records.backoffice.reading import ReadingPage
 from records.backoffice.saved_filters import SavedFilterPages
@@ -47,14 +49,13 @@ from records.backoffice.wording import field_label
 from records.sites.writing import archive_record
 
 
-class RecordAdmin(TransferPages, SavedFilterPages, RecordFields, ReadingPage, FormPages):
+class RecordAdmin(TransferPages, SavedFilterPages, ColumnPages, BulkPages, RecordFields, ReadingPage, FormPages):
     """The list, form and history pages of one kind of record; see the module."""
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
     private_fields: ClassVar[tuple[str, ...]] = ()
     private_permission: ClassVar[str] = ""
 
-    actions = None
     list_filter: ClassVar[Any] = (ArchivedFilter,)
     list_per_page = 50
     paginator = UncountedPaginator
@@ -132,25 +133,26 @@ class RecordAdmin(TransferPages, SavedFilterPages, RecordFields, ReadingPage, Fo
         return [self.display_name_of(name) for name in self.stamps]
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns, date-times through our own column; private ones only to those who may see them."""
-        hidden = self.hidden_fields(request)
-        return [self._column_of(name) for name in super().get_list_display(request) if name not in hidden]
+        """Return the columns that the person chose among those that they may see, date-times through our own column."""
+        return [self._column_of(name) for name in self.chosen_columns(request)]
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
-        """Return the columns by which the list can be sorted, as the list has them."""
-        return None if self.sortable_by is None else [self._column_of(name) for name in self.sortable_by]
+        """Return the columns by which the list can be sorted: of the usual ones, for which it is made."""
+        usual: Any = self.list_display if self.sortable_by is None else self.sortable_by
+        return [self._column_of(name) for name in usual]
 
     def _column_of(self, name: Any) -> Any:
         if name == "record_status":
             return status_column(field_label(self.model, name))
-        return self.display_name_of(name)
+        return self.display_name_of(name) if name in self.list_display else self.read_only_name_of(name)
 
     def get_list_select_related(self, request: HttpRequest) -> Any:
         """Return the foreign keys among the columns, nullable ones too, so that rows cost no query."""
         if named := super().get_list_select_related(request):
             return named
         foreign = {field.name for field in self.opts.concrete_fields if field.is_relation}
-        return [name for name in self.list_display if name in foreign] or False
+        shown = dict.fromkeys([*map(str, self.list_display), *self.chosen_columns(request)])
+        return [name for name in shown if name in foreign] or False
 
     def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
         """Return how many records of the site have no number, and how many of them are archived."""

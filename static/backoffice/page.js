@@ -46,6 +46,19 @@
     const names = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
     for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { if (names[place]) cell.dataset.label = names[place]; });
   }
+  const together = document.querySelector("[data-together]");
+  if (together) {
+    const boxes = [...document.querySelectorAll(".action-select")];
+    const all = document.getElementById("action-toggle");
+    const tell = () => {
+      const count = boxes.filter((box) => box.checked).length;
+      together.querySelector("[data-chosen]").textContent = count ? `${count} chosen` : "";
+      if (all) Object.assign(all, { checked: count === boxes.length, indeterminate: count > 0 && count < boxes.length });
+    };
+    for (const box of boxes) box.addEventListener("change", tell);
+    if (all) all.addEventListener("change", () => { for (const box of boxes) box.checked = all.checked; tell(); });
+    tell();
+  }
   const narrow = window.matchMedia("(max-width: 60rem)");
   if (menu) {
     // On a narrow window the header is one row: who is signed in, the site and the theme move into the menu.

@@ -67,14 +67,14 @@ def test_archiving_asks_why_and_leaves_one_change(site: Site) -> None:
 def test_several_materials_are_archived_at_once_with_a_reason_and_a_change_each(site: Site, other_site: Site) -> None:
     mine, foreign = [make_material(site) for _ in range(3)], make_material(other_site)
     client = browser(site)
-    page = list_address(Material)
+    page, together = list_address(Material), reverse("admin:materials_material_together")
     assert 'name="_selected_action"' in client.get(page).content.decode()
     chosen = [str(one.pk) for one in (*mine[:2], foreign)]
-    sent = {"action": "archive_chosen", "_selected_action": chosen, "change_reason": " "}
-    assert client.post(page, sent, follow=True).status_code == 200
+    sent = {"step": "archive", "_selected_action": chosen, "confirm": "yes", "change_reason": " "}
+    assert client.post(together, sent, follow=True).status_code == 200
     assert not Material.objects.filter(is_archived=True).exists()
-    answer = client.post(page, {**sent, "change_reason": "Range cleared"}, follow=True)
-    assert "2 archived." in answer.content.decode()
+    answer = client.post(together, {**sent, "change_reason": "Range cleared"}, follow=True)
+    assert "Archive: 2 of 2 done." in answer.content.decode()
     assert set(Material.objects.filter(is_archived=True)) == set(mine[:2])
     changes = Change.objects.filter(operation="ArchiveMaterial")
     assert sorted((str(one.record_id), one.reason) for one in changes) == sorted(
@@ -82,7 +82,7 @@ def test_several_materials_are_archived_at_once_with_a_reason_and_a_change_each(
     )
     reader = browser(site, DefaultRole.READER)
     assert 'name="_selected_action"' not in reader.get(page).content.decode()
-    reader.post(page, {**sent, "_selected_action": [str(mine[2].pk)], "change_reason": "Because"}, follow=True)
+    reader.post(together, {**sent, "_selected_action": [str(mine[2].pk)], "change_reason": "Because"}, follow=True)
     assert Material.objects.filter(is_archived=True).count() == 2
 
 

@@ -1,0 +1,112 @@
+"""The columns of a list, which each person chooses for themselves: kept until they are reset to the usual ones."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.utils import flatten_fieldsets, label_for_field
+from django.core.exceptions import PermissionDenied
+from django.db import models
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils.text import capfirst
+from django.views.decorators.http import require_POST
+
+from records.accounts.models import User
+from records.backoffice.current import author_of, state_of, user_of
+from records.backoffice.models import ListColumns
+from records.backoffice.permissions import SitePermissions
+from records.history.snapshots import columns, differences
+from records.history.trail import Author, recording
+from records.sites.models import SiteRecord
+
+MORE = ("entity_folder", "created", "created_by", "last_modified", "last_modified_by")
+"""What can be shown beside the usual columns and the fields of a record's form."""
+
+
+def choose_columns(user: User, listing: str, names: Sequence[str], *, author: Author) -> None:
+    """Keep which columns the person sees in a list; none brings the usual ones back."""
+    with recording() as trail:
+        chosen, is_new = ListColumns.objects.select_for_update(no_key=True).get_or_create(user=user, listing=listing)
+        before = {} if is_new else columns(chosen)
+        if not is_new and chosen.columns == list(names):
+            return
+        chosen.columns = list(names)
+        trail.add(chosen, differences(chosen, before, columns(chosen)), author=author, operation="ChooseColumns")
+        if names:
+            chosen.save(update_fields=["columns"])
+        else:
+            chosen.delete()
+
+
+class ColumnPages(SitePermissions):
+    """The choice of a list's columns."""
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with that of the choice before them."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_columns"
+        view = self.admin_site.admin_view(require_POST(self.columns_view))
+        return [path("columns/", view, name=name), *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the list with the choice of its columns."""
+        found = {"columns": self.columns_offered(request)} if self.has_view_permission(request) else {}
+        return super().changelist_view(request, {**found, **(extra_context or {})})
+
+    def fixed_columns(self) -> Sequence[str]:
+        """Return the columns that lead to the record, which every list shows."""
+        usual = [*map(str, self.list_display)]
+        return [name for name in map(str, self.list_display_links or usual[:1]) if name in usual]
+
+    def possible_columns(self, request: HttpRequest) -> list[str]:
+        """Return the usual columns, then the plain fields of a record's declared fieldsets, that the user may see."""
+        more: list[str] = []
+        if self.fieldsets and issubclass(self.model, SiteRecord):
+            fields = {field.name: field for field in self.opts.concrete_fields}
+            named = (*map(str, flatten_fieldsets(self.fieldsets)), *MORE)
+            more = [name for name in named if name in fields and not isinstance(fields[name], models.TextField)]
+        hidden: Any = getattr(self, "hidden_fields", lambda request: ())(request)
+        return [name for name in dict.fromkeys([*map(str, self.list_display), *more]) if name not in hidden]
+
+    def chosen_columns(self, request: HttpRequest) -> list[str]:
+        """Return the columns that the person sees; one query a request."""
+        kept: dict[str, list[str]] = state_of(request).columns
+        listing = self.opts.label_lower
+        if listing not in kept:
+            found = ListColumns.objects.filter(user=user_of(request), listing=listing).first()
+            possible, fixed = self.possible_columns(request), self.fixed_columns()
+            chosen = {*found.columns, *fixed} if found is not None else {*map(str, self.list_display)}
+            kept[listing] = [name for name in possible if name in chosen]
+        return kept[listing]
+
+    def columns_offered(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what the list's choice of columns is made of."""
+        chosen, fixed = self.chosen_columns(request), self.fixed_columns()
+        rows = [
+            {
+                "name": name,
+                "label": capfirst(str(label_for_field(name, self.model, self))),
+                "checked": name in chosen,
+                "fixed": name in fixed,
+            }
+            for name in self.possible_columns(request)
+        ]
+        usual = [name for name in self.possible_columns(request) if name in self.list_display]
+        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_columns")
+        return {"rows": rows, "address": address, "is_own": chosen != usual}
+
+    def columns_view(self, request: HttpRequest) -> HttpResponse:
+        """Keep the chosen columns, or bring the usual ones back, and return to the list under its filter."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        asked = set(request.POST.getlist("column"))
+        chosen = [name for name in self.possible_columns(request) if name in asked or name in self.fixed_columns()]
+        names = [] if "reset" in request.POST else chosen
+        choose_columns(user_of(request), self.opts.label_lower, names, author=author_of(request))
+        messages.success(request, "The usual columns are shown again." if not names else "Your columns were saved.")
+        query = QueryDict(request.GET.urlencode(), mutable=True)
+        # A number that stood for one column would sort by another now.
+        query.pop("o", None)
+        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        return redirect(f"{address}?{query.urlencode()}" if query else address)

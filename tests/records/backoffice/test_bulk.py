@@ -1,0 +1,132 @@
+"""Doing one thing to several records: one reason, a Change for each, and each that could not be done named."""
+
+import datetime
+import uuid
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.actions.models import Action, Status
+from records.complaints.models import Complaint
+from records.history.models import Change
+from records.history.trail import now
+from records.items.models import Item
+from records.sites.models import Entity, Site
+from tests import make
+from tests.make.actions import make_action, move
+from tests.make.backoffice import browser, list_address, sign_in
+from tests.make.complaints import make_complaint, make_draft
+from tests.make.items import make_item
+
+pytestmark = pytest.mark.django_db
+
+
+def together(client: Any, step: str, *records: Any, query: str = "", **more: Any) -> Any:
+    options = records[0]._meta
+    where = reverse(f"admin:{options.app_label}_{options.model_name}_together") + query
+    return client.post(where, {"step": step, "_selected_action": [str(record.pk) for record in records], **more})
+
+
+def confirm(client: Any, step: str, *records: Any, **more: Any) -> str:
+    """Confirm the step and return what the list says afterwards."""
+    answer = together(client, step, *records, confirm="yes", **{"change_reason": "Tidied up", **more})
+    assert answer.status_code == 302, answer.content.decode()
+    return str(client.get(answer.url).content.decode())
+
+
+def test_several_records_are_archived_with_one_reason_and_a_change_each(site: Site) -> None:
+    items = [make_item(site) for _ in range(3)]
+    client = browser(site)
+    asked = together(client, "archive", *items, query="?q=x")
+    assert "Archive: 3 items" in asked.content.decode()
+    assert not Item.objects.filter(is_archived=True).exists()
+    assert "Archive: 3 of 3 done." in confirm(client, "archive", *items)
+    assert Item.objects.filter(is_archived=True).count() == 3
+    changes = Change.objects.filter(operation="ArchiveItem")
+    assert {(change.record_id, change.reason) for change in changes} == {(item.pk, "Tidied up") for item in items}
+    assert "Restore: 3 of 3 done." in confirm(client, "restore", *items)
+
+
+def test_a_record_that_cannot_be_written_is_named_and_keeps_no_other_back(site: Site) -> None:
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER)
+    client = sign_in(manager, site)
+    submitted, draft = make_complaint(site), make_draft(site)
+    said = confirm(client, "owner", submitted, draft, owner=str(manager.pk))
+    assert "Assign to an owner: 1 of 2 done." in said
+    assert "Left as it was: Draft complaint: This cannot be set on it now." in said
+    submitted.refresh_from_db()
+    draft.refresh_from_db()
+    assert (submitted.owner, draft.owner) == (manager, None)
+    done, open_one = make_action(site), make_action(site)
+    move(done, Status.DONE, done.owner)
+    said = confirm(client, "owner", done, open_one, owner=str(manager.pk))
+    assert "1 of 2 done" in said
+    assert f"Left as it was: {done}: You may not change it now." in said
+    assert set(Action.objects.filter(owner=manager)) == {open_one}
+
+
+def test_records_are_moved_to_a_folder_of_the_site_and_out_again(site: Site, other_site: Site) -> None:
+    items, folder = [make_item(site), make_item(site)], make.make_folder(site, Entity.ITEM, "Ovens")
+    foreign = make.make_folder(other_site, Entity.ITEM, "Elsewhere")
+    client = browser(site)
+    confirm(client, "entity_folder", *items, entity_folder=str(folder.pk))
+    assert set(Item.objects.values_list("entity_folder", flat=True)) == {folder.pk}
+    for wrong in (str(foreign.pk), "nonsense", str(make.make_folder(site, Entity.COMPLAINT).pk)):
+        refused = together(client, "entity_folder", *items, confirm="yes", change_reason="x", entity_folder=wrong)
+        assert "Choose one of the entries that are offered." in refused.content.decode()
+    confirm(client, "entity_folder", *items, entity_folder="")
+    assert set(Item.objects.values_list("entity_folder", flat=True)) == {None}
+
+
+def test_without_a_reason_or_without_records_nothing_is_written(site: Site) -> None:
+    item = make_item(site)
+    client = browser(site)
+    refused = together(client, "archive", item, confirm="yes", change_reason=" ")
+    assert "This field is required." in refused.content.decode()
+    where = reverse("admin:items_item_together")
+    for chosen in ([], ["nonsense"], [str(uuid.uuid4())]):
+        answer: Any = client.post(where, {"step": "archive", "_selected_action": chosen, "confirm": "yes"})
+        assert answer.url == list_address(Item)
+        assert "Choose at least one of the items first." in client.get(answer.url).content.decode()
+    assert client.post(where, {"step": "delete", "_selected_action": [str(item.pk)]}).status_code == 404
+    assert client.get(where).status_code == 405
+    answer = client.post(list_address(Item), {"index": "0", "action": "together", "_selected_action": ["nonsense"]})
+    assert answer.status_code == 302
+    item.refresh_from_db()
+    assert not item.is_archived
+
+
+def test_only_what_one_may_do_is_offered_and_done(site: Site, other_site: Site) -> None:
+    item, foreign = make_item(site), make_item(other_site)
+    reader = browser(site, DefaultRole.READER)
+    page = reader.get(list_address(Item)).content.decode()
+    assert "With the chosen" not in page
+    assert "action-select" not in page
+    assert together(reader, "archive", item, confirm="yes", change_reason="x").status_code == 403
+    client = browser(site)
+    assert f'aria-label="Choose {item}"' in client.get(list_address(Item)).content.decode()
+    answer: Any = together(client, "archive", foreign, confirm="yes", change_reason="x")
+    assert answer.status_code == 302
+    foreign.refresh_from_db()
+    assert not foreign.is_archived
+    standard = browser(site, DefaultRole.STANDARD)
+    complaint = make_complaint(site)
+    assert "Left as it was" not in confirm(standard, "entity_folder", complaint, entity_folder="")
+    assert together(standard, "archive", complaint, confirm="yes", change_reason="x").status_code == 403
+
+
+def test_a_list_of_many_records_with_checkboxes_costs_no_query_a_row(
+    site: Site, django_assert_max_num_queries: Any
+) -> None:
+    client, costs = browser(site), []
+    client.get(list_address(Action))
+    for _ in range(2):
+        for _ in range(3):
+            make_action(site, due_date=now() + datetime.timedelta(days=1))
+        with django_assert_max_num_queries(40) as captured:
+            client.get(list_address(Action))
+        costs.append(len(captured))
+    assert costs[0] == costs[1]
+    assert Complaint.objects.count() == 0
