@@ -129,6 +129,22 @@ def test_last_use_is_written_once_a_minute(api: Any) -> None:
     assert SubscriptionKey.objects.get().last_used == first
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_read_is_served_where_the_note_of_the_last_use_cannot_be_written(api: Any) -> None:
+    def full_disk(execute: Any, sql: str, *arguments: Any) -> Any:
+        if sql.startswith("UPDATE"):
+            refused_updates.append(sql)
+            raise OperationalError("database or disk is full")
+        return execute(sql, *arguments)
+
+    refused_updates: list[str] = []
+    before = SubscriptionKey.objects.get().last_used
+    with connection.execute_wrapper(full_disk):
+        assert api.get("/employee/GetEmployeeList").status_code == 200
+    assert len(refused_updates) == 1
+    assert SubscriptionKey.objects.get().last_used == before
+
+
 def test_two_live_keys_are_allowed_for_rotation(api: Any) -> None:
     key = SubscriptionKey.objects.get()
     _, secret = keys.rotate_key(key.pk, author=make.SYSTEM)
