@@ -176,12 +176,18 @@ _ONE_MEMBER = re.compile(
 )
 
 
+_PARTS = frozenset(("value", "display", "type", "$ref"))
+"""The parts of a member that a path can name."""
+
+
 def _on_path(op: str, path: str, value: Any) -> MemberOperation:
     if op == "remove" and value is None and (one := _ONE_MEMBER.fullmatch(path)):
         # Directories send a thousand of these in one request: the id is all that they say.
         return MemberOperation(op, [{"value": one[1]}])
     node = bound(Path, "Group")(path).ast
     if isinstance(node, ValuePath):
+        if node.sub_attr and node.sub_attr.lower() not in _PARTS:
+            raise InvalidPathException(path=path)
         checked: Any = ScimFilter[Member]  # type: ignore[type-var]
         _check_names(checked(str(node.val_filter)), node.val_filter)
         return MemberOperation(op, value, _with_own_ids(node.val_filter), node.sub_attr)

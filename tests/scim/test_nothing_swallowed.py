@@ -62,6 +62,17 @@ def test_a_path_that_no_schema_declares_is_refused_for_groups(scim, path):
     assert scim.get(f"/Groups/{group['id']}").json() == group
 
 
+@pytest.mark.parametrize("op", ["add", "replace", "remove"])
+def test_a_part_of_a_member_that_is_not_declared_is_refused_for_members_and_others(scim, op):
+    user = scim.add_user("mira")
+    group = scim.add_group("Team", user["id"])
+    for key in (user["id"], group["id"]):
+        value = {} if op == "remove" else {"value": "x"}
+        answer = scim.patch(f"/Groups/{group['id']}", {"op": op, "path": f'members[value eq "{key}"].nope', **value})
+        assert_error(answer, 400, "invalidPath")
+    assert scim.members(group["id"]) == {user["id"]}
+
+
 @pytest.mark.parametrize("path", UNKNOWN_PATHS)
 @pytest.mark.parametrize("off", [{"path": "active", "value": "False"}, {"value": {"active": False, "nope": 1}}])
 def test_a_patch_that_ends_access_is_never_refused_for_such_a_path(scim, path, off):
