@@ -36,9 +36,13 @@ TAKEN = {
 def found(operation: migrations.operations.base.Operation) -> list[str]:
     """Return what the check says of a migration of the operation, on a table that has a code."""
     state = SimpleNamespace(models={("items", "item"): SimpleNamespace(fields={"code": CODE})})
-    migration = migrations.Migration("0002_next", "items")
-    migration.operations = [operation]
-    return list(faults_of(migration, state))
+    return list(faults_of(migration_of(operation), state))
+
+
+def migration_of(*operations: migrations.operations.base.Operation) -> migrations.Migration:
+    """Return a migration as a file would hold it."""
+    holder = type("Migration", (migrations.Migration,), {"operations": list(operations)})
+    return holder("0002_next", "items")
 
 
 @pytest.mark.parametrize("operation", REFUSED.values(), ids=REFUSED)
@@ -55,6 +59,5 @@ def test_what_the_running_service_does_not_notice_is_taken(operation: migrations
 
 def test_a_table_of_the_same_migration_has_no_rows_yet() -> None:
     """An index on it locks nobody out."""
-    migration = migrations.Migration("0001_initial", "items")
-    migration.operations = [migrations.CreateModel("Item", [("code", CODE)]), migrations.AddIndex("item", INDEX)]
+    migration = migration_of(migrations.CreateModel("Item", [("code", CODE)]), migrations.AddIndex("item", INDEX))
     assert list(faults_of(migration, SimpleNamespace(models={}))) == []
