@@ -1,0 +1,330 @@
+"""Identity acts and grants through every door of people: each case of one table of actors and targets by itself.
+
+The accounts are made once for all cases; each case is taken back at its end.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.db import transaction
+from django.test import Client
+
+from records.accounts.authority import IDENTITY_ACTS, Act, Actor, may_act
+from records.accounts.models import DefaultRole, Role, RoleMembership, User
+from records.employees.models import Employee
+from records.sites.models import Site
+from tests import make
+from tests.make.backoffice import save
+from tests.make.transfer import bring_in
+from tests.scim import people
+from tests.scim.conftest import Scim
+
+pytestmark = pytest.mark.django_db
+
+ROLES = {role.value: role for role in DefaultRole}
+ACTORS = (*ROLES, "accounts.change_user", "accounts.change_role", "superuser")
+TARGETS = ("no role", *ROLES, "reader elsewhere", "superuser", "service account", "owned", "equal custom role")
+REACHED = {
+    "superuser": set(TARGETS),
+    "site_administrator": {"no role", "reader", "standard", "manager", "service account", "owned", "equal custom role"},
+    "accounts.change_user": {"no role"},
+}
+"""The expected answer for every identity act: whom each actor reaches; who is not named reaches nobody.
+
+Never an equal or a higher account, never one with a role at a site where the actor holds less, never a superuser.
+"""
+_numbers = itertools.count(1)
+
+
+@dataclass
+class World:
+    """Two sites with an account of each actor and each target; the targets are employees with an address."""
+
+    site: Site
+    elsewhere: Site
+    actors: dict[str, User] = field(default_factory=dict)
+    targets: dict[str, User] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+    """Make the accounts, once for all cases of this file, which run within this transaction and are taken back."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        found = World(make.make_site("Hill"), make.make_site("Harbour"))
+        for name in ACTORS:
+            found.actors[name] = _actor(name, found.site)
+        for name in TARGETS:
+            found.targets[name] = _target(name, found)
+        yield found
+        transaction.set_rollback(True)
+
+
+def _actor(name: str, site: Site) -> User:
+    if name == "superuser":
+        return make.make_user(site=site, is_superuser=True)
+    if name in ROLES:
+        return make.make_user(site=site, role=ROLES[name])
+    user = make.make_user(site=site)
+    make.make_role(site, [name, name.replace("change", "view")], [user])
+    return user
+
+
+def _target(name: str, world: World) -> User:
+    if name == "service account":
+        return make.make_user(site=world.site, role=DefaultRole.READER, is_service_account=True)
+    address = f"person{next(_numbers)}@old.example"
+    user = make.make_user(site=world.site, role=ROLES.get(name), email=address, is_superuser=name == "superuser")
+    make.make_employee(world.site, id=user.pk, user=user, email_address=address)
+    if name == "reader elsewhere":
+        make.give_role(user, world.elsewhere, DefaultRole.READER)
+    if name == "equal custom role":
+        make.make_role(world.site, ["accounts.change_user", "accounts.view_user"], [user])
+    if name == "owned":
+        make.give_role(user, world.site, DefaultRole.READER)
+        User.objects.filter(pk=user.pk).update(directory=people.make_directory(world.site), made_by_directory=True)
+        user.refresh_from_db()
+    return user
+
+
+def reaches(actor: str, target: str) -> bool:
+    """Return the expected answer of the table."""
+    return target in REACHED.get(actor, set())
+
+
+each_pair = pytest.mark.parametrize(("actor", "target"), list(itertools.product(ACTORS, TARGETS)))
+
+
+@each_pair
+def test_the_one_question_answers_as_the_table_says(world: World, actor: str, target: str) -> None:
+    asked = Actor(user=world.actors[actor])
+    answers = {act: may_act(asked, act, world.targets[target]) for act in IDENTITY_ACTS}
+    assert answers == dict.fromkeys(IDENTITY_ACTS, reaches(actor, target))
+
+
+# --- The back-office pages of accounts ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Door:
+    """One identity act in the back-office: how it is asked for, what shows that it was done, where it applies."""
+
+    act: Act
+    path: str
+    sent: dict[str, str]
+    was_done: Callable[[User], bool]
+    applies: Callable[[str], bool] = lambda target: True
+    prepare: Callable[[User], Any] = lambda user: None
+
+
+def _of_people(target: str) -> bool:
+    return target != "service account"
+
+
+def _not_owned(target: str) -> bool:
+    return target != "owned"
+
+
+def _give_factor(user: User) -> None:
+    Authenticator.objects.create(user=user, type="totp", data={"secret": "x"})
+
+
+def _switch_off(user: User) -> None:
+    User.objects.filter(pk=user.pk).update(is_active=False)
+
+
+NEW = "new@corp.example"
+DOORS = (
+    Door(Act.RENAME, "change/", {"user_name": "renamed"}, lambda user: user.user_name == "renamed", _not_owned),
+    Door(
+        Act.SET_RECOVERY_ADDRESS,
+        "do/recovery-address/",
+        {"recovery_address": NEW},
+        lambda user: user.recovery_address == NEW,
+        _of_people,
+    ),
+    Door(Act.END_SESSIONS, "do/end-sessions/", {}, lambda user: user.session_epoch > 0, _of_people),
+    Door(
+        Act.SET_FACTOR,
+        "do/remove-factors/",
+        {},
+        lambda user: not Authenticator.objects.filter(user=user).exists(),
+        _of_people,
+        _give_factor,
+    ),
+    Door(Act.END_ACCESS, "do/end-access/", {}, lambda user: not user.is_active),
+    Door(Act.GIVE_ACCESS, "do/give-access/", {}, lambda user: user.is_active, prepare=_switch_off),
+)
+
+
+@each_pair
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.act.name)
+def test_the_pages_of_accounts_do_what_the_table_says(world: World, door: Door, actor: str, target: str) -> None:
+    user = world.targets[target]
+    door.prepare(user)
+    client, page = Client(), f"/admin/accounts/user/{user.pk}/"
+    client.force_login(world.actors[actor], backend="records.accounts.sign_in.AccountBackend")
+    if door.act is Act.RENAME:
+        client.post(page + door.path, _form(client, page + door.path) | door.sent | {"change_reason": "Asked for"})
+    else:
+        client.post(page + door.path, {**door.sent, "change_reason": "Asked for"})
+    user = User.objects.get(pk=user.pk)
+    assert door.was_done(user) == (reaches(actor, target) and door.applies(target))
+
+
+def _form(client: Client, path: str) -> dict[str, Any]:
+    from tests.make.backoffice import form_of
+
+    answer = client.get(path)
+    return form_of(answer) if answer.status_code == 200 else {}
+
+
+# --- The recovery address by the doors of employees -----------------------------------------------------------------
+
+WITH_EMPLOYEES = tuple(name for name in TARGETS if name != "service account")
+EDITORS = {"manager", "site_administrator", "superuser"}
+"""Who may change employees at all; the fact changes for each of them, the recovery address by the table."""
+
+
+def by_key(world: World, actor: User, employee: Employee) -> None:
+    """Change the address by the JSON interface."""
+    headers = make.make_key(world.site, user=actor).headers
+    client = Client()
+    body = client.get(f"/employee/GetEmployee/{employee.pk}", headers=headers).json()
+    path = f"/employee/UpdateEmployee/{employee.pk}"
+    client.put(path, {**body, "EmailAddress": NEW}, content_type="application/json", headers=headers)
+
+
+def by_form(world: World, actor: User, employee: Employee) -> None:
+    """Change the address on the employee's page."""
+    client = Client()
+    client.force_login(actor, backend="records.accounts.sign_in.AccountBackend")
+    save(client, employee, email_address=NEW, change_reason="Asked for")
+
+
+def by_import(world: World, actor: User, employee: Employee) -> None:
+    """Change the address by a file."""
+    client = Client()
+    client.force_login(actor, backend="records.accounts.sign_in.AccountBackend")
+    client.post("/admin/site/", {"site": str(world.site.pk)})
+    bring_in(client, Employee, [{"Id": str(employee.pk), "EmailAddress": NEW}])
+
+
+@pytest.mark.parametrize(("actor", "target"), list(itertools.product(sorted(EDITORS), WITH_EMPLOYEES)))
+@pytest.mark.parametrize("door", [by_key, by_form, by_import])
+def test_the_recovery_address_follows_the_fact_as_the_table_says(
+    world: World, door: Callable[..., None], actor: str, target: str
+) -> None:
+    user = world.targets[target]
+    door(world, world.actors[actor], Employee.objects.get(user=user))
+    stored = User.objects.get(pk=user.pk)
+    assert stored.email == NEW
+    assert (stored.recovery_address == NEW) == reaches(actor, target)
+
+
+@pytest.mark.parametrize("actor", sorted(set(ACTORS) - EDITORS))
+@pytest.mark.parametrize("door", [by_key, by_form, by_import])
+def test_whoever_may_not_change_employees_changes_no_address(
+    world: World, door: Callable[..., None], actor: str
+) -> None:
+    user = world.targets["reader"]
+    # The pages that the door goes through are closed to this actor.
+    with suppress(AssertionError, AttributeError, KeyError, TypeError):
+        door(world, world.actors[actor], Employee.objects.get(user=user))
+    stored = User.objects.get(pk=user.pk)
+    assert NEW not in (stored.email, stored.recovery_address)
+
+
+# --- Roles ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("actor", "role"), list(itertools.product(ACTORS, ROLES)))
+@pytest.mark.parametrize("at", ["site", "elsewhere"])
+def test_a_role_is_given_by_the_page_of_its_members_as_the_table_says(
+    world: World, actor: str, role: str, at: str
+) -> None:
+    given = Role.objects.get(site=getattr(world, at), default_role=ROLES[role])
+    user, client = world.actors[actor], Client()
+    member = world.targets["no role"]
+    client.force_login(user, backend="records.accounts.sign_in.AccountBackend")
+    client.post(f"/admin/accounts/role/{given.pk}/members/", {"users": [str(member.pk)], "change_reason": "Asked for"})
+    expected = actor == "superuser" or (actor == "site_administrator" and at == "site")
+    assert RoleMembership.objects.filter(role=given, user=member).exists() == expected
+
+
+# --- Directories ----------------------------------------------------------------------------------------------------
+
+PROVISIONED = ("no role", "reader", "manager", "site_administrator", "reader elsewhere", "superuser")
+OWNERS = ("made", "adopted", "unowned", "another's")
+INSIDE = {"no role", "reader", "manager"}
+"""Whom a directory that administers nothing can hold: accounts with roles of its site that are not administrative."""
+
+
+@dataclass(frozen=True)
+class Provision:
+    """One act of a directory: the SCIM call, what shows that it was done, and for whom the table allows it."""
+
+    name: str
+    body: Any
+    was_done: Callable[[User], bool]
+    owners: frozenset[str]
+    any_rank: bool = False
+    """Whether the directory may do it to an account of its own that came to hold more."""
+    prepare: Callable[[User], Any] = lambda user: None
+
+
+def _replace(**values: Any) -> Any:
+    return {"op": "replace", "value": values}
+
+
+OURS = frozenset({"made", "adopted", "unowned"})
+EMAILS = [{"value": NEW, "type": "work", "primary": True}]
+PASSWORD = "quite-unlike-a-word"
+PROVISIONS = (
+    Provision("rename", _replace(userName="renamed"), lambda user: user.user_name == "renamed", OURS),
+    Provision("password", _replace(password=PASSWORD), lambda user: user.check_password(PASSWORD), frozenset({"made"})),
+    Provision(
+        "recovery address", _replace(emails=EMAILS), lambda user: user.recovery_address == NEW, frozenset({"made"})
+    ),
+    Provision("end access", _replace(active=False), lambda user: not user.is_active, OURS, any_rank=True),
+    Provision("give access", _replace(active=True), lambda user: user.is_active, OURS, prepare=_switch_off),
+    Provision("remove", None, lambda user: user.removed is not None, OURS),
+)
+
+
+def allowed(act: Provision, owner: str, target: str) -> bool:
+    """Return the expected answer of the table of directories."""
+    if owner not in act.owners or target == "superuser":
+        return False
+    return target in INSIDE or (act.any_rank and owner != "unowned")
+
+
+BY_RULE = [
+    *itertools.product([""], OWNERS, PROVISIONED),
+    *itertools.product(["read_only", "dry_run"], ["made"], ["reader"]),
+    *itertools.product(["read_only", "dry_run"], ["unowned"], ["no role"]),
+]
+"""What a token may by its own rule, whose the account is, and what it holds."""
+
+
+@pytest.mark.parametrize(("rule", "owner", "target"), BY_RULE)
+@pytest.mark.parametrize("act", PROVISIONS, ids=lambda act: act.name)
+def test_a_directory_does_what_the_table_says_and_nothing_with_a_token_that_only_reads_or_tries(
+    world: World, act: Provision, rule: str, owner: str, target: str
+) -> None:
+    ours, theirs = (people.make_directory(world.site, may_set_passwords=True) for _ in range(2))
+    user = world.targets[target]
+    act.prepare(user)
+    owners = {"unowned": None, "another's": theirs}
+    User.objects.filter(pk=user.pk).update(directory=owners.get(owner, ours), made_by_directory=owner == "made")
+    rules: dict[str, Any] = {rule: True} if rule else {}
+    scim = Scim(people.make_token(ours, **rules))
+    if act.body is None:
+        scim.delete(f"/Users/{user.pk}")
+    else:
+        scim.patch(f"/Users/{user.pk}", act.body)
+    assert act.was_done(User.objects.get(pk=user.pk)) == (allowed(act, owner, target) and not rule)
