@@ -1,17 +1,22 @@
 """The backend: a connection a thread, checked before use without a round trip, and bounded in the server."""
 
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
 from django.db.backends.postgresql import base
+from django.db.backends.utils import debug_transaction
+from psycopg.pq import TransactionStatus
 
 from config.postgresql.breaker import breaker, watchdog
 from config.postgresql.limits import limits
 
 BEYOND_THE_LIMIT = 2.0
 """Seconds that a statement may outlive the server's own limit before its connection is cut."""
+
+Statement = tuple[str, Sequence[Any]]
+Rows = list[tuple[Any, ...]]
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -20,6 +25,85 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.execute_wrappers.append(self._watched)
+        self._last_statements: Sequence[Statement] = ()
+        self._on_last_answers: Callable[[list[Rows]], None] | None = None
+
+    def together(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Run independent statements in one round trip, with the BEGIN that is due; returns the rows of each.
+
+        They run in their order, and after the first one that fails none of the others runs. Reads outside a transaction
+        that meet a lost connection run again on a fresh one.
+        """
+        is_read = not self.in_atomic_block and all(_is_read(sql) for sql, _ in statements)
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+        try:
+            return self._in_one_trip(statements)
+        except (OperationalError, InterfaceError):
+            if not is_read or self.is_usable():
+                raise
+        self.close()
+        self.connect()
+        return self._in_one_trip(statements)
+
+    def commit_with(self, statements: Sequence[Statement], answered: Callable[[list[Rows]], None]) -> bool:
+        """Run statements in the same round trip as the COMMIT that ends the innermost open block, if it does.
+
+        Returns False, and does nothing, where that block is only a savepoint. `answered` is called with the rows of
+        each statement once all is committed, before the hooks that run on commit.
+        """
+        if not self.in_atomic_block or self.savepoint_ids or not self.atomic_blocks:
+            return False
+        self._last_statements, self._on_last_answers = statements, answered
+        return True
+
+    def _commit(self) -> None:
+        statements, answered = self._last_statements, self._on_last_answers
+        self._last_statements, self._on_last_answers = (), None
+        if answered is None:
+            super()._commit()
+            return
+        with debug_transaction(self, "COMMIT"):
+            rows = self._in_one_trip(statements, then="COMMIT")
+        answered(rows)
+
+    def _rollback(self) -> None:
+        self._last_statements, self._on_last_answers = (), None
+        super()._rollback()
+
+    def _in_one_trip(self, statements: Sequence[Statement], *, then: str = "") -> list[Rows]:
+        """Send the statements in one pipeline, and `then` behind them."""
+        connection: Any = self.connection
+        cursors = [self.cursor() for _ in statements]
+        starts = not connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
+        seconds = limits.get("statement_timeout", 0) / 1000
+        if seconds:
+            watchdog.begin(connection, seconds + BEYOND_THE_LIMIT)
+        was_cut = False
+        try:
+            with self.wrap_database_errors, connection.pipeline():
+                if starts:
+                    # psycopg would wait for the answer to its own BEGIN before it sends anything else.
+                    connection._autocommit = True
+                    connection.execute("BEGIN")
+                for cursor, (sql, parameters) in zip(cursors, statements, strict=True):
+                    cursor.execute(sql, parameters)
+                if then:
+                    connection.execute(then)
+        except (OperationalError, InterfaceError):
+            was_cut = bool(seconds) and watchdog.end(connection)
+            if was_cut:
+                breaker.failed(self._connect_once)
+            raise
+        finally:
+            if starts:
+                connection._autocommit = False
+            if seconds and not was_cut:
+                watchdog.end(connection)
+        found = [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+        for cursor in cursors:
+            cursor.close()
+        return found
 
     def get_connection_params(self) -> dict[str, Any]:
         """Return the parameters of a connection, with the limits of the server."""
@@ -56,6 +140,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Run a statement under the watchdog; a read outside a transaction that meets a lost connection runs again."""
         connection = self.connection
         seconds = limits.get("statement_timeout", 0) / 1000
+        if connection.pgconn.pipeline_status:
+            return execute(sql, params, many, context)  # Whoever opened the pipeline watches it.
         if seconds:
             watchdog.begin(connection, seconds + BEYOND_THE_LIMIT)
         was_cut = False

@@ -11,6 +11,7 @@ from records.accounts.authority import Act, actor_of, require
 from records.accounts.employee_facts import EmployeeFacts, follow_employee
 from records.accounts.models import DefaultRole, Role, User
 from records.employees.models import Employee, JobDescription
+from records.history.statements import Statement, parameter, together
 from records.history.trail import Author, now, recording
 from records.sites.targets import errors_of
 from records.sites.text import is_blank
@@ -31,14 +32,21 @@ def add_employee(
 ) -> Employee:
     """Add an employee to the site; `key` sets the Id (an account's). Raises ValidationError."""
     employee = Employee(site_id=site_id) if key is None else Employee(id=key, site_id=site_id)
-    with recording():
-        check_reporting_to(employee, site_id, values)
-        added = add_record(
-            employee, values, author=author, operation=operation, reason=reason, skip=["reporting_to", "user"]
-        )
+
+    def follow(added: Employee) -> None:
         if added.user_id is not None:
             follow_employee(added.user_id, EmployeeFacts(), facts_of(added), author=author)
-        return added
+
+    return add_record(
+        employee,
+        values,
+        author=author,
+        operation=operation,
+        reason=reason,
+        skip=["reporting_to", "user"],
+        check=lambda: check_reporting_to(employee, site_id, values),
+        followed_by=follow,
+    )
 
 
 def update_employee(
@@ -52,24 +60,30 @@ def update_employee(
     precondition: Precondition | None = None,
 ) -> Employee:
     """Change an employee. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
-    with recording():
-        with changing(
-            Employee,
-            site_id,
-            employee_id,
-            author=author,
-            operation=operation,
-            reason=reason,
-            precondition=precondition,
-            skip=["reporting_to", "user"],
-        ) as employee:
-            before, revision = facts_of(employee), employee.revision
-            check_reporting_to(employee, site_id, values)
-            apply(employee, values)
-            if before.family_name and is_blank(employee.last_name):
-                raise ValidationError({"last_name": ValidationError("This field is required.", code="RequiredField")})
-        if employee.user_id is not None and employee.revision != revision:
-            follow_employee(employee.user_id, before, facts_of(employee), author=author)
+    before = EmployeeFacts()
+
+    def follow(changed: Employee) -> None:
+        if changed.user_id is not None:
+            follow_employee(changed.user_id, before, facts_of(changed), author=author)
+
+    with changing(
+        Employee,
+        site_id,
+        employee_id,
+        author=author,
+        operation=operation,
+        reason=reason,
+        precondition=precondition,
+        skip=["reporting_to", "user"],
+        followed_by=follow,
+    ) as employee:
+        if employee.user_id is not None:
+            before = facts_of(employee)
+        had_family_name = bool(employee.last_name)
+        check_reporting_to(employee, site_id, values)
+        apply(employee, values)
+        if had_family_name and is_blank(employee.last_name):
+            raise ValidationError({"last_name": ValidationError("This field is required.", code="RequiredField")})
     return employee
 
 
@@ -163,11 +177,11 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
     superior: Employee | None = values.get("reporting_to")
     if superior is None or superior.pk == employee.reporting_to_id:
         return
-    hold_reporting()
+    above = [row[0] for row in together([*_holding(), _above(superior.pk)])[-1]]
     fault = errors_of(Employee, [superior], site_id, Employee).get(superior.pk, "")
     if superior.pk == employee.pk:
         fault = "Nobody reports to themselves."
-    elif not fault and reports_to(superior.pk, employee.pk):
+    elif not fault and parameter(employee.pk) in above:
         fault = "This would close a circle: that employee reports to this one already."
     if fault:
         raise ValidationError({"reporting_to": ValidationError(fault, code="InvalidReference")})
@@ -179,21 +193,22 @@ def hold_reporting() -> None:
     At whatever site, since superiors may be of another one. Whoever changes several employees takes it after their rows
     and before the site's numbers. SQLite has one writer at a time anyway.
     """
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", (REPORTING,))
+    together(_holding())
 
 
-def reports_to(employee_id: uuid.UUID, superior_id: uuid.UUID) -> bool:
-    """Return whether the first employee reports to the second, through others too; one query a step up."""
-    seen: set[uuid.UUID] = set()
-    step: uuid.UUID | None = employee_id
-    while step is not None and step not in seen:
-        if step == superior_id:
-            return True
-        seen.add(step)
-        step = Employee.objects.filter(pk=step).values_list("reporting_to_id", flat=True).first()
-    return False
+def _holding() -> list[Statement]:
+    return [("SELECT pg_advisory_xact_lock(%s, 0)", [REPORTING])] if connection.vendor == "postgresql" else []
+
+
+def _above(employee_id: uuid.UUID) -> Statement:
+    """Return the statement that reads the ids of an employee and of everybody whom the employee reports to."""
+    table = connection.ops.quote_name(Employee._meta.db_table)
+    sql = f"""
+WITH RECURSIVE above AS (
+    SELECT id, reporting_to_id FROM {table} WHERE id = %s
+    UNION SELECT e.id, e.reporting_to_id FROM {table} e JOIN above a ON e.id = a.reporting_to_id)
+SELECT id FROM above"""  # noqa: S608 (no outside text)
+    return sql, [parameter(employee_id)]
 
 
 def add_job_description(

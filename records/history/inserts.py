@@ -3,54 +3,90 @@
 Every write stores a record and its Change, so both go through here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
+from records.history.statements import Statement, parameter, together
+
 ROWS_AT_ONCE = 200
 
 
-def insert_rows(
-    rows: Sequence[models.Model],
-    *,
-    before: str = "",
-    parameters: Sequence[Any] = (),
-    computed: tuple[str, str] = ("", ""),
-) -> Any:
-    """Store new rows of one model, whose keys they carry already; one statement for as many as fit into one.
+def insert_rows(rows: Sequence[models.Model]) -> None:
+    """Store new rows of one model, whose keys they carry already, in one round trip."""
+    together(insertions(rows))
+
+
+def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -> list[Statement]:
+    """Return the statements that store rows of one model, whose keys they carry already: one for each 200 of them.
 
     The columns' own preparation (`pre_save`, adaption to the database) is the ORM's; signals are not sent, and the
-    product has none. `before` is a WITH clause, with its parameters, that goes ahead of the last statement. `computed`
-    is a column with the SQL that gives its value, which is returned; for a single row.
+    product has none. With `replacing`, a row that is there already gets these columns. The rows count as stored.
     """
-    database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times a value
-    found = None
+    found = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
-        last = start + ROWS_AT_ONCE >= len(rows)
-        fields, head, places, tail = _statement(type(part[0]), database.vendor, computed)
-        values = [field.get_db_prep_save(field.pre_save(row, add=True), database) for row in part for field in fields]
-        clause, ahead = (before, [*parameters]) if last else ("", [])
-        with database.cursor() as cursor:
-            cursor.execute(f"{clause}{head}{', '.join([places] * len(part))}{tail}", [*ahead, *values])
-            found = cursor.fetchone()[0] if tail else None
+        head, places, tail = _insertion(type(part[0]), connection.vendor, tuple(replacing))
+        found.append(
+            (
+                f"{head} VALUES {', '.join([places] * len(part))}{tail}",
+                [value for row in part for value in database_values(row)],
+            )
+        )
         for row in part:
-            row._state.adding, row._state.db = False, database.alias
+            row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
     return found
 
 
+def insertion_of(row: models.Model, computed: Mapping[str, Statement], *, before: Statement = ("", ())) -> Statement:
+    """Return the statement that stores a row of which the database computes some columns.
+
+    `computed` maps their attribute names to SQL with its parameters; `before` is a WITH clause that goes ahead.
+    """
+    head, _, _ = _insertion(type(row), connection.vendor, ())
+    fields: Sequence[Any] = row._meta.local_concrete_fields
+    places = [
+        computed.get(field.attname, ("%s", [value])) for field, value in zip(fields, database_values(row), strict=True)
+    ]
+    row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
+    sql = f"{before[0]} {head} VALUES ({', '.join(place for place, _ in places)})"
+    return sql, [*before[1], *(value for _, values in places for value in values)]
+
+
+def database_values(row: models.Model) -> list[Any]:
+    """Return the row's columns as the database takes them, in the order of the model's fields."""
+    database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times a value
+    fields: Sequence[Any] = row._meta.local_concrete_fields
+    return [field.get_db_prep_save(field.pre_save(row, add=row._state.adding), database) for field in fields]
+
+
+def update_of(row: models.Model) -> Statement:
+    """Return the statement that stores all columns of a row that is there already."""
+    fields: Sequence[Any] = row._meta.local_concrete_fields
+    values = [value for field, value in zip(fields, database_values(row), strict=True) if not field.primary_key]
+    return _update(type(row), connection.vendor), [*values, parameter(row.pk)]
+
+
 @cache
-def _statement(
-    model: type[models.Model], vendor: str, computed: tuple[str, str]
-) -> tuple[Sequence[Any], str, str, str]:
-    """Return the columns to be given, the statement up to its rows, the places of one row, and what follows them."""
-    name, expression = computed
-    fields: Sequence[Any] = model._meta.local_concrete_fields
-    given = [field for field in fields if field.column != name]
+def _update(model: type[models.Model], vendor: str) -> str:
     quote = connection.ops.quote_name
-    columns = [*(quote(field.column) for field in given), *([quote(name)] if name else [])]
-    places = [*["%s"] * len(given), *([expression] if name else [])]
-    head = f"INSERT INTO {quote(model._meta.db_table)} ({', '.join(columns)}) VALUES "  # noqa: S608 (no outside text)
-    return given, head, f"({', '.join(places)})", f" RETURNING {quote(name)}" if name else ""
+    columns = [quote(field.column) for field in model._meta.local_concrete_fields if not field.primary_key]
+    sets = ", ".join(f"{column} = %s" for column in columns)
+    return f"UPDATE {quote(model._meta.db_table)} SET {sets} WHERE {quote(model._meta.pk.column)} = %s"  # noqa: S608
+
+
+@cache
+def _insertion(model: type[models.Model], vendor: str, replacing: Sequence[str]) -> tuple[str, str, str]:
+    """Return the statement up to its rows, the places of one row, and what follows the rows."""
+    fields: Sequence[Any] = model._meta.local_concrete_fields
+    quote = connection.ops.quote_name
+    columns = ", ".join(quote(field.column) for field in fields)
+    tail = ""
+    if replacing:
+        names = [quote(model._meta.get_field(name).column) for name in replacing]  # type: ignore[union-attr]
+        sets = ", ".join(f"{name} = excluded.{name}" for name in names)
+        tail = f" ON CONFLICT ({quote(model._meta.pk.column)}) DO UPDATE SET {sets}"
+    head = f"INSERT INTO {quote(model._meta.db_table)} ({columns})"
+    return head, f"({', '.join(['%s'] * len(fields))})", tail

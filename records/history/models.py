@@ -72,6 +72,9 @@ class Change(models.Model):
     previous_hash = models.CharField(max_length=64, blank=True)
     hash = models.CharField(max_length=64)
 
+    counts: str = ""
+    """The field of a new record whose value the database gives as it stores the record; while the change is pending."""
+
     objects = ChangeQuerySet.as_manager()
 
     class Meta:
@@ -101,6 +104,8 @@ class ChainHead(models.Model):
 
     chain = models.UUIDField(primary_key=True, default=INSTALLATION)
     number = models.PositiveBigIntegerField(default=0)
+    previous = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """The hash before the last one: a statement that appends a change and returns its row can ask for no other."""
     hash = models.CharField(max_length=64, blank=True)
 
     def __str__(self) -> str:

@@ -13,9 +13,12 @@ after the newest write that can be seen.
 import datetime
 import time
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
+
+from records.history.statements import Rows, Statement, together
 
 MOMENT_BITS = 41
 """Enough for the milliseconds since 1970 until the year 2039."""
@@ -53,14 +56,16 @@ def _to_the_millisecond(moment: datetime.datetime) -> datetime.datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
-def start_stamping() -> None:
-    """Make known that the transaction stamps rows from now on; call before its first stamp. One query on PostgreSQL."""
+def start_stamping(statements: Sequence[Statement] = ()) -> list[Rows]:
+    """Make known that the transaction stamps rows from now on; call before its first stamp.
+
+    The statements run behind that, on PostgreSQL in the same round trip; returns the rows of each.
+    """
     if connection.vendor != "postgresql":
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(_ENTER)
-        moment = cursor.fetchone()[1]
-    connection.larder_clock = (moment, time.monotonic())  # type: ignore[attr-defined]
+        return together(statements)
+    entered, *answers = together([(_ENTER, ()), *statements])
+    connection.larder_clock = (entered[0][1], time.monotonic())  # type: ignore[attr-defined]
+    return answers
 
 
 def stop_stamping() -> None:

@@ -4,13 +4,18 @@ import datetime
 import decimal
 import uuid
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from django.db import models
 
+from records.history.statements import Reading, Rows, Statement, ask, reading, rows_with, together
+
 Snapshot = dict[str, Any]
 FieldChange = dict[str, Any]
+Children = dict[str, list[Any]]
+Related = tuple[str, Reading, str]
+"""A list or child relation, what reads it, and for a list the column of its targets."""
 
 
 def children_of(record: models.Model) -> tuple[str, ...]:
@@ -26,17 +31,59 @@ def excluded_from_history(model: type[models.Model]) -> frozenset[str]:
 def snapshot(record: models.Model) -> Snapshot:
     """Take the record's content: columns, many-to-many lists and child rows, as plain values.
 
-    Costs one query for each many-to-many field and each child relation; none for the columns.
+    Reads the lists and child rows in one round trip; the columns are the object's, and so are child rows that were
+    prefetched.
     """
-    taken = columns(record)
-    left_out = excluded_from_history(type(record))
-    for many in record._meta.many_to_many:
-        if many.name not in left_out:
-            taken[many.name] = sorted(str(key) for key in getattr(record, many.name).values_list("pk", flat=True))
+    at_hand = getattr(record, "_prefetched_objects_cache", {})
+    related = [one for one in _related(type(record)) if one[2] or one[0] not in at_hand]
+    answers = together([read.by(record.pk) for _, read, _ in related])
+    taken = columns(record) | _related_content(related, answers)[0]
     for relation in children_of(record):
-        rows = getattr(record, relation).all()
-        taken[relation] = {str(row.pk): columns(row) for row in rows}
+        if relation in at_hand:
+            taken[relation] = {str(row.pk): columns(row) for row in getattr(record, relation).all()}
     return taken
+
+
+def related_statements(model: type[models.Model], key: Any) -> list[Statement]:
+    """Return the statements that read the many-to-many lists and child rows of a record."""
+    return [read.by(key) for _, read, _ in _related(model)]
+
+
+def related_content(model: type[models.Model], answers: Sequence[Rows]) -> tuple[Snapshot, Children]:
+    """Return what `related_statements` read, as a part of a snapshot, and the child rows by their relations."""
+    return _related_content(_related(model), answers)
+
+
+def _related_content(related: Sequence[Related], answers: Sequence[Rows]) -> tuple[Snapshot, Children]:
+    taken: Snapshot = {}
+    children: Children = {}
+    for (name, read, target), answer in zip(related, answers, strict=True):
+        rows = read.objects(answer)
+        if target:
+            taken[name] = sorted(str(getattr(row, target)) for row in rows)
+        else:
+            taken[name] = {str(row.pk): columns(row) for row in rows}
+            children[name] = rows
+    return taken, children
+
+
+def _related(model: type[models.Model]) -> list[Related]:
+    """Return the model's lists and children with what reads them."""
+    found: list[Related] = []
+    left_out = excluded_from_history(model)
+    for many in model._meta.many_to_many:
+        if many.name not in left_out:
+            through: Any = many.remote_field.through
+            read = reading((model, many.name), partial(_rows_of, through, many.m2m_field_name()))
+            found.append((many.name, read, f"{many.m2m_reverse_field_name()}_id"))
+    for relation in getattr(model, "HISTORY_CHILDREN", ()):
+        back: Any = model._meta.get_field(relation)
+        found.append((relation, reading((model, relation), partial(_rows_of, back.related_model, back.field.name)), ""))
+    return found
+
+
+def _rows_of(model: Any, owner: str, key: Any) -> models.QuerySet[Any]:
+    return model._base_manager.filter(**{owner: key}).order_by(*model._meta.ordering)
 
 
 def snapshots(model: type[models.Model], first: str, last: str) -> dict[str, tuple[str | None, Snapshot]]:
@@ -123,77 +170,105 @@ def _empty(value: Any) -> bool:
     return value is None or value == "" or value == [] or value == {}
 
 
+def differs(before: Snapshot, after: Snapshot) -> bool:
+    """Return whether two snapshots differ; an empty value is like one that is not there."""
+    names = before.keys() | after.keys()
+    return any(
+        before.get(name) != after.get(name) and not (_empty(before.get(name)) and _empty(after.get(name)))
+        for name in names
+    )
+
+
 def differences(
     record: models.Model, before: Snapshot, after: Snapshot, *, names: Mapping[str, str] | None = None
 ) -> list[FieldChange]:
     """Return one entry per changed field, with printed names beside ids; an empty list when nothing changed.
 
-    Looks each printed name up, unless the record holds the object already or `names` (id to name) knows it.
+    Looks the printed names up in one round trip, unless the record holds the object already or `names` (id to name)
+    knows it.
 
     A child row appears whole when it was added or removed and field by field when it was edited, as
     `{"field": "employment_history.company", "row": "<id>", "old": …, "new": …}`.
     """
     found: list[FieldChange] = []
     children = set(children_of(record))
+    known = _Names(record, names or {})
     for name in [*after, *(name for name in before if name not in after)]:
         old, new = before.get(name), after.get(name)
         if old == new or (_empty(old) and _empty(new)):
             continue
+        field: Any = record._meta.get_field(name)
         if name in children:
-            found += _child_differences(record, name, old or {}, new or {})
+            found += _child_differences(known, field.related_model, name, old or {}, new or {})
         else:
-            field = record._meta.get_field(name)
-            shown = [
-                {"id": value, "name": names[str(value)]}
-                if names and field.many_to_one and value in names
-                else _printed(field, record, value)
-                for value in (old, new)
-            ]
-            found.append({"field": name, "old": shown[0], "new": shown[1]})
+            found.append({"field": name, "old": known.printed(field, old), "new": known.printed(field, new)})
+    known.look_up()
     return found
 
 
-def _child_differences(record: models.Model, relation: str, old: Snapshot, new: Snapshot) -> list[FieldChange]:
+def _child_differences(
+    known: "_Names", model: type[models.Model], relation: str, old: Snapshot, new: Snapshot
+) -> list[FieldChange]:
     found: list[FieldChange] = []
-    model = record._meta.get_field(relation).related_model
     for row in [*new, *(row for row in old if row not in new)]:
         if row not in old or row not in new:
-            found.append(
-                {"field": relation, "row": row, "old": _whole(model, old.get(row)), "new": _whole(model, new.get(row))}
-            )
+            sides = {"old": old.get(row), "new": new.get(row)}
+            whole = {side: known.whole(model, content) for side, content in sides.items()}
+            found.append({"field": relation, "row": row, **whole})
             continue
         for name, value in new[row].items():
-            if value != old[row].get(name):
-                field = model._meta.get_field(name)  # type: ignore[union-attr]
-                found.append(
-                    {
-                        "field": f"{relation}.{name}",
-                        "row": row,
-                        "old": _printed(field, None, old[row].get(name)),
-                        "new": _printed(field, None, value),
-                    }
-                )
+            before = old[row].get(name)
+            if value != before:
+                field = model._meta.get_field(name)
+                sides = {"old": known.printed(field, before), "new": known.printed(field, value)}
+                found.append({"field": f"{relation}.{name}", "row": row, **sides})
     return found
 
 
-def _whole(model: Any, row: Snapshot | None) -> Snapshot | None:
-    if row is None:
-        return None
-    return {
-        name: _printed(model._meta.get_field(name), None, value) for name, value in row.items() if not _empty(value)
-    }
+class _Names:
+    """Prints values, with `{"id", "name"}` for what points at a record; the names that are not at hand come last."""
 
+    def __init__(self, record: models.Model, names: Mapping[str, str]) -> None:
+        self.record = record
+        self.names = names
+        self.wanted: dict[Any, list[dict[str, str]]] = {}
 
-def _printed(field: Any, record: models.Model | None, value: Any) -> Any:
-    """Return the value, with `{"id", "name"}` for what points at another record."""
-    if value is None or not getattr(field, "remote_field", None):
-        return value
-    if field.many_to_many:
-        names = {str(row.pk): str(row) for row in field.related_model._base_manager.filter(pk__in=value)}
-        return [{"id": key, "name": names.get(key, "")} for key in value]
-    if record is not None and field.is_cached(record):
-        target = field.get_cached_value(record)
-        if target is not None and str(target.pk) == str(value):
-            return {"id": value, "name": str(target)}
-    target = field.related_model._base_manager.filter(pk=value).first()
-    return {"id": value, "name": str(target) if target is not None else ""}
+    def printed(self, field: Any, value: Any) -> Any:
+        """Return the value, with the name of what it points at, or a place for it."""
+        if value is None or not getattr(field, "remote_field", None):
+            return value
+        if field.many_to_many:
+            return [self._pointing(field.related_model, key) for key in value]
+        if value in self.names:
+            return {"id": value, "name": self.names[value]}
+        if isinstance(self.record, field.model) and field.is_cached(self.record):
+            target = field.get_cached_value(self.record)
+            if target is not None and str(target.pk) == str(value):
+                return {"id": value, "name": str(target)}
+        return self._pointing(field.related_model, value)
+
+    def whole(self, model: Any, row: Snapshot | None) -> Snapshot | None:
+        """Return the content of a child row that was added or removed."""
+        if row is None:
+            return None
+        return {
+            name: self.printed(model._meta.get_field(name), value) for name, value in row.items() if not _empty(value)
+        }
+
+    def _pointing(self, model: Any, key: Any) -> dict[str, str]:
+        shown = {"id": key, "name": ""}
+        self.wanted.setdefault(model, []).append(shown)
+        return shown
+
+    def look_up(self) -> None:
+        """Put the names into their places; one round trip at most."""
+        found, _ = ask(
+            [
+                rows_with(model, {shown["id"] for shown in several}, model._base_manager.all, "named")
+                for model, several in self.wanted.items()
+            ]
+        )
+        for several, rows in zip(self.wanted.values(), found, strict=True):
+            names = {str(row.pk): str(row) for row in rows}
+            for shown in several:
+                shown["name"] = names.get(str(shown["id"]), "")

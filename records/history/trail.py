@@ -1,17 +1,19 @@
 """Writing the trail: `recording` opens the one transaction of a write and flushes its changes at the end."""
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from django.db import connection, models, transaction
 
+from records.history.appending import appending, complete, printed_name
 from records.history.digests import VERSION, digest, new_salts, values_of
-from records.history.inserts import insert_rows
+from records.history.inserts import insertions
 from records.history.models import INSTALLATION, ChainHead, Change, Channel
 from records.history.moments import now, start_stamping, stop_stamping
 from records.history.snapshots import FieldChange
+from records.history.statements import Rows, Statement, parameter, together
 from records.history.visibility import lowest_role
 
 
@@ -26,6 +28,9 @@ class Author:
     request_id: str = ""
 
 
+Answered = Callable[[Rows], None]
+
+
 @dataclass(slots=True)
 class Trail:
     """The changes of one open transaction, in the order in which they were made."""
@@ -33,6 +38,58 @@ class Trail:
     pending: list[Change] = field(default_factory=list)
     is_rehearsal: bool = False
     """Whether everything is rolled back at the end of the transaction."""
+    depth: int = 1
+    """How many blocks of `recording` are open."""
+    answers: list[Rows] = field(default_factory=list)
+    """What the statements answered that the innermost block began with."""
+    last: list[tuple[Statement, Answered | None]] = field(default_factory=list)
+    """What is to run at the end of the transaction, before its changes are stored."""
+    counted: list[tuple[Change, models.Model]] = field(default_factory=list)
+    """The changes of new records whose numbers the database gives at the end."""
+
+    @property
+    def ends_next(self) -> bool:
+        """Return whether the transaction ends where the innermost open block does, so that nothing reads before."""
+        return self.depth == 1
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Let the block go on working with what is written, so that nothing is left to the end meanwhile."""
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    def at_end(self, statements: Iterable[Statement], answered: Answered | None = None) -> None:
+        """Run statements at the end of the transaction, in one round trip with the changes and the COMMIT.
+
+        `answered` is called with the rows of each. Only where nothing else reads what they write: see `ends_next`.
+        """
+        self.last += [(statement, answered) for statement in statements]
+
+    def end(self) -> None:
+        """Run what was left to the end, and store the changes: in one round trip where no chain gets several."""
+        several = len({change.chain for change in self.pending}) < len(self.pending)
+        if connection.vendor != "postgresql" or several:
+            self._answer(together([statement for statement, _ in self.last]))
+            for change, record in self.counted:
+                complete(change, record)
+            self._send(_chained(self.pending), lambda _: None)
+        else:
+            changes = [appending(change) for change in sorted(self.pending, key=lambda change: change.chain)]
+            self._send([*(statement for statement, _ in self.last), *changes], self._answer)
+
+    def _answer(self, found: Sequence[Rows]) -> None:
+        for (_, answered), rows in zip(self.last, found, strict=False):
+            if answered is not None:
+                answered(rows)
+
+    @staticmethod
+    def _send(statements: Sequence[Statement], answered: Callable[[list[Rows]], None]) -> None:
+        """Run the last statements of the transaction, with its COMMIT where that is next."""
+        if statements and not connection.commit_with(statements, answered):  # type: ignore[attr-defined]
+            answered(together(statements))
 
     def add(
         self,
@@ -43,11 +100,16 @@ class Trail:
         operation: str,
         reason: str = "",
         site_id: uuid.UUID | None = None,
+        counts: str = "",
     ) -> None:
-        """Note one record's changed fields; a record without any leaves no entry. Runs no query."""
+        """Note one record's changed fields; a record without any leaves no entry. Runs no query.
+
+        `counts` names the first changed field of a new record whose value the database gives as it stores the record
+        at the end of the transaction; until then it holds MARK.
+        """
         if not changed:
             return
-        site = site_id or getattr(record, "site_id", None)
+        site = site_id or getattr(record, "history_site_id", None) or getattr(record, "site_id", None)
         change = Change(
             site_id=site,
             chain=site or INSTALLATION,
@@ -60,43 +122,51 @@ class Trail:
             reason=reason,
             model=record._meta.label,
             record_id=record.pk,
-            record_name=str(record)[:512],
+            record_name=printed_name(record),
             fields=changed,
             request_id=author.request_id[:64],
             lowest_role=lowest_role(record, changed),
             digest_version=VERSION,
         )
         change.salts = new_salts(values_of(change))
+        change.counts = counts
         self.pending.append(change)
+        if counts:
+            self.counted.append((change, record))
 
 
 @contextmanager
-def recording() -> Iterator[Trail]:
+def recording(reading: Callable[[], Sequence[Statement]] | None = None) -> Iterator[Trail]:
     """Open the transaction of a write and yield its Trail; the changes are stored when the outermost block ends.
 
     Nested blocks are savepoints: an inner block that fails takes its own changes with it. The chain's row is locked
-    last, so that a site's writers wait for each other as briefly as possible and never in a circle.
+    last, so that a site's writers wait for each other as briefly as possible and never in a circle. What `reading` asks
+    at the beginning costs no round trip of its own; the answers are in `Trail.answers`.
     """
     outer: Trail | None = getattr(connection, "larder_trail", None)
     if outer is not None:
         mark = len(outer.pending)
+        outer.depth += 1
         try:
             with transaction.atomic():
+                outer.answers = together(reading() if reading else ())
                 yield outer
         except BaseException:
             del outer.pending[mark:]
             raise
+        finally:
+            outer.depth -= 1
         return
     trail = Trail()
     with transaction.atomic():
-        start_stamping()
+        trail.answers = start_stamping(reading() if reading else ())
         connection.larder_trail = trail  # type: ignore[attr-defined]
         try:
             yield trail
         finally:
             connection.larder_trail = None  # type: ignore[attr-defined]
             stop_stamping()
-        _flush(trail.pending)
+        trail.end()
 
 
 class _RollBackError(Exception):
@@ -121,15 +191,16 @@ def is_rehearsal() -> bool:
     return trail is not None and trail.is_rehearsal
 
 
-def _flush(pending: Iterable[Change]) -> None:
+def _chained(pending: Iterable[Change]) -> list[Statement]:
+    """Lock the chains of the changes, always in the same order; returns the statements that store the changes."""
     chains: dict[uuid.UUID, list[Change]] = {}
     for change in pending:
         chains.setdefault(change.chain, []).append(change)
-    for chain in sorted(chains):
-        _append(chain, chains[chain])
+    return [statement for chain in sorted(chains) for statement in _append(chain, chains[chain])]
 
 
-def _append(chain: uuid.UUID, changes: list[Change]) -> None:
+def _append(chain: uuid.UUID, changes: list[Change]) -> list[Statement]:
+    """Lock the chain's head and move it on; returns the statements that store the changes and the last hash."""
     number, previous = _advance(chain, len(changes))
     number -= len(changes)
     for change in changes:
@@ -137,30 +208,19 @@ def _append(chain: uuid.UUID, changes: list[Change]) -> None:
         change.number = number
         change.previous_hash = previous
         change.hash = previous = digest(change)
-    _store(chain, changes, previous)
-
-
-def _store(chain: uuid.UUID, changes: list[Change], last_hash: str) -> None:
-    """Store numbered changes and write their last hash to the chain's head: one statement, on SQLite two."""
     table = connection.ops.quote_name(ChainHead._meta.db_table)
-    update = f"UPDATE {table} SET hash = %s WHERE chain = %s"  # noqa: S608 (no outside text)
-    if connection.vendor == "postgresql":
-        insert_rows(changes, before=f"WITH head AS ({update}) ", parameters=(last_hash, chain))
-        return
-    insert_rows(changes)
-    with connection.cursor() as cursor:
-        cursor.execute(update, (last_hash, chain.hex))
+    update = f"UPDATE {table} SET previous = %s, hash = %s WHERE chain = %s"  # noqa: S608 (no outside text)
+    return [*insertions(changes), (update, (changes[-1].previous_hash, previous, parameter(chain)))]
 
 
 def _advance(chain: uuid.UUID, count: int) -> tuple[int, str]:
     """Lock the chain's head and move it on by count; returns the new last number and the hash before it."""
     table = connection.ops.quote_name(ChainHead._meta.db_table)
-    key = chain if connection.vendor == "postgresql" else chain.hex
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {table} (chain, number, hash) VALUES (%s, %s, '') "  # noqa: S608 (no outside text)
+            f"INSERT INTO {table} (chain, number, previous, hash) VALUES (%s, %s, '', '') "  # noqa: S608 (no outside text)
             f"ON CONFLICT (chain) DO UPDATE SET number = {table}.number + excluded.number RETURNING number, hash",
-            (key, count),
+            (parameter(chain), count),
         )
         number, previous = cursor.fetchone()
     return number, previous

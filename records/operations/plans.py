@@ -11,6 +11,7 @@ from django.db import connection, models
 from django.db.models import F
 
 from records.accounts.opening import Proof, check, proof_column
+from records.history.statements import converted
 from records.operations.json_subqueries import Convert, JsonRows
 
 Shape = dict[str, Any]
@@ -194,14 +195,3 @@ class Compiled(NamedTuple):
 
 _RECORD_ID = uuid.uuid4()
 _OWNERS = tuple(uuid.uuid4() for _ in range(3))
-
-
-def converted(row: Sequence[Any], converters: Any) -> Sequence[Any]:
-    """Apply the backend's own conversions, with the thread's connection."""
-    values = list(row)
-    for position, (functions, expression) in converters.items():
-        value = values[position]
-        for function in functions:
-            value = function(value, expression, connection)
-        values[position] = value
-    return values

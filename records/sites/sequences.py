@@ -6,7 +6,10 @@ from typing import Any
 from django.db import connection
 from django.db.models import F
 
-from records.history.inserts import insert_rows
+from records.history.appending import MARK
+from records.history.inserts import insert_rows, insertion_of
+from records.history.statements import Rows, Statement, parameter, together
+from records.history.trail import Trail
 from records.sites.models import Entity, SiteRecord, SiteSequence
 
 
@@ -22,10 +25,11 @@ def take_numbers(site_id: uuid.UUID, entity: Entity, count: int = 1) -> int:
     return last - count + 1
 
 
-def insert_numbered(record: SiteRecord) -> None:
+def insert_numbered(record: SiteRecord, trail: Trail) -> None:
     """Store a new record under the next number of its site, which is taken as `take_numbers` does.
 
-    On PostgreSQL by one statement, put together before the sequence is locked, so that others wait for less.
+    On PostgreSQL by one statement, and at the end of the transaction where nothing else reads the record before: other
+    writers then wait for that statement and the COMMIT only; until it is stored, the record's number is MARK.
     """
     if connection.vendor != "postgresql":
         record.site_sequence_id = take_numbers(record.site_id, record.ENTITY)
@@ -33,10 +37,18 @@ def insert_numbered(record: SiteRecord) -> None:
         return
     _demand_transaction()
     sql, parameters = _taking(record.site_id, record.ENTITY, 1)
-    number = ("site_sequence_id", "(SELECT last FROM taken)")
-    record.site_sequence_id = insert_rows(
-        [record], before=f"WITH taken AS ({sql}) ", parameters=parameters, computed=number
-    )
+    number: Statement = ("(SELECT last FROM taken)", ())
+    stored, given = insertion_of(record, {"site_sequence_id": number}, before=(f"WITH taken AS ({sql})", parameters))
+    statement = (f"{stored} RETURNING site_sequence_id", given)
+
+    def take(rows: Rows) -> None:
+        record.site_sequence_id = rows[0][0]
+
+    if trail.ends_next:
+        trail.at_end([statement], take)
+        record.site_sequence_id = MARK
+    else:
+        take(together([statement])[0])
 
 
 def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> tuple[str, list[Any]]:
@@ -46,7 +58,7 @@ def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> tuple[str, list[A
         f"INSERT INTO {table} AS kept (site_id, entity, last, archived) VALUES (%s, %s, %s, 0) "  # noqa: S608 (no outside text)
         "ON CONFLICT (site_id, entity) DO UPDATE SET last = kept.last + excluded.last RETURNING last"
     )
-    return sql, [site_id if connection.vendor == "postgresql" else site_id.hex, str(entity.value), count]
+    return sql, [parameter(site_id), str(entity.value), count]
 
 
 def count_archived(site_id: uuid.UUID, entity: Entity, change: int) -> None:
@@ -63,7 +75,7 @@ def totals(site_id: uuid.UUID, entity: Entity) -> tuple[int, int]:
 
 def total_columns(site_id: uuid.UUID, entity: Entity) -> list[tuple[str, tuple[Any, ...]]]:
     """Return the two numbers of `totals` as columns of a statement, each with its parameters; null where none is."""
-    key = site_id if connection.vendor == "postgresql" else site_id.hex
+    key = parameter(site_id)
     table = connection.ops.quote_name(SiteSequence._meta.db_table)
     return [
         (f"(SELECT {column} FROM {table} WHERE site_id = %s AND entity = %s)", (key, str(entity.value)))  # noqa: S608

@@ -1,0 +1,105 @@
+"""Statements that are put together once a process and sent together: what a write reads, it reads in one round trip.
+
+Compiling the ORM's query costs several times what the database needs to answer it, and a round trip as much again.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+from django.db import connection, models
+
+Statement = tuple[str, Sequence[Any]]
+Rows = list[tuple[Any, ...]]
+
+_KEY = uuid.uuid4()
+
+
+def together(statements: Sequence[Statement]) -> list[Rows]:
+    """Run independent statements, on PostgreSQL in one round trip; returns the rows of each, in the same order."""
+    return connection.together(statements) if statements else []  # type: ignore[attr-defined, no-any-return]
+
+
+def parameter(key: uuid.UUID | str) -> Any:
+    """Return an id as the database takes it in a statement of our own."""
+    given = uuid.UUID(key) if isinstance(key, str) else key
+    return given if connection.vendor == "postgresql" else given.hex
+
+
+class Reading(NamedTuple):
+    """A compiled query for the rows of a model by one key, and what makes objects of the rows."""
+
+    model: type[models.Model]
+    sql: str
+    parameters: Sequence[Any]
+    converters: Any
+    names: list[str]
+
+    def by(self, key: uuid.UUID) -> Statement:
+        """Return the statement that reads the rows of this key."""
+        given = parameter(key)
+        return self.sql, [given if value in (_KEY, _KEY.hex) else value for value in self.parameters]
+
+    def objects(self, rows: Rows) -> list[Any]:
+        """Return the rows as objects of the model."""
+        found: list[Any] = [converted(row, self.converters) for row in rows] if self.converters else rows
+        return [self.model.from_db(connection.alias, self.names, row) for row in found]
+
+
+class Asked(NamedTuple):
+    """A query with the statement that asks it."""
+
+    reading: Reading
+    statement: Statement
+
+
+_readings: dict[tuple[str, Any], Reading] = {}
+
+
+def reading(name: Any, rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
+    """Return the compiled query that `rows` gives for a key; compiled once per process and `name`.
+
+    `rows` must depend on nothing but the key.
+    """
+    known = _readings.get((connection.vendor, name))
+    return known or _readings.setdefault((connection.vendor, name), compiled(rows(_KEY)))
+
+
+def compiled(rows: models.QuerySet[Any]) -> Reading:
+    """Return a query of whole rows as a statement with what makes objects of its answer."""
+    compiler = rows.query.get_compiler(connection=connection)
+    sql, parameters = compiler.as_sql()
+    columns: list[Any] = [column[0] for column in compiler.select]
+    names = [column.target.attname for column in columns]
+    return Reading(rows.model, sql, tuple(parameters), compiler.get_converters(columns), names)
+
+
+def rows_with(model: Any, keys: Collection[Any], rows: Callable[[], models.QuerySet[Any]], name: str) -> Asked:
+    """Return the query for the rows of a model with these keys, and its statement.
+
+    `rows` gives the rows that count under this `name`; it must not depend on the request.
+    """
+    if len(keys) == 1 and isinstance(model._meta.pk, models.UUIDField):
+        (key,) = keys
+        read = reading((name, model), lambda any_key: rows().filter(pk=any_key).order_by())
+        return Asked(read, read.by(key))
+    read = compiled(rows().filter(pk__in=keys).order_by())
+    return Asked(read, (read.sql, read.parameters))
+
+
+def ask(queries: Sequence[Asked], *ahead: Statement) -> tuple[list[list[Any]], list[Rows]]:
+    """Return the objects of each query, and the rows of the statements ahead of them; one round trip."""
+    answers = together([*ahead, *(query.statement for query in queries)])
+    found = [query.reading.objects(rows) for query, rows in zip(queries, answers[len(ahead) :], strict=True)]
+    return found, answers[: len(ahead)]
+
+
+def converted(row: Sequence[Any], converters: Any) -> Sequence[Any]:
+    """Apply the backend's own conversions, with the thread's connection."""
+    values = list(row)
+    for position, (functions, expression) in converters.items():
+        value = values[position]
+        for function in functions:
+            value = function(value, expression, connection)
+        values[position] = value
+    return values

@@ -1,0 +1,202 @@
+"""Setting values on a record: its columns, many-to-many lists and child rows, each checked before it is stored."""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection, models
+
+from records.history.inserts import insertions
+from records.history.snapshots import Children, children_of, columns
+from records.history.statements import Statement, parameter, together
+from records.sites.models import ChildRow
+from records.sites.targets import check_lists, check_references
+
+Values = dict[str, Any]
+
+
+class Loaded:
+    """The child rows of a locked record as they were read with it, which hold until the block writes something.
+
+    Watches the statements of the block, as a wrapper of the connection's.
+    """
+
+    def __init__(self, record: models.Model, children: Children) -> None:
+        self.children = children
+        self.has_written = False
+        vars(record)["_larder_loaded"] = self
+
+    def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        """Run a statement, and note whether it writes."""
+        self.has_written = self.has_written or not str(sql).lstrip().startswith(("SELECT", "SAVEPOINT", "RELEASE"))
+        return execute(sql, params, many, context)
+
+    @staticmethod
+    def rows(record: models.Model, relation: str) -> Iterable[Any]:
+        """Return the record's child rows as they are now: at most one query."""
+        loaded: Loaded | None = vars(record).get("_larder_loaded")
+        if loaded is None or loaded.has_written or relation not in loaded.children:
+            return getattr(record, relation).all()  # type: ignore[no-any-return]
+        return loaded.children[relation]
+
+
+def apply(record: models.Model, values: Values) -> None:
+    """Set values on a stored, locked record: columns now, many-to-many lists and child rows in the database.
+
+    An absent name keeps its value. A list or child array that is present is the whole new one (DECISIONS 1.5).
+    """
+    rest = set_columns(record, values)
+    children = children_of(record)
+    check_lists(record, record.site_id, {name: value for name, value in rest.items() if name not in children})  # type: ignore[attr-defined]
+    statements: list[Statement] = []
+    for name, value in rest.items():
+        if name in children:
+            statements += _replacing(record, name, value)
+        else:
+            set_list(record, name, value)
+    together(statements)
+
+
+def set_list(record: models.Model, name: str, targets: Sequence[models.Model], *, in_order: bool = False) -> None:
+    """Make targets the record's whole many-to-many list, kept in the order in which they were given (DECISIONS 1.5).
+
+    A list of the same members stays as it is, unless it is to be `in_order`: a form lists them in an order of its own.
+    """
+    manager = getattr(record, name)
+    source, target = manager.source_field_name, manager.target_field_name
+    rows = manager.through._base_manager.filter(**{source: record})
+    wanted = list(dict.fromkeys(row.pk for row in targets))
+    stored = list(rows.order_by("pk").values_list(f"{target}_id", flat=True))
+    if stored == wanted or (set(stored) == set(wanted) and not in_order):
+        return
+    if stored:
+        rows.delete()
+    manager.through._base_manager.bulk_create(
+        [manager.through(**{source: record, f"{target}_id": key}) for key in wanted]
+    )
+    _forget_prefetched(record, name)
+
+
+def set_columns(record: models.Model, values: Values) -> Values:
+    """Set the columns among values and return the rest: many-to-many lists and child rows."""
+    concrete = {name for field in record._meta.concrete_fields for name in (field.name, field.attname)}
+    for name in values.keys() & concrete:
+        setattr(record, name, values[name])
+    return {name: value for name, value in values.items() if name not in concrete}
+
+
+def _owner_field(record: models.Model, relation: str) -> tuple[type[ChildRow], str]:
+    field = record._meta.get_field(relation)
+    return field.related_model, field.field.name  # type: ignore[union-attr, return-value]
+
+
+def new_rows(record: models.Model, relation: str, rows: Sequence[Values]) -> list[ChildRow]:
+    """Return the child rows of a new record, checked and not stored; raises ValidationError."""
+    model, owner = _owner_field(record, relation)
+    made, faults = [], []
+    for idx, values in enumerate(rows):
+        if values.get("id") is not None:
+            faults.append(_at(relation, idx, "id", "A new entry must not carry an Id.", "InvalidReference"))
+            continue
+        row = model(**{owner: record}, idx=idx, **{key: value for key, value in values.items() if key != "id"})
+        faults += _row_faults(row, relation, idx, owner, list(columns(row)))
+        made.append(row)
+    if faults:
+        raise ValidationError(faults)
+    return made
+
+
+def replace_children(record: models.Model, relation: str, rows: Sequence[Values]) -> None:
+    """Make rows the record's whole child array: known ids are updated in place, the rest is added, missing ones go.
+
+    The rows' order is kept. Raises ValidationError, with `relation[index]` in the path, on an id that is none of the
+    record's.
+    """
+    together(_replacing(record, relation, rows))
+
+
+def _replacing(record: models.Model, relation: str, rows: Sequence[Values]) -> list[Statement]:
+    """Return the statements that make rows the record's whole child array; raises ValidationError."""
+    model, owner = _owner_field(record, relation)
+    added, edited, gone = merged_rows(record, relation, rows)
+    quote = connection.ops.quote_name
+    statements: list[Statement] = []
+    if gone and model._meta.related_objects:
+        model._base_manager.filter(pk__in=gone).delete()  # What points at them is asked first.
+    elif gone:
+        places = ", ".join(["%s"] * len(gone))
+        table, key = quote(model._meta.db_table), quote(model._meta.pk.column)
+        statements.append((f"DELETE FROM {table} WHERE {key} IN ({places})", [*map(parameter, gone)]))  # noqa: S608
+    names = [field.name for field in model._meta.concrete_fields if not field.primary_key and field.name != owner]
+    # Each edited row whole, over the one that is there: an UPDATE with a CASE a row costs the square of their number.
+    statements += [*insertions(added), *insertions(edited, replacing=names)]
+    _forget_prefetched(record, relation)
+    return statements
+
+
+def merged_rows(
+    record: models.Model, relation: str, rows: Sequence[Values]
+) -> tuple[list[ChildRow], list[ChildRow], list[uuid.UUID]]:
+    """Return the rows to be added and to be edited, checked, and the ids of those that go; stores nothing."""
+    model, owner = _owner_field(record, relation)
+    stored = {row.pk: row for row in Loaded.rows(record, relation)}
+    kept: set[uuid.UUID] = set()
+    added: list[Any] = []
+    edited: list[Any] = []
+    faults: list[ValidationError] = []
+    for idx, values in enumerate(rows):
+        key = values.get("id")
+        content = {name: value for name, value in values.items() if name != "id"}
+        if key is None:
+            row: Any = model(**{owner: record}, idx=idx, **content)
+            changed = list(columns(row))
+            added.append(row)
+        elif key not in stored or key in kept:
+            text = "This Id stands twice in the array." if key in kept else "No such entry in this record."
+            faults.append(_at(relation, idx, "id", text, "InvalidReference"))
+            continue
+        else:
+            row = stored[key]
+            kept.add(key)
+            before = columns(row)
+            row.idx = idx
+            for name, value in content.items():
+                setattr(row, name, value)
+            changed = [key for key, value in columns(row).items() if value != before[key]]
+            if changed:
+                edited.append(row)
+        faults += _row_faults(row, relation, idx, owner, changed)
+    if faults:
+        raise ValidationError(faults)
+    return added, edited, [key for key in stored if key not in kept]
+
+
+def _forget_prefetched(record: models.Model, relation: str) -> None:
+    getattr(record, "_prefetched_objects_cache", {}).pop(relation, None)
+
+
+def _row_faults(row: Any, relation: str, idx: int, owner: str, changed: Sequence[str]) -> list[ValidationError]:
+    """Return the faults of one child row; as for the record itself, only changed references are checked."""
+    foreign = [field.name for field in row._meta.concrete_fields if field.is_relation]
+    faults: dict[str, Any] = {}
+    site_id = getattr(row, owner).site_id
+    for check in (
+        lambda: row.clean_fields(exclude={"id", *foreign}),
+        row.clean,
+        lambda: check_references(row, site_id, [name for name in foreign if name != owner and name in changed]),
+    ):
+        try:
+            check()
+        except ValidationError as fault:
+            faults = fault.update_error_dict(faults)
+    return [
+        _at(relation, idx, name, error.messages[0], error.code or "InvalidValue")
+        for name, errors in faults.items()
+        for error in errors
+    ]
+
+
+def _at(relation: str, idx: int, name: str, text: str, code: str) -> ValidationError:
+    """Return a fault that carries where in a child array it lies, for every door to word in its own names."""
+    return ValidationError(text, code=code, params={"relation": relation, "idx": idx, "name": name})
