@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
 
-from materials import actions
+from materials import upserts
 from materials.models import Material
 from materials.serializers import MaterialSerializer
 from records.backoffice.transfer.registry import transferable
@@ -26,18 +26,18 @@ class MaterialResource(RecordResource):
         """Write all rows in a constant number of statements, as a night's upsert does."""
         if not rows:
             return
-        upserts = [
-            actions.DesiredMaterial(row.values, None if row.is_new else row.target.pk, self.reason) for row in rows
+        desired = [
+            upserts.DesiredMaterial(row.values, None if row.is_new else row.target.pk, self.reason) for row in rows
         ]
         try:
-            outcomes = actions.upsert_all(
-                self.site_id, upserts, author=self.author, may=self.may, operation="ImportMaterial"
+            outcomes = upserts.upsert_all(
+                self.site_id, desired, author=self.author, may=self.may, operation="ImportMaterial"
             )
-        except (actions.ConcurrentWriteError, IntegrityError) as raced:
+        except (upserts.ConcurrentWriteError, IntegrityError) as raced:
             rows[0].faults += self.sentences(raced)
             return
         for row, outcome in zip(rows, outcomes, strict=True):
-            if isinstance(outcome, actions.Stored):
+            if isinstance(outcome, upserts.Stored):
                 row.record = outcome.material
                 if outcome.stays_archived and outcome.outcome == "Changed":
                     row.faults.append("This material is archived. Restore it before you change it.")

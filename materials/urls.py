@@ -3,9 +3,9 @@
 from django.urls import register_converter
 
 from materials import examples, views
-from materials.actions import MOST
 from materials.paths import AnyText
 from materials.serializers import MaterialResult, MaterialSerializer
+from materials.upserts import MOST
 from records.operations.error_handlers import answer_below
 from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
 from records.operations.schema import WriteResult

@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
-from materials import actions, paths, renderers
+from materials import actions, paths, renderers, upserts
 from materials.credentials import KeyAndTokenAuthentication, insufficient_scope
 from materials.serializers import MaterialSerializer
 from records.accounts.keys import Caller
@@ -18,8 +18,8 @@ from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.accounts.tokens import TokenCaller
 from records.operations import bodies, conditional, errors, limits, lists, values
 from records.operations.credentials import KEY_HEADER
-from records.operations.references import resolve_all
 from records.operations.viewsets import OperationViewSet
+from records.sites.writing import RecordNotFoundError
 
 MATERIALS = lists.ListRules(search=("external_id", "name", "our_code", "supplier_code"), sort="siteSequenceId")
 NO_SITE = "There is no such site, or your roles do not allow this there."
@@ -107,23 +107,23 @@ class MaterialViewSet(OperationViewSet):
             raise errors.ApiError(400, "MalformedJson", "The body must be a JSON object, or an array of them.")
         desired = dataclasses.replace(_wish(self.checked(body, MaterialSerializer)), precondition=self.precondition)
         try:
-            stored = actions.upsert(self.site_id, desired, author=self.author, may=self.caller.may)
+            stored = upserts.upsert(self.site_id, desired, author=self.author, may=self.caller.may)
         except Exception as error:
             raise _refusal(error) from error
         return self.written(stored.material.pk, stored.material.revision, note=_note(stored))
 
     def _post_all(self, rows: list[Any]) -> HttpResponse:
-        if len(rows) > actions.MOST:
-            text = f"An array may hold {actions.MOST} materials; this one holds {len(rows)}."
+        if len(rows) > upserts.MOST:
+            text = f"An array may hold {upserts.MOST} materials; this one holds {len(rows)}."
             raise errors.ApiError(400, "ValidationFailed", text)
         read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
-        unresolved = resolve_all([found for found, _ in read], MaterialSerializer, self.site_id)
+        unresolved = self.resolve([found for found, _ in read], MaterialSerializer)
         for (_, faults), more in zip(read, unresolved, strict=True):
             faults += [fault for fault in more if fault not in faults]
-        upserts = [_wish(found) for found, faults in read if not faults]
+        desired = [_wish(found) for found, faults in read if not faults]
         try:
-            outcomes = iter(actions.upsert_all(self.site_id, upserts, author=self.author, may=self.caller.may))
-        except actions.ConcurrentWriteError as raced:
+            outcomes = iter(upserts.upsert_all(self.site_id, desired, author=self.author, may=self.caller.may))
+        except upserts.ConcurrentWriteError as raced:
             raise errors.unavailable() from raced
         return self.json(
             [
@@ -152,11 +152,11 @@ class MaterialViewSet(OperationViewSet):
 _NO_OBJECT = errors.FieldError("", "InvalidValue", "Each entry of the array must be an object.")
 
 
-def _wish(found: dict[str, Any]) -> actions.DesiredMaterial:
+def _wish(found: dict[str, Any]) -> upserts.DesiredMaterial:
     values = {name: value for name, value in found.items() if name not in ("id", "reason_for_change")}
     if values.get("is_archived", False) is None:
         del values["is_archived"]
-    return actions.DesiredMaterial(values, found.get("id"), found.get("reason_for_change", ""))
+    return upserts.DesiredMaterial(values, found.get("id"), found.get("reason_for_change", ""))
 
 
 def _refusal(error: Exception) -> errors.ApiError:
@@ -166,23 +166,23 @@ def _refusal(error: Exception) -> errors.ApiError:
             return error
         case ValidationError():
             return errors.refused(error, MaterialSerializer.wire_name)
-        case actions.RecordNotFoundError() | PermissionDenied():
+        case RecordNotFoundError() | PermissionDenied():
             return errors.refusal_of(error)
-        case actions.ConcurrentWriteError():
+        case upserts.ConcurrentWriteError():
             return errors.unavailable()
     raise error
 
 
-def _note(stored: actions.Stored) -> str:
+def _note(stored: upserts.Stored) -> str:
     """Return what is added to Message where a material was changed that stays archived (DECISIONS 1.17)."""
     return " The material stays archived; send isArchived false to restore it." if stored.stays_archived else ""
 
 
-def _result(row: Any, outcome: actions.Outcome, *, validated: bool) -> dict[str, Any]:
+def _result(row: Any, outcome: upserts.Outcome, *, validated: bool) -> dict[str, Any]:
     """Return the answer to one row of an array; `validated` says that nothing was stored."""
     sent = row.get("externalId") if isinstance(row, dict) else ""
     result: dict[str, Any] = {"externalId": sent if isinstance(sent, str) else ""}
-    if isinstance(outcome, actions.Stored):
+    if isinstance(outcome, upserts.Stored):
         key = "" if validated else str(outcome.material.pk)
         text = ("Valid." if validated else "Success.") + _note(outcome)
         return result | {"Error": "", "Message": text, "Id": key, "Outcome": outcome.outcome, "Fields": []}

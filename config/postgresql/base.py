@@ -61,7 +61,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         statements, answered = self._last_statements, self._on_last_answers
         self._last_statements, self._on_last_answers = (), None
         if answered is None:
-            super()._commit()
+            super()._commit()  # type: ignore[misc]
             return
         with debug_transaction(self, "COMMIT"):
             rows = self._in_one_trip(statements, then="COMMIT")
@@ -69,7 +69,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _rollback(self) -> None:
         self._last_statements, self._on_last_answers = (), None
-        super()._rollback()
+        super()._rollback()  # type: ignore[misc]
 
     def _in_one_trip(self, statements: Sequence[Statement], *, then: str = "") -> list[Rows]:
         """Send the statements in one pipeline, and `then` behind them."""

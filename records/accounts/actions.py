@@ -1,94 +1,31 @@
 """Writes to sites, accounts and roles, each one transaction with its history."""
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.contrib.auth.models import Permission
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, models, transaction
+from django.db import models
 
 from records.accounts import default_roles
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.clients import revoke_client
 from records.accounts.credentials import revoke
 from records.accounts.models import OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
-from records.accounts.names import check_user_name, look_of
+from records.accounts.names import check_user_name
 from records.accounts.recovery import follow_fact
 from records.accounts.roles_held import touch_members, touch_users, wait_to_nest
 from records.accounts.security import security_event, security_events
-from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
-from records.sites.text import fold
-
-M = TypeVar("M", bound=models.Model)
-
-
-@contextmanager
-def editing(
-    record: M, *, author: Author, operation: str, reason: str = "", site_id: uuid.UUID | None = None
-) -> Iterator[M]:
-    """Lock a stored row that is not a site record (a site, account or role), let the block change it, check and record.
-
-    Yields the locked row, fresh from the database. A block that changes nothing leaves no trace.
-    """
-    with recording() as trail:
-        locked = type(record)._default_manager.select_for_update(of=("self",), no_key=True).get(pk=record.pk)
-        before = snapshot(locked)
-        yield locked
-        if isinstance(locked, User | Role):
-            _fold_names(locked)
-        locked.full_clean(exclude=["password"])
-        changed = differences(locked, before, snapshot(locked))
-        if not changed:
-            return
-        if hasattr(locked, "last_modified"):
-            locked.last_modified = now()
-        if hasattr(locked, "revision"):
-            locked.revision += 1
-        with _told_when_taken(locked):
-            locked.save(force_update=True)
-        trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=site_id)
-
-
-@contextmanager
-def _told_when_taken(record: models.Model) -> Iterator[None]:
-    """Let the block store a checked row; a name that another writer took meanwhile is told like one taken before."""
-    try:
-        with transaction.atomic():
-            yield
-    except IntegrityError:
-        record.full_clean(exclude=["password"])
-        raise
-
-
-def create(record: M, *, author: Author, operation: str, reason: str = "", site_id: uuid.UUID | None = None) -> M:
-    """Check and store a new row that is not a site record, and record it; raises ValidationError."""
-    with recording() as trail:
-        if isinstance(record, User | Role):
-            _fold_names(record)
-        record.full_clean(exclude=["password"])
-        with _told_when_taken(record):
-            record.save(force_insert=True)
-        changed = differences(record, {}, snapshot(record))
-        trail.add(record, changed, author=author, operation=operation, reason=reason, site_id=site_id)
-    return record
-
-
-def _fold_names(record: User | Role) -> None:
-    if isinstance(record, User):
-        record.user_name_key = None if record.removed else fold(record.user_name)
-        record.user_name_look = None if record.removed else look_of(record.user_name)
-    else:
-        record.name_key = fold(record.name)
+from records.sites.writing import add_record, changing
 
 
 def add_site(site: Site, *, author: Author) -> Site:
     """Store a site with its default roles; raises ValidationError."""
     with recording():
-        create(site, author=author, operation="AddSite", site_id=site.pk)
+        add_record(site, author=author, operation="AddSite")
         default_roles.bring_up_to_date([site])
     return site
 
@@ -103,7 +40,7 @@ def add_user(
     check_user_name(user.user_name)
     user.recovery_address = user.recovery_address or user.email
     user.set_password(password)
-    return create(user, author=author, operation=operation, reason=reason, site_id=user.home_site_id)
+    return add_record(user, author=author, operation=operation, reason=reason)
 
 
 def set_password(user: User, password: str, *, author: Author) -> None:
@@ -121,7 +58,7 @@ def set_password(user: User, password: str, *, author: Author) -> None:
 def end_access(user: User, *, author: Author, operation: str = "EndAccess", reason: str = "") -> None:
     """Make the account inactive and end its sessions, keys and tokens at once, in this transaction (DECISIONS 7.9)."""
     with recording():
-        with editing(user, author=author, operation=operation, reason=reason, site_id=user.home_site_id) as locked:
+        with changing(User, None, user.pk, author=author, operation=operation, reason=reason) as locked:
             locked.is_active = False
         user.is_active = False
         security_event(SecurityKind.ACCESS_ENDED, account=user, author=author, detail=reason)
@@ -133,7 +70,7 @@ def give_access(user: User, *, author: Author, reason: str = "") -> None:
 
     Raises ValidationError where the employee is archived, and NotAllowedError where the author may not do this.
     """
-    with editing(user, author=author, operation="GiveAccess", reason=reason, site_id=user.home_site_id) as locked:
+    with changing(User, None, user.pk, author=author, operation="GiveAccess", reason=reason) as locked:
         require(actor_of(author), Act.GIVE_ACCESS, locked)
         if User.objects.filter(pk=locked.pk, employee__is_archived=True).exists():
             raise ValidationError("The employee is archived; restore it first.", code="InvalidTransition")
@@ -146,8 +83,8 @@ def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason
 
     Raises ValidationError on a name in use, and NotAllowedError where the author may not change who the account is.
     """
-    actor, site_id = actor_of(author), user.home_site_id
-    with editing(user, author=author, operation="UpdateUser", reason=reason, site_id=site_id) as locked:
+    actor = actor_of(author)
+    with changing(User, None, user.pk, author=author, operation="UpdateUser", reason=reason) as locked:
         require(actor, Act.RENAME, locked)
         if values.get("is_superuser", locked.is_superuser) != locked.is_superuser:
             require(actor, Act.MAKE_SUPERUSER, locked)
@@ -170,7 +107,7 @@ def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
     """
     with recording():
         for key in SubscriptionKey.objects.filter(user=user, revoked__isnull=True):
-            revoke(key, author=author, operation="RevokeKey", site_id=key.site_id, reason=reason)
+            revoke(key, author=author, operation="RevokeKey", reason=reason)
         for client in OAuthClient.objects.filter(user=user, revoked__isnull=True):
             revoke_client(client.pk, author=author, reason=reason)
         end_sessions(user)
@@ -185,12 +122,12 @@ def end_sessions(user: User) -> None:
 def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Author, reason: str = "") -> Role:
     """Store a role of a site with its permissions; raises ValidationError on a name in use."""
     with recording():
-        create(role, author=author, operation="AddRole", reason=reason, site_id=role.site_id)
+        add_record(role, author=author, operation="AddRole", reason=reason)
         chosen = list(permissions)
         if chosen:
             adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen}
             require(actor_of(author), Act.GIVE_ROLE, role, adding=adding)
-            with editing(role, author=author, operation="SetPermissions", site_id=role.site_id) as locked:
+            with changing(Role, None, role.pk, author=author, operation="SetPermissions") as locked:
                 locked.permissions.set(chosen)
     return role
 
@@ -205,7 +142,7 @@ def update_role(
     """
     chosen = None if permissions is None else list(permissions)
     adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen or ()}
-    with editing(role, author=author, operation="UpdateRole", reason=reason, site_id=role.site_id) as locked:
+    with changing(Role, None, role.pk, author=author, operation="UpdateRole", reason=reason) as locked:
         require(actor_of(author), Act.GIVE_ROLE, locked, adding=adding)
         if name is not None:
             locked.name = name

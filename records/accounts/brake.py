@@ -12,13 +12,13 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from records.accounts.actions import editing
 from records.accounts.authority import NotAllowedError
 from records.accounts.directory_mails import tell_administrators
 from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
 from records.accounts.security import security_event
 from records.history.sets import ids, insertion, run
 from records.history.trail import Author, Channel, now, recording
+from records.sites.writing import changing
 
 BRAKE = Author(None, "Brake on mass removal", Channel.SYSTEM)
 WINDOW = datetime.timedelta(hours=1)
@@ -91,7 +91,7 @@ def close(directory_id: uuid.UUID) -> None:
 def _stop(directory: Directory) -> Directory:
     """Write down that a locked directory was stopped, mail the Site Administrators, and return its row."""
     site_id = directory.home_site_id
-    with editing(directory, author=BRAKE, operation="StopDirectory", site_id=site_id) as locked:
+    with changing(Directory, None, directory.pk, author=BRAKE, operation="StopDirectory") as locked:
         locked.stopped = now()
     security_event(
         SecurityKind.DIRECTORY_STOPPED,
@@ -110,9 +110,7 @@ def confirm(directory: Directory, *, author: Author, reason: str = "") -> None:
     Raises nothing where it is not stopped, and changes nothing then. The caller has asked whether the author may change
     the directory.
     """
-    with editing(
-        directory, author=author, operation="ConfirmDirectory", reason=reason, site_id=directory.home_site_id
-    ) as locked:
+    with changing(Directory, None, directory.pk, author=author, operation="ConfirmDirectory", reason=reason) as locked:
         if locked.stopped is None:
             return
         locked.stopped, locked.confirmed = None, now()

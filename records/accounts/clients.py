@@ -42,7 +42,7 @@ def issue_client(
             fault = f"There are {LIVE_CLIENTS} live clients; revoke one first."
             raise ValidationError(fault, code="InvalidTransition")
         client = OAuthClient(user=user, name=name, scopes=scopes, expires=expires)
-        return issue(client, "ls", author=author, operation="IssueClient", site_id=user.home_site_id)
+        return issue(client, "ls", author=author, operation="IssueClient")
 
 
 def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> tuple[OAuthClient, str]:
@@ -61,18 +61,16 @@ def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> 
         client.save(update_fields=["digest", "hint"])
         _end_tokens(client)
         changed = differences(client, before, snapshot(client)) or [{"field": "secret", "old": "", "new": "rotated"}]
-        site_id = client.user.home_site_id
-        trail.add(client, changed, author=author, operation="RotateClient", reason=reason, site_id=site_id)
-        note_event(client, "RotateClient", author=author, site_id=site_id)
+        trail.add(client, changed, author=author, operation="RotateClient", reason=reason)
+        note_event(client, "RotateClient", author=author)
     return client, secret
 
 
 def revoke_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> OAuthClient:
     """End a client and its tokens at once, in every process; repeating it changes nothing. Locks the client's row."""
-    client = OAuthClient.objects.select_related("user").get(pk=client_id)
+    client = OAuthClient.objects.get(pk=client_id)
     with recording():
-        site_id = client.user.home_site_id
-        client = revoke(client, author=author, operation="RevokeClient", site_id=site_id, reason=reason)
+        client = revoke(client, author=author, operation="RevokeClient", reason=reason)
         _end_tokens(client)
     return client
 

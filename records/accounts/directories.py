@@ -12,7 +12,6 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 
 from records.accounts import address_ranges
-from records.accounts.actions import create, editing
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
 from records.accounts.keys import note_use
@@ -21,6 +20,7 @@ from records.accounts.opening import Kind, look_up
 from records.accounts.security import security_event
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
+from records.sites.writing import add_record, changing
 
 LIVE_TOKENS = 5
 _DIRECTORY = (
@@ -132,9 +132,9 @@ def add_directory(
                 user_name=f"directory {name}", display_name=name, is_service_account=True, home_site=home_site
             )
             account.set_unusable_password()
-            create(account, author=author, operation="AddUser", site_id=home_site.pk)
+            add_record(account, author=author, operation="AddUser")
         directory = Directory(name=name, home_site=home_site, service_account=account, **choices)
-        create(directory, author=author, operation="AddDirectory", site_id=home_site.pk)
+        add_record(directory, author=author, operation="AddDirectory")
         set_sites(directory, [home_site, *sites], author=author)
         require(actor_of(author), Act.PROVISION, directory)
     return directory
@@ -142,7 +142,7 @@ def add_directory(
 
 def set_sites(directory: Directory, sites: Iterable[Site], *, author: Author) -> None:
     """Make these the sites whose roles the directory may see; the home site stays among them."""
-    with editing(directory, author=author, operation="SetSites", site_id=directory.home_site_id) as locked:
+    with changing(Directory, None, directory.pk, author=author, operation="SetSites") as locked:
         locked.sites.set([directory.home_site, *sites])
 
 
@@ -180,7 +180,7 @@ def issue_token(
             dry_run=dry_run,
             addresses=address_ranges.parse(addresses),
         )
-        return issue(token, "lt", author=author, operation="IssueToken", site_id=directory.home_site_id)
+        return issue(token, "lt", author=author, operation="IssueToken")
 
 
 def latest_end() -> datetime.datetime | None:
@@ -200,7 +200,5 @@ def _end_of_token(expires: datetime.datetime | None) -> datetime.datetime | None
 
 def revoke_token(token_id: uuid.UUID, *, author: Author, reason: str = "") -> ProvisioningToken:
     """End a token at once, in every process; repeating it changes nothing. Locks the token's row."""
-    with recording():
-        token = ProvisioningToken.objects.select_related("directory").get(pk=token_id)
-        site_id = token.directory.home_site_id
-        return revoke(token, author=author, operation="RevokeToken", reason=reason, site_id=site_id)
+    token = ProvisioningToken.objects.get(pk=token_id)
+    return revoke(token, author=author, operation="RevokeToken", reason=reason)

@@ -163,13 +163,13 @@ def issue_key(
         if not user.is_superuser and site.pk not in access.roles_held(user.pk):
             raise ValidationError("The account holds no role at this site.", code="Forbidden")
         key = SubscriptionKey(user=user, site=site, name=name, expires=expires)
-        return issue(key, "lk", author=author, operation="IssueKey", site_id=site.pk)
+        return issue(key, "lk", author=author, operation="IssueKey")
 
 
 def revoke_key(key_id: uuid.UUID, *, author: Author, reason: str = "") -> SubscriptionKey:
     """End a key at once, in every process; repeating it changes nothing. Locks the key's row."""
     key = SubscriptionKey.objects.get(pk=key_id)
-    return revoke(key, author=author, operation="RevokeKey", site_id=key.site_id, reason=reason)
+    return revoke(key, author=author, operation="RevokeKey", reason=reason)
 
 
 def rotate_key(key_id: uuid.UUID, *, author: Author) -> tuple[SubscriptionKey, str]:

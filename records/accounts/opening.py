@@ -18,6 +18,7 @@ from django.db.models import BigIntegerField
 from django.db.models.expressions import RawSQL
 
 from records.accounts import access, peppers
+from records.history.statements import Statement, together
 from records.history.trail import now
 
 REMEMBERED = 60.0
@@ -106,6 +107,11 @@ class Proof(NamedTuple):
     owners: tuple[Any, ...]
     version: int
 
+    @property
+    def statement(self) -> Statement:
+        """Return the statement that asks the question by itself; its one value is for `check`."""
+        return f"SELECT {PROOF_SQL}", self.owners
+
 
 PROOF_SQL = _VERSION.format(owners="IN (%s, %s, %s)")
 """The version of a proof's owners, as a column of any statement."""
@@ -124,9 +130,7 @@ def prove(proof: Proof | None) -> None:
     """Ask the database whether access is as it was remembered; raises StaleAccessError. One statement."""
     if proof is None:
         raise StaleAccessError
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {PROOF_SQL}", proof.owners)
-        check(proof, cursor.fetchone()[0])
+    check(proof, together([proof.statement])[0][0][0])
 
 
 def check(proof: Proof, version: int) -> None:

@@ -4,8 +4,8 @@ from records.accounts.authority import Act, Actor, NotAllowedError, actor_of, ma
 from records.accounts.models import SecurityKind, User
 from records.accounts.security import security_event
 from records.accounts.security_mails import address_in, tell
-from records.history.snapshots import differences, snapshot
-from records.history.trail import Author, now, recording
+from records.history.trail import Author, recording
+from records.sites.writing import changing
 
 
 def follow_fact(user: User, before: str, after: str, *, author: Author, actor: Actor | None = None) -> None:
@@ -35,19 +35,10 @@ def set_recovery_address(
     user: User, address: str, *, author: Author, actor: Actor | None = None, reason: str = ""
 ) -> None:
     """Set the recovery address of an account; raises NotAllowedError or ValidationError. Locks the account's row."""
-    with recording() as trail:
-        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+    with changing(User, None, user.pk, author=author, operation="SetRecoveryAddress", reason=reason) as locked:
         if not may_act(actor or actor_of(author), Act.SET_RECOVERY_ADDRESS, locked):
             raise NotAllowedError("You may not change where links for a new password of this account go.")
-        before = snapshot(locked)
         _change(locked, address, author)
-        locked.clean_fields(exclude=["password", "home_site", "directory"])
-        changed = differences(locked, before, snapshot(locked))
-        locked.revision, locked.last_modified = locked.revision + 1, now()
-        locked.save(update_fields=["recovery_address", "pending_address", "revision", "last_modified"])
-        trail.add(
-            locked, changed, author=author, operation="SetRecoveryAddress", reason=reason, site_id=locked.home_site_id
-        )
     user.recovery_address, user.pending_address = locked.recovery_address, locked.pending_address
 
 

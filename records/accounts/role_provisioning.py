@@ -11,12 +11,10 @@ from records.accounts.authority import Act, Actor, NotAllowedError, require
 from records.accounts.models import Directory, Role, RoleMembership
 from records.accounts.role_members import DesiredMembers, change_members
 from records.accounts.roles_held import touch_members
-from records.history.snapshots import columns, differences
-from records.history.trail import Author, now, recording
+from records.history.trail import Author, recording
 from records.sites.text import fold, is_blank, refuse_breaks
-
-_AT_HAND = ("site", "directory")
-"""What is set to rows at hand, and needs no look whether they are there."""
+from records.sites.values import Loaded
+from records.sites.writing import add_record, changing_locked
 
 
 @dataclass(slots=True)
@@ -57,7 +55,7 @@ def add_or_match_role(site_id: uuid.UUID, desired: DesiredRole, directory: Direc
         if found is None:
             role = Role(site_id=site_id, name=name, directory=directory, made_by_directory=True)
             _set_external_id(role, directory, desired.external_id or "")
-            _store(role, author=author)
+            add_record(role, author=author, operation="AddRole")
         else:
             again = found.directory_id == directory.pk and found.hidden_from_directory
             if found.directory_id is not None and not again:
@@ -100,31 +98,17 @@ def change_role(role: Role, desired: DesiredRole, directory: Directory, *, autho
     return role
 
 
-def _store(role: Role, *, author: Author) -> None:
-    with recording() as trail:
-        role.name_key = fold(role.name)
-        role.clean_fields(exclude=_AT_HAND)
-        role.save(force_insert=True)
-        changed = differences(role, {}, columns(role))
-        trail.add(role, changed, author=author, operation="AddRole", site_id=role.site_id)
-
-
 @contextmanager
 def _changing(role: Role, operation: str, *, author: Author) -> Iterator[None]:
-    """Let the block change the columns of a locked role, fresh from the database; then check, save and record them.
+    """Let the block change the columns of a locked role, fresh from the database; then check, store and record them.
 
     Costs nothing when nothing changed: what a role permits is not a directory's to change, nor looked at.
     """
-    with recording() as trail:
-        before = columns(role)
+    with (
+        recording() as trail,
+        changing_locked(trail, role, Loaded(role, {}, {}), author=author, operation=operation),
+    ):
         yield
-        role.name_key = fold(role.name)
-        role.clean_fields(exclude=_AT_HAND)
-        changed = differences(role, before, columns(role))
-        if changed:
-            role.revision, role.last_modified = role.revision + 1, now()
-            role.save(force_update=True)
-            trail.add(role, changed, author=author, operation=operation, site_id=role.site_id)
 
 
 def remove_role(role: Role, directory: Directory, *, author: Author) -> None:

@@ -70,7 +70,7 @@ class FormPages(StepPages, TrailPages):
             )
         with changing(
             self.model,
-            site_id,  # type: ignore[arg-type]
+            site_id,
             record.pk,
             author=author,
             operation=f"Update{self.model.__name__}",

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 from django.db import models
 from django.http import HttpRequest
 
-from records.accounts.actions import editing
 from records.backoffice.current import author_of
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.history.trail import recording
-from records.sites.writing import Values
+from records.sites.writing import Values, changing
 
 CHANGE_TO_ARCHIVE = (replace(ARCHIVE, permission="change"), replace(RESTORE, permission="change"))
 """Archive and restore for models that have no permission of their own for it."""
@@ -45,12 +44,13 @@ class PlainAdmin(RecordAdmin):
         """Set the values on the locked row and record what changed; raises ValidationError."""
         with (
             unchanged_since_seen(record, precondition),
-            editing(
-                record,
+            changing(
+                type(record),
+                None,
+                record.pk,
                 author=author_of(request),
                 operation=f"Update{self.model.__name__}",
                 reason=reason,
-                site_id=self.site_id_of(record),
             ) as locked,
         ):
             for name, value in values.items():
@@ -60,7 +60,7 @@ class PlainAdmin(RecordAdmin):
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
         """Archive or restore the row."""
         operation = f"{'Archive' if archived else 'Restore'}{self.model.__name__}"
-        author, site_id = author_of(request), self.site_id_of(record)
-        with editing(record, author=author, operation=operation, reason=reason, site_id=site_id) as locked:
+        author = author_of(request)
+        with changing(type(record), None, record.pk, author=author, operation=operation, reason=reason) as locked:
             locked.is_archived = archived
         return locked

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from records.accounts import access
-from records.accounts.actions import create
 from records.backoffice.current import author_of, user_of
 from records.backoffice.extension_points import RecordLink, add_record_links
 from records.backoffice.filter_bar import ReferenceFilter
@@ -21,7 +20,7 @@ from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.employees import actions
 from records.employees.models import Course, EducationTraining, Employee, EmploymentHistory, JobDescription
 from records.employees.transitions import GIVE_ACCOUNT
-from records.sites.writing import Values
+from records.sites.writing import Values, add_record
 
 
 class EducationRows(RowsStacked):
@@ -117,7 +116,7 @@ class CourseAdmin(PlainAdmin):
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Course:
         """Add a course to the site."""
         course = Course(site_id=site_id, **values)
-        return create(course, author=author_of(request), operation="AddCourse", site_id=site_id)
+        return add_record(course, author=author_of(request), operation="AddCourse")
 
 
 def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:

@@ -61,6 +61,7 @@ class FileViewSet(OperationViewSet):
     """What every endpoint with files does with them: a large body in, and the file beside the record out."""
 
     addresses: FileAddresses
+    reads_ids = False  # The body is large: whose access has ended is not let to send it.
 
     # --- The file in ------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -
     The columns' own preparation (`pre_save`, adaption to the database) is the ORM's; signals are not sent, and the
     product has none. With `replacing`, a row that is there already gets these columns. The rows count as stored.
     """
-    found = []
+    found: list[Statement] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
         head, places, tail = _insertion(type(part[0]), connection.vendor, tuple(replacing))
@@ -71,7 +71,7 @@ def update_of(row: models.Model) -> Statement:
 
 @cache
 def _update(model: type[models.Model], vendor: str) -> str:
-    quote = connection.ops.quote_name
+    quote: Any = connection.ops.quote_name
     columns = [quote(field.column) for field in model._meta.local_concrete_fields if not field.primary_key]
     sets = ", ".join(f"{column} = %s" for column in columns)
     return f"UPDATE {quote(model._meta.db_table)} SET {sets} WHERE {quote(model._meta.pk.column)} = %s"  # noqa: S608
@@ -81,11 +81,11 @@ def _update(model: type[models.Model], vendor: str) -> str:
 def _insertion(model: type[models.Model], vendor: str, replacing: Sequence[str]) -> tuple[str, str, str]:
     """Return the statement up to its rows, the places of one row, and what follows the rows."""
     fields: Sequence[Any] = model._meta.local_concrete_fields
-    quote = connection.ops.quote_name
+    quote: Any = connection.ops.quote_name
     columns = ", ".join(quote(field.column) for field in fields)
     tail = ""
     if replacing:
-        names = [quote(model._meta.get_field(name).column) for name in replacing]  # type: ignore[union-attr]
+        names = [quote(model._meta.get_field(name).column) for name in replacing]
         sets = ", ".join(f"{name} = excluded.{name}" for name in names)
         tail = f" ON CONFLICT ({quote(model._meta.pk.column)}) DO UPDATE SET {sets}"
     head = f"INSERT INTO {quote(model._meta.db_table)} ({columns})"

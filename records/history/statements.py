@@ -17,7 +17,7 @@ _KEY = uuid.uuid4()
 
 def together(statements: Sequence[Statement]) -> list[Rows]:
     """Run independent statements, on PostgreSQL in one round trip; returns the rows of each, in the same order."""
-    return connection.together(statements) if statements else []  # type: ignore[attr-defined, no-any-return]
+    return connection.together(statements) if statements else []  # type: ignore[attr-defined]
 
 
 def parameter(key: uuid.UUID | str) -> Any:
@@ -53,6 +53,12 @@ class Asked(NamedTuple):
     statement: Statement
 
 
+def asked(rows: models.QuerySet[Any]) -> Asked:
+    """Return a query of whole rows that is compiled for this once."""
+    read = compiled(rows)
+    return Asked(read, (read.sql, read.parameters))
+
+
 _readings: dict[tuple[str, Any], Reading] = {}
 
 
@@ -83,8 +89,7 @@ def rows_with(model: Any, keys: Collection[Any], rows: Callable[[], models.Query
         (key,) = keys
         read = reading((name, model), lambda any_key: rows().filter(pk=any_key).order_by())
         return Asked(read, read.by(key))
-    read = compiled(rows().filter(pk__in=keys).order_by())
-    return Asked(read, (read.sql, read.parameters))
+    return asked(rows().filter(pk__in=keys).order_by())
 
 
 def ask(queries: Sequence[Asked], *ahead: Statement) -> tuple[list[list[Any]], list[Rows]]:

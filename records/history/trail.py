@@ -68,17 +68,28 @@ class Trail:
         """
         self.last += [(statement, answered) for statement in statements]
 
+    def store(self, statements: Sequence[Statement]) -> None:
+        """Run statements that store what is written: at the end where nothing else reads it before, else now."""
+        if self.ends_next:
+            self.at_end(statements)
+        else:
+            together(statements)
+
     def end(self) -> None:
         """Run what was left to the end, and store the changes: in one round trip where no chain gets several."""
-        several = len({change.chain for change in self.pending}) < len(self.pending)
-        if connection.vendor != "postgresql" or several:
-            self._answer(together([statement for statement, _ in self.last]))
-            for change, record in self.counted:
-                complete(change, record)
-            self._send(_chained(self.pending), lambda _: None)
-        else:
-            changes = [appending(change) for change in sorted(self.pending, key=lambda change: change.chain)]
-            self._send([*(statement for statement, _ in self.last), *changes], self._answer)
+        last = [statement for statement, _ in self.last]
+        chains: dict[uuid.UUID, list[Change]] = {}
+        for change in sorted(self.pending, key=lambda change: change.chain):  # so every writer locks them in one order
+            chains.setdefault(change.chain, []).append(change)
+        if connection.vendor == "postgresql" and len(chains) == len(self.pending):
+            self._send([*last, *(appending(changes[0]) for changes in chains.values())], self._answer)
+            return
+        answers = together([*last, *(_advancing(chain, len(changes)) for chain, changes in chains.items())])
+        self._answer(answers[: len(last)])
+        for change, record in self.counted:
+            complete(change, record)
+        heads = zip(chains.items(), answers[len(last) :], strict=True)
+        self._send([statement for (chain, changes), rows in heads for statement in _append(chain, changes, *rows[0])])
 
     def _answer(self, found: Sequence[Rows]) -> None:
         for (_, answered), rows in zip(self.last, found, strict=False):
@@ -86,7 +97,7 @@ class Trail:
                 answered(rows)
 
     @staticmethod
-    def _send(statements: Sequence[Statement], answered: Callable[[list[Rows]], None]) -> None:
+    def _send(statements: Sequence[Statement], answered: Callable[[list[Rows]], None] = lambda _: None) -> None:
         """Run the last statements of the transaction, with its COMMIT where that is next."""
         if statements and not connection.commit_with(statements, answered):  # type: ignore[attr-defined]
             answered(together(statements))
@@ -191,39 +202,25 @@ def is_rehearsal() -> bool:
     return trail is not None and trail.is_rehearsal
 
 
-def _chained(pending: Iterable[Change]) -> list[Statement]:
-    """Lock the chains of the changes, always in the same order; returns the statements that store the changes."""
-    chains: dict[uuid.UUID, list[Change]] = {}
-    for change in pending:
-        chains.setdefault(change.chain, []).append(change)
-    return [statement for chain in sorted(chains) for statement in _append(chain, chains[chain])]
+def _advancing(chain: uuid.UUID, count: int) -> Statement:
+    """Return the statement that locks a chain's head and moves it on; it gives the last number and the hash before."""
+    table = connection.ops.quote_name(ChainHead._meta.db_table)
+    sql = (
+        f"INSERT INTO {table} (chain, number, previous, hash) VALUES (%s, %s, '', '') "  # noqa: S608 (no outside text)
+        f"ON CONFLICT (chain) DO UPDATE SET number = {table}.number + excluded.number RETURNING number, hash"
+    )
+    return sql, (parameter(chain), count)
 
 
-def _append(chain: uuid.UUID, changes: list[Change]) -> list[Statement]:
-    """Lock the chain's head and move it on; returns the statements that store the changes and the last hash."""
-    number, previous = _advance(chain, len(changes))
-    number -= len(changes)
-    for change in changes:
-        number += 1
+def _append(chain: uuid.UUID, changes: list[Change], last: int, previous: str) -> list[Statement]:
+    """Give changes their numbers and hashes; returns the statements that store them and the last hash."""
+    for number, change in enumerate(changes, last - len(changes) + 1):
         change.number = number
         change.previous_hash = previous
         change.hash = previous = digest(change)
     table = connection.ops.quote_name(ChainHead._meta.db_table)
     update = f"UPDATE {table} SET previous = %s, hash = %s WHERE chain = %s"  # noqa: S608 (no outside text)
     return [*insertions(changes), (update, (changes[-1].previous_hash, previous, parameter(chain)))]
-
-
-def _advance(chain: uuid.UUID, count: int) -> tuple[int, str]:
-    """Lock the chain's head and move it on by count; returns the new last number and the hash before it."""
-    table = connection.ops.quote_name(ChainHead._meta.db_table)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} (chain, number, previous, hash) VALUES (%s, %s, '', '') "  # noqa: S608 (no outside text)
-            f"ON CONFLICT (chain) DO UPDATE SET number = {table}.number + excluded.number RETURNING number, hash",
-            (parameter(chain), count),
-        )
-        number, previous = cursor.fetchone()
-    return number, previous
 
 
 def broken_links(chain: uuid.UUID) -> Iterator[Change]:

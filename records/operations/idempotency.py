@@ -4,18 +4,25 @@ import datetime
 import hashlib
 import uuid
 from collections.abc import Callable, Iterable
+from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import connection
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 
 from records.accounts.models import KeptAnswer
+from records.history.statements import Statement, parameter
 from records.history.trail import recording
 from records.operations.errors import ApiError
 
 LIFETIME = datetime.timedelta(hours=24)
 """Measured by the clock of the database, so that a clock set wrong on one machine repeats no write."""
 LONGEST = 255
+_CLOCKS = {
+    "postgresql": ("STATEMENT_TIMESTAMP()", "STATEMENT_TIMESTAMP() - INTERVAL '24 hours'"),
+    "sqlite": ("STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')", "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', '-24 hours')"),
+}
+"""The present moment, and the moment before which an answer is too old, in the words of each database."""
 
 
 def key_of(request: HttpRequest) -> str | None:
@@ -49,23 +56,39 @@ def once(
     digest = hashed.hexdigest()
     where = {"user_id": user_id, "site_id": site_id, "operation": operation, "key": key}
     for _ in range(3):
-        kept = KeptAnswer.objects.filter(**where, created__gt=Now() - LIFETIME).first()
+        with recording(lambda: _taking(where, digest)) as trail:
+            _, taken = trail.answers
+            if taken:
+                response = act()
+                trail.store([_keeping(taken[0][0], response)])
+                return response
+        kept = KeptAnswer.objects.filter(**where).first()
         if kept is not None:
             return _repeat(kept, digest)
-        try:
-            with recording():
-                KeptAnswer.objects.filter(**where, created__lte=Now() - LIFETIME).delete()
-                with transaction.atomic():
-                    row = KeptAnswer.objects.create(**where, body_digest=digest, created=Now())
-                response = act()
-                row.status, row.answer = response.status_code, bytes(response.content)
-                row.etag = response.get("ETag", "")
-                row.save(update_fields=["status", "answer", "etag"])
-                return response
-        except IntegrityError:
-            if not KeptAnswer.objects.filter(**where).exists():
-                raise
     raise ApiError(409, "IdempotencyMismatch", "The same key is being used by another request right now.")
+
+
+def _taking(where: dict[str, Any], digest: str) -> list[Statement]:
+    """Return the statements that forget an answer which is too old, and take the key where nobody has it."""
+    row = KeptAnswer(**where, body_digest=digest)
+    clock, old = _CLOCKS[connection.vendor]
+    table = connection.ops.quote_name(KeptAnswer._meta.db_table)
+    named = ("user_id", "site_id", "operation", "key")
+    given = [*map(parameter, (row.user_id, row.site_id)), row.operation, row.key]
+    matching = " AND ".join(f"{name} = %s" for name in named)
+    forget = f"DELETE FROM {table} WHERE {matching} AND created <= {old}"  # noqa: S608 (no outside text)
+    take = (
+        f"INSERT INTO {table} ({', '.join(named)}, body_digest, status, answer, etag, created) "  # noqa: S608
+        f"VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {clock}) ON CONFLICT ({', '.join(named)}) DO NOTHING RETURNING id"
+    )
+    return [(forget, given), (take, [*given, digest, row.status, bytes(row.answer), row.etag])]
+
+
+def _keeping(row_id: int, response: HttpResponse) -> Statement:
+    """Return the statement that keeps an answer under the key that was taken."""
+    table = connection.ops.quote_name(KeptAnswer._meta.db_table)
+    sql = f"UPDATE {table} SET status = %s, answer = %s, etag = %s WHERE id = %s"  # noqa: S608 (no outside text)
+    return sql, [response.status_code, bytes(response.content), response.get("ETag", ""), row_id]
 
 
 def _repeat(kept: KeptAnswer, digest: str) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Resolving the ids that a body points at: one query a list, all faults at once (DECISIONS 2.6, 4).
+"""Resolving the ids that a body points at: one round trip, all faults at once (DECISIONS 2.6, 4).
 
 What lies at another site is left out here already, and not by the action alone: a body's other faults, a wrong Id in
 the path or a stale If-Match would otherwise tell an id that exists elsewhere from one that exists nowhere.
@@ -13,7 +13,8 @@ from typing import Any
 from django.db import models
 
 from records.accounts.models import User
-from records.operations.compiled_reads import by_key
+from records.accounts.opening import Proof, check
+from records.history.statements import ask, rows_with
 from records.operations.errors import FieldError
 from records.operations.fields import Reference
 from records.operations.serializers import WireSerializer, source_of
@@ -24,34 +25,27 @@ Seen = Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
 Loaded = dict[type[models.Model], dict[uuid.UUID, models.Model]]
 
 
-def resolve(
-    values: dict[str, Any],
-    serializer: type[WireSerializer],
-    site_id: uuid.UUID | None = None,
-    seen: Seen | None = None,
-) -> list[FieldError]:
-    """Replace every Reference in values, in place, by the record; returns a fault for each id that the site knows not.
-
-    Costs one query for each model pointed at. Whether the record may newly point there is judged by the action; without
-    a site, so is whether what it points at is the site's.
-    """
-    return resolve_all([values], serializer, site_id, seen)[0]
-
-
 def resolve_all(
     rows: Sequence[dict[str, Any]],
     serializer: type[WireSerializer],
     site_id: uuid.UUID | None = None,
     seen: Seen | None = None,
+    proof: Proof | None = None,
 ) -> list[list[FieldError]]:
-    """Do what `resolve` does for many bodies at once, with as few queries; returns the faults of each.
+    """Replace every Reference in the bodies, in place, by the record; returns a fault for each id that nothing has.
 
+    Costs one round trip for all models pointed at, which asks the proof too; raises StaleAccessError. Whether a record
+    may newly point there is judged by the action; without a site, so is whether what it points at is the site's.
     `seen` leaves out of a kind's rows those that do not exist for the caller.
     """
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
     for reference in (found for values in rows for found in _references(values)):
         wanted[reference.model].add(reference.id)
-    loaded: Loaded = {model: by_key(model, keys, partial(_rows, model)) for model, keys in wanted.items()}
+    queries = [rows_with(model, keys, partial(_rows, model), "offered") for model, keys in wanted.items()]
+    records, answers = ask(queries, *([proof.statement] if proof is not None else []))
+    if proof is not None:
+        check(proof, answers[0][0][0])
+    loaded: Loaded = {model: {row.pk: row for row in several} for model, several in zip(wanted, records, strict=True)}
     if site_id is not None:
         for model, known in loaded.items():
             hidden = _hidden(model, known, seen) if seen is not None else set()

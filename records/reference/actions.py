@@ -4,13 +4,11 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from django.db import IntegrityError, transaction
-
-from records.history.snapshots import differences, snapshot
-from records.history.trail import Author, now, recording
+from records.history.trail import Author
 from records.reference.checklists import put_questions
 from records.reference.models import Checklist, Rating, ReferenceEntry, SiteEntry
 from records.reference.ratings import put_bands, put_responses
+from records.sites.writing import adding, changing
 
 Entry = TypeVar("Entry", bound=ReferenceEntry)
 
@@ -34,17 +32,9 @@ def add_entry(
         if site_id is None:
             raise ValueError(f"{model.__name__} is kept per site.")
         entry.site_id = site_id
-    with recording() as trail:
-        _apply(entry, values)
-        _save(entry)
+    columns = _columns(entry, values)
+    with adding(entry, columns, author=author, operation=f"Add{model.__name__}", reason=reason):
         _put_children(entry, values)
-        trail.add(
-            entry,
-            differences(entry, {}, snapshot(entry)),
-            author=author,
-            operation=f"Add{model.__name__}",
-            reason=reason,
-        )
     return entry
 
 
@@ -75,43 +65,25 @@ def _change(
     values: Mapping[str, Any] | None = None,
     is_archived: bool | None = None,
 ) -> Entry:
-    with recording() as trail:
-        locked = type(entry)._default_manager.select_for_update(no_key=True).get(pk=entry.pk)
-        before = snapshot(locked)
-        _apply(locked, values or {})
+    columns = _columns(entry, values or {})
+    with changing(type(entry), None, entry.pk, author=author, operation=operation, reason=reason) as locked:
+        for name, value in columns.items():
+            setattr(locked, name, value)
         if is_archived is not None:
             locked.is_archived = is_archived
-        locked.full_clean()
         _put_children(locked, values or {})
-        changed = differences(locked, before, snapshot(locked))
-        if changed:
-            locked.last_modified = now()
-            _save(locked)
-        trail.add(locked, changed, author=author, operation=operation, reason=reason)
     return locked
 
 
-def _apply(entry: ReferenceEntry, values: Mapping[str, Any]) -> None:
+def _columns(entry: ReferenceEntry, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are columns of the entry."""
     unknown = set(values).difference(PLAIN, CHILDREN.get(type(entry), {}))
     if unknown:
         raise TypeError(f"{type(entry).__name__} has no {', '.join(sorted(unknown))} to set.")
-    for name in PLAIN:
-        if name in values:
-            setattr(entry, name, values[name])
+    return {name: values[name] for name in PLAIN if name in values}
 
 
 def _put_children(entry: ReferenceEntry, values: Mapping[str, Any]) -> None:
     for relation, put in CHILDREN.get(type(entry), {}).items():
         if relation in values:
             put(entry, values[relation])
-
-
-def _save(entry: ReferenceEntry) -> None:
-    """Validate and store; a name that another writer took meanwhile is told like one that was taken before."""
-    entry.full_clean()
-    try:
-        with transaction.atomic():
-            entry.save()
-    except IntegrityError:
-        entry.validate_constraints()
-        raise

@@ -13,12 +13,11 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from records.history.snapshots import differences, snapshot
-from records.history.trail import Author, now, recording
+from records.history.trail import Author, recording
 from records.sites.models import Entity, EntityFolder, Site
 from records.sites.targets import ARCHIVED, UNKNOWN
 from records.sites.text import fold, is_blank
-from records.sites.writing import RecordNotFoundError
+from records.sites.writing import RecordNotFoundError, add_record, changing
 
 DEEPEST = 20
 """How many levels a tree of folders can have."""
@@ -39,14 +38,13 @@ def add_folder(
 
     Locks the site's row.
     """
-    with recording() as trail:
+    folder = EntityFolder(site_id=site_id, entity=entity, name=name, idx=idx)
+
+    def check() -> None:
         _lock(site_id)
-        folder = EntityFolder(site_id=site_id, entity=entity, name=name, idx=idx)
         _place(folder, parent_id)
-        _check(folder)
-        folder.save(force_insert=True)
-        trail.add(folder, differences(folder, {}, snapshot(folder)), author=author, operation=operation, reason=reason)
-    return folder
+
+    return add_record(folder, author=author, operation=operation, reason=reason, check=check)
 
 
 def folder_named(site_id: uuid.UUID, entity: Entity, name: str, *, author: Author) -> EntityFolder:
@@ -167,22 +165,11 @@ def _lock(site_id: uuid.UUID) -> None:
 def _changing(
     site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, operation: str, reason: str
 ) -> Iterator[EntityFolder]:
-    """Lock the site and one of its folders, let the block change it, then check, save and record what changed."""
-    with recording() as trail:
+    """Lock the site and one of its folders, let the block change it, then check, store and record what changed."""
+    with recording():
         _lock(site_id)
-        # The row's own lock waits for whoever is filing a record into the folder just now (references.hold_folder).
-        folder = EntityFolder.objects.select_for_update().filter(site_id=site_id, pk=folder_id).first()
-        if folder is None:
-            raise RecordNotFoundError
-        before = snapshot(folder)
-        yield folder
-        _check(folder)
-        changed = differences(folder, before, snapshot(folder))
-        if not changed:
-            return
-        folder.last_modified = now()
-        folder.save(force_update=True)
-        trail.add(folder, changed, author=author, operation=operation, reason=reason)
+        with changing(EntityFolder, site_id, folder_id, author=author, operation=operation, reason=reason) as folder:
+            yield folder
 
 
 def _need(reason: str) -> None:
@@ -227,22 +214,6 @@ def _levels(folder: EntityFolder) -> int:
         levels += 1
         step = set(EntityFolder.objects.filter(parent_id__in=step).values_list("pk", flat=True))
     return levels
-
-
-def _check(folder: EntityFolder) -> None:
-    """Normalise and check the folder's columns, and that no active sibling has its name; raises ValidationError."""
-    folder.clean_fields(exclude={"site", "parent"})
-    folder.name = folder.name.strip()
-    if not folder.name:
-        raise ValidationError({"name": ValidationError("The name must not be blank.", code="RequiredField")})
-    if folder.is_archived:
-        return
-    siblings = EntityFolder.objects.filter(
-        site_id=folder.site_id, entity=folder.entity, parent_id=folder.parent_id, is_archived=False
-    ).exclude(pk=folder.pk)
-    if fold(folder.name) in {fold(name) for name in siblings.values_list("name", flat=True)}:
-        text = f"There is a folder “{folder.name}” here already."
-        raise ValidationError({"name": ValidationError(text, code="Duplicate")})
 
 
 def folder_tree(site_id: uuid.UUID, entity: Entity) -> list[tuple[EntityFolder, int]]:

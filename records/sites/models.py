@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 
 from records.history.trail import now
 from records.history.visibility import READER
-from records.sites.text import LineField
+from records.sites.text import LineField, fold
 
 
 def is_time_zone(value: str) -> None:
@@ -64,6 +64,11 @@ class Site(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def history_site_id(self) -> uuid.UUID:
+        """Return the site in whose history the site's own changes are."""
+        return self.pk
+
 
 class EntityFolder(models.Model):
     """A folder that records of one kind are filed in; a tree per site and entity."""
@@ -81,6 +86,8 @@ class EntityFolder(models.Model):
     last_modified = models.DateTimeField(default=now, editable=False)
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("created", "last_modified")
+    LOCKED_WHOLE: ClassVar[bool] = True
+    """A change waits for whoever is filing a record into the folder just now, and they wait for it."""
 
     class Meta:
         ordering = ("idx", "name", "id")
@@ -107,6 +114,21 @@ class EntityFolder(models.Model):
     def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
         """Return the lowest default role that may see the change: every reader of the site sees its folders."""
         return READER
+
+    def check_row(self) -> None:
+        """Normalise and check the columns, and that no active sibling has the name; raises ValidationError."""
+        self.clean_fields(exclude={"site", "parent"})
+        self.name = self.name.strip()
+        if not self.name:
+            raise ValidationError({"name": ValidationError("The name must not be blank.", code="RequiredField")})
+        if self.is_archived:
+            return
+        siblings = EntityFolder.objects.filter(
+            site_id=self.site_id, entity=self.entity, parent_id=self.parent_id, is_archived=False
+        ).exclude(pk=self.pk)
+        if fold(self.name) in {fold(name) for name in siblings.values_list("name", flat=True)}:
+            text = f"There is a folder “{self.name}” here already."
+            raise ValidationError({"name": ValidationError(text, code="Duplicate")})
 
 
 class SiteSequence(models.Model):

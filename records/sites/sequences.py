@@ -1,6 +1,7 @@
 """Numbers per site and entity: 1, 2, 3… with no gap and no repeat under concurrent writers (DECISIONS 2.1)."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
@@ -8,7 +9,7 @@ from django.db.models import F
 
 from records.history.appending import MARK
 from records.history.inserts import insert_rows, insertion_of
-from records.history.statements import Rows, Statement, parameter, together
+from records.history.statements import Asked, Rows, Statement, ask, parameter, together
 from records.history.trail import Trail
 from records.sites.models import Entity, SiteRecord, SiteSequence
 
@@ -18,11 +19,16 @@ def take_numbers(site_id: uuid.UUID, entity: Entity, count: int = 1) -> int:
 
     Locks the sequence's row until the transaction ends, so take late; a transaction that fails gives the numbers back.
     """
+    return take_numbers_and_ask(site_id, entity, count, [])[0]
+
+
+def take_numbers_and_ask(
+    site_id: uuid.UUID, entity: Entity, count: int, queries: Sequence[Asked]
+) -> tuple[int, list[list[Any]]]:
+    """Take numbers as `take_numbers` does and ask queries behind that, in one round trip; returns both answers."""
     _demand_transaction()
-    with connection.cursor() as cursor:
-        cursor.execute(*_taking(site_id, entity, count))
-        last: int = cursor.fetchone()[0]
-    return last - count + 1
+    found, taken = ask(queries, _taking(site_id, entity, count))
+    return taken[0][0][0] - count + 1, found
 
 
 def insert_numbered(record: SiteRecord, trail: Trail) -> None:
@@ -51,7 +57,7 @@ def insert_numbered(record: SiteRecord, trail: Trail) -> None:
         take(together([statement])[0])
 
 
-def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> tuple[str, list[Any]]:
+def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> Statement:
     """Return the statement that moves the sequence on by count and returns its last number."""
     table = connection.ops.quote_name(SiteSequence._meta.db_table)
     sql = (

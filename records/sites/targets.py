@@ -11,6 +11,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import connection, models
 
+from records.history.statements import Asked, ask, compiled
 from records.sites.models import EntityFolder
 
 UNKNOWN = "No such {name} at this site."
@@ -164,15 +165,17 @@ def hold_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolde
 
     The lock is shared, so writers who file into one folder do not wait for each other. SQLite has one writer anyway.
     """
-    keys = list(set(folder_ids))
-    if not keys:
-        return {}
-    if connection.vendor != "postgresql":
-        return EntityFolder.objects.in_bulk(keys)
-    table = connection.ops.quote_name(EntityFolder._meta.db_table)
+    keys = set(folder_ids)
+    held, _ = ask([holding_folders(keys)] if keys else [])
+    return {folder.pk: folder for several in held for folder in several}
+
+
+def holding_folders(folder_ids: Iterable[uuid.UUID]) -> Asked:
+    """Return the query of `hold_folders`, to be asked together with others."""
+    read = compiled(EntityFolder.objects.filter(pk__in=folder_ids).order_by("pk"))
     # The foreign key itself is checked at the end of the transaction only: too late to see the folder archived.
-    sql = f"SELECT * FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608 (no outside text)
-    return {folder.pk: folder for folder in EntityFolder.objects.raw(sql, [keys])}
+    lock = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
+    return Asked(read, (read.sql + lock, read.parameters))
 
 
 def _site_path(target: Model) -> str | None:

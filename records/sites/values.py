@@ -8,12 +8,15 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 
 from records.history.inserts import insertions
-from records.history.snapshots import Children, children_of, columns
+from records.history.snapshots import Children, Snapshot, children_of, columns, related_content, related_statements
 from records.history.statements import Statement, parameter, together
 from records.sites.models import ChildRow
 from records.sites.targets import check_lists, check_references
 
 Values = dict[str, Any]
+
+
+_READS = ("SELECT", "WITH RECURSIVE", "SAVEPOINT", "RELEASE")
 
 
 class Loaded:
@@ -22,22 +25,37 @@ class Loaded:
     Watches the statements of the block, as a wrapper of the connection's.
     """
 
-    def __init__(self, record: models.Model, children: Children) -> None:
+    def __init__(self, record: models.Model, content: Snapshot, children: Children) -> None:
+        self.content = content
+        """The lists and child rows as a part of a snapshot, which holds as they do."""
         self.children = children
         self.has_written = False
         vars(record)["_larder_loaded"] = self
 
     def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
         """Run a statement, and note whether it writes."""
-        self.has_written = self.has_written or not str(sql).lstrip().startswith(("SELECT", "SAVEPOINT", "RELEASE"))
+        self.has_written = self.has_written or not str(sql).lstrip().startswith(_READS)
         return execute(sql, params, many, context)
+
+    @classmethod
+    def write(cls, record: models.Model, statements: Sequence[Statement]) -> None:
+        """Run statements that change the record's child rows, and read in the same round trip what is there then."""
+        loaded: Loaded | None = vars(record).get("_larder_loaded")
+        if not statements:
+            return
+        if loaded is None:
+            together(statements)
+            return
+        answers = together([*statements, *related_statements(type(record), record.pk)])
+        loaded.content, loaded.children = related_content(type(record), answers[len(statements) :])
+        loaded.has_written = False
 
     @staticmethod
     def rows(record: models.Model, relation: str) -> Iterable[Any]:
         """Return the record's child rows as they are now: at most one query."""
         loaded: Loaded | None = vars(record).get("_larder_loaded")
         if loaded is None or loaded.has_written or relation not in loaded.children:
-            return getattr(record, relation).all()  # type: ignore[no-any-return]
+            return getattr(record, relation).all()
         return loaded.children[relation]
 
 
@@ -55,7 +73,7 @@ def apply(record: models.Model, values: Values) -> None:
             statements += _replacing(record, name, value)
         else:
             set_list(record, name, value)
-    together(statements)
+    Loaded.write(record, statements)
 
 
 def set_list(record: models.Model, name: str, targets: Sequence[models.Model], *, in_order: bool = False) -> None:
@@ -113,14 +131,14 @@ def replace_children(record: models.Model, relation: str, rows: Sequence[Values]
     The rows' order is kept. Raises ValidationError, with `relation[index]` in the path, on an id that is none of the
     record's.
     """
-    together(_replacing(record, relation, rows))
+    Loaded.write(record, _replacing(record, relation, rows))
 
 
 def _replacing(record: models.Model, relation: str, rows: Sequence[Values]) -> list[Statement]:
     """Return the statements that make rows the record's whole child array; raises ValidationError."""
     model, owner = _owner_field(record, relation)
     added, edited, gone = merged_rows(record, relation, rows)
-    quote = connection.ops.quote_name
+    quote: Any = connection.ops.quote_name
     statements: list[Statement] = []
     if gone and model._meta.related_objects:
         model._base_manager.filter(pk__in=gone).delete()  # What points at them is asked first.

@@ -22,7 +22,6 @@ from django.db import IntegrityError, connection, models, transaction
 from records.history.appending import MARK
 from records.history.inserts import insert_rows, insertions, update_of
 from records.history.snapshots import (
-    Snapshot,
     children_of,
     columns,
     differences,
@@ -168,10 +167,7 @@ def _checked(
 def _store_related(record: models.Model, children: dict[str, list[ChildRow]], lists: Values, trail: Trail) -> None:
     """Store the children and lists of a row that is stored, or is to be at the end of the transaction."""
     statements = [statement for rows in children.values() for statement in insertions(rows)]
-    if trail.ends_next:
-        trail.at_end(statements)
-    else:
-        together(statements)
+    trail.store(statements)
     for name, targets in lists.items():
         set_list(record, name, targets)
 
@@ -232,12 +228,11 @@ def changing(
         record: M = found[0]
         if precondition is not None:
             precondition(record)
-        content, children = related_content(model, related)
+        loaded = Loaded(record, *related_content(model, related))
         with changing_locked(
             trail,
             record,
-            columns(record) | content,
-            Loaded(record, children),
+            loaded,
             author=author,
             operation=operation,
             reason=reason,
@@ -251,7 +246,6 @@ def changing(
 def changing_locked(
     trail: Trail,
     record: M,
-    before: Snapshot,
     loaded: Loaded,
     *,
     author: Author,
@@ -260,12 +254,13 @@ def changing_locked(
     skip: Sequence[str] = (),
     followed_by: Callable[[M], None] | None = None,
 ) -> Iterator[None]:
-    """Do what `changing` does with a row that is locked and fresh already, and whose content was `before`."""
+    """Do what `changing` does with a row that is locked and fresh already, and of which `loaded` is at hand."""
+    before = columns(record) | loaded.content
     with connection.execute_wrapper(loaded):
         yield
-    after = {**before, **columns(record)}
-    if loaded.has_written:
-        after = {name: value for name, value in snapshot(record).items() if name in before}
+    del vars(record)["_larder_loaded"]
+    content = snapshot(record) if loaded.has_written else loaded.content
+    after = {name: value for name, value in {**content, **columns(record)}.items() if name in before}
     if not differs(before, after):
         return
     if isinstance(record, SiteRecord) and before["is_archived"] and after["is_archived"]:
@@ -283,10 +278,8 @@ def changing_locked(
     if not isinstance(record, SiteRecord):
         with _refused_when_taken(record):
             together([update_of(record)])
-    elif trail.ends_next:
-        trail.at_end([update_of(record)])
     else:
-        together([update_of(record)])
+        trail.store([update_of(record)])
     trail.add(record, changed, author=author, operation=operation, reason=reason)
 
 

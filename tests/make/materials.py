@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 from urllib.parse import quote
 
-from materials import actions
+from materials import upserts
 from materials.models import Material
 from records.accounts.models import DefaultRole
 from records.reference.models import MaterialCategory
@@ -20,8 +20,8 @@ def make_material(site: Site, **fields: Any) -> Material:
     """Make a material at the site."""
     number = next(_counter)
     values = {"external_id": f"EXT-{number}", "name": f"Material {number}", **fields}
-    desired = actions.DesiredMaterial(values)
-    return actions.upsert(site.pk, desired, author=make.SYSTEM, may=lambda permission: True).material
+    desired = upserts.DesiredMaterial(values)
+    return upserts.upsert(site.pk, desired, author=make.SYSTEM, may=lambda permission: True).material
 
 
 def make_category(site: Site, name: str = "", **fields: Any) -> MaterialCategory:

@@ -31,6 +31,11 @@ class Credential(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def check_row(self) -> None:
+        """Check a credential that is issued. One that ends is not checked: its end must not fail."""
+        if self._state.adding:
+            self.full_clean(validate_unique=False)
+
     @property
     def is_live(self) -> bool:
         """Return whether the credential still opens its door."""
@@ -88,3 +93,8 @@ class ProvisioningToken(Credential):
 
     class Meta(Credential.Meta):
         pass
+
+    @property
+    def history_site_id(self) -> uuid.UUID:
+        """Return the site in whose history the token's changes are."""
+        return self.directory.home_site_id

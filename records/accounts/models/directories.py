@@ -65,6 +65,11 @@ class Directory(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def history_site_id(self) -> uuid.UUID:
+        """Return the site in whose history the directory's changes are."""
+        return self.home_site_id
+
 
 class DirectoryRemoval(models.Model):
     """One person whom a directory switched off, deleted or took out of roles; the brake counts them (DECISIONS 9.6)."""

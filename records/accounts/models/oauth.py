@@ -31,6 +31,11 @@ class OAuthClient(Credential):
         verbose_name = "OAuth client"
 
     @property
+    def history_site_id(self) -> uuid.UUID | None:
+        """Return the site in whose history the client's changes are."""
+        return self.user.home_site_id
+
+    @property
     def client_id(self) -> str:
         """Return the id that the program sends with its secret."""
         return str(self.pk)

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from records.history.trail import now
-from records.sites.text import LineField
+from records.sites.text import LineField, fold
 
 
 class DefaultRole(models.TextChoices):
@@ -57,6 +57,10 @@ class Role(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def prepare(self) -> None:
+        """Set what follows from the name."""
+        self.name_key = fold(self.name)
 
 
 class RoleMembership(models.Model):

@@ -137,6 +137,16 @@ class User(AbstractBaseUser):
         return super().unique_error_message(model_class, unique_check)
 
     @property
+    def history_site_id(self) -> uuid.UUID | None:
+        """Return the site in whose history the account's changes are."""
+        return self.home_site_id
+
+    def prepare(self) -> None:
+        """Set what follows from the user name; the name of an account that is removed is free again."""
+        self.user_name_key = None if self.removed else fold(self.user_name)
+        self.user_name_look = None if self.removed else look_of(self.user_name)
+
+    @property
     def printed_name(self) -> str:
         """Return the name to print beside a signature or change."""
         return printed_name(self.display_name, self.given_name, self.family_name, self.user_name)

@@ -1,6 +1,6 @@
 """The demo's materials: what a bakery and a dairy buy, as their ERP system knows it."""
 
-from materials import actions
+from materials import upserts
 from records.dashboard.demo.place import Place
 from records.sites.models import Entity
 
@@ -48,7 +48,7 @@ SUPPLIERS = ("MILL", "NORD", "GREE", "PACK", "KOEN", "ATLA")
 def fill(place: Place) -> None:
     """Add the site's materials, in a few grades each, in one call as an ERP system would, then correct some."""
     categories = {entry.name: entry for entry in place.lists.get("MaterialCategory", [])}
-    upserts = []
+    desired = []
     for line, (name, category, countries, risk) in enumerate(BAKERY if place.main else DAIRY):
         for grade in range(1, 4):
             supplier = place.chance.choice(SUPPLIERS)
@@ -64,12 +64,12 @@ def fill(place: Place) -> None:
                 "country_of_origin": countries,
                 "risk": risk,
             }
-            upserts.append(actions.DesiredMaterial(values))
+            desired.append(upserts.DesiredMaterial(values))
     author = place.author()
-    made = actions.upsert_all(place.site.pk, upserts, author=author, may=lambda permission: True)
+    made = upserts.upsert_all(place.site.pk, desired, author=author, may=lambda permission: True)
     for stored in made[::7]:
         if isinstance(stored, Exception):
             raise stored
-        correction = actions.DesiredMaterial({"risk": "High"}, stored.material.pk, "Supplier lost its certificate")
-        actions.upsert(place.site.pk, correction, author=author, may=lambda permission: True)
-    place.records["Material"] = [stored.material for stored in made if isinstance(stored, actions.Stored)]
+        correction = upserts.DesiredMaterial({"risk": "High"}, stored.material.pk, "Supplier lost its certificate")
+        upserts.upsert(place.site.pk, correction, author=author, may=lambda permission: True)
+    place.records["Material"] = [stored.material for stored in made if isinstance(stored, upserts.Stored)]

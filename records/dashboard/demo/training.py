@@ -5,11 +5,11 @@ import datetime
 from documents import reading
 from documents.actions import change_details
 from documents.models import IN_FORCE, DocumentVersion
-from records.accounts.actions import create
 from records.accounts.models import DefaultRole, Role
 from records.dashboard.demo.place import Place
 from records.employees.actions import update_employee, update_job_description
 from records.employees.models import Course, Employee
+from records.sites.writing import add_record
 
 COURSES = (("Food hygiene level 2", 36), ("Allergen awareness", 12), ("Forklift licence", 60), ("Site induction", None))
 REASON = "Training plan of this year."
@@ -18,11 +18,10 @@ REASON = "Training plan of this year."
 def fill(place: Place) -> None:
     """Add courses and let jobs require them; most holders have taken them, some too long ago, a few never."""
     courses = [
-        create(
+        add_record(
             Course(site=place.site, name=name, months_of_validity=months),
             author=place.author(),
             operation="AddCourse",
-            site_id=place.site.pk,
         )
         for name, months in COURSES
     ]

@@ -10,7 +10,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from documents import reading
-from records.accounts.actions import create
 from records.accounts.models import DefaultRole
 from records.dashboard import training
 from records.employees import actions
@@ -18,6 +17,7 @@ from records.employees.models import Course, EducationTraining, Employee, JobDes
 from records.history.models import Change
 from records.history.verification import verify
 from records.sites.models import Site
+from records.sites.writing import add_record
 from tests import make
 from tests.conftest import Api
 from tests.make.backoffice import address, browser, list_address, save
@@ -35,7 +35,7 @@ def day(text: str) -> datetime.datetime:
 def make_course(site: Site, name: str = "Hygiene", months: int | None = 12) -> Course:
     """Make a course of the site."""
     course = Course(site=site, name=name, months_of_validity=months)
-    return create(course, author=make.SYSTEM, operation="AddCourse", site_id=site.pk)
+    return add_record(course, author=make.SYSTEM, operation="AddCourse")
 
 
 def make_job(site: Site, *holders: Employee, name: str = "Baker", **fields: Any) -> JobDescription:

@@ -1,0 +1,317 @@
+"""How a request comes to its operation: the key, the permission, the query and the body, by the operation's row."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.functional import cached_property
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.viewsets import ViewSet
+
+from records.accounts.keys import Caller
+from records.accounts.opening import Proof, StaleAccessError, prove
+from records.history.trail import Author, rehearsing
+from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
+from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
+from records.operations.names import unknown
+from records.operations.operation import Operation
+from records.sites.writing import Precondition
+
+VALIDATE_ONLY = "validateOnly"
+"""The query parameter by which a write is checked and not stored."""
+
+
+class OperationPermission(BasePermission):
+    """Asks whether the caller's roles hold the permission of the operation's row."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """Return whether the row's permission is held; a method without a row goes on to its 405."""
+        operation: Operation | None = view.operation
+        return operation is None or view.permits(operation)
+
+
+class CalledViewSet(ViewSet):
+    """Turns requests into calls of its methods, one per operation row, and exceptions into refusals.
+
+    A method takes the request (and the path's id as UUID) and returns an HttpResponse: `self.record(…)`,
+    `self.listing(…)` or `self.written(…)`.
+    """
+
+    authentication_classes = (SubscriptionKeyAuthentication,)
+    permission_classes = (OperationPermission,)
+    http_method_names = [
+        "get",
+        "post",
+        "put",
+        "patch",
+        "delete",
+        "head",
+        "options",
+    ]
+    rows: ClassVar[Mapping[str, Operation]] = {}
+    body_limit: ClassVar[int] = bodies.BODY_LIMIT
+    media_types: ClassVar[tuple[str, ...]] = ("application/json",)
+    credential_headers: ClassVar[tuple[str, ...]] = (KEY_HEADER,)
+    """The request headers that carry the caller's credentials."""
+    reads_ids: ClassVar[bool] = True
+    """Whether a write does nothing before it looks up what its body points at."""
+    variant: str = ""
+    """What tells the tags of an answer in another media type from those of JSON."""
+
+    operation: Operation | None = None
+    caller: Caller
+    """Whoever holds the request's key."""
+    proven: bool = False
+    """Whether the database has confirmed within this request what the caller may do."""
+    answer_headers: Mapping[str, str]
+    found: dict[str, Any] | None = None
+    """What the body holds, under model names."""
+    _body: bytes | bytearray | None = None
+
+    # --- Before the method ------------------------------------------------------------------------------------------
+
+    def permits(self, operation: Operation) -> bool:
+        """Return whether the caller's roles hold the permission of the operation's row."""
+        return self.caller.may(operation.permission)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Find the operation's row."""
+        method = request.method or ""
+        self.operation = self.rows.get("GET" if method == "HEAD" else method)
+        self.http_request.larder_operation = self.operation.name if self.operation else ""  # type: ignore[attr-defined]
+
+    def answered(self) -> HttpResponse:
+        """Answer as the remembered caller where the database proves that their access still holds, else look it up.
+
+        Nothing is refused to a remembered caller before the proof, because their access may have grown meanwhile.
+        """
+        authenticator: Any = self.get_authenticators()[0]
+        caller: Caller | None = authenticator.remembered(self.request)
+        spent = False
+        if caller is not None:
+            try:
+                self.answer_headers = self.spend(caller).headers()
+                spent = True
+                return self.answer_as(caller, proven=False)
+            except (StaleAccessError, *errors.REFUSALS):
+                if self.proven:
+                    raise
+        found: Caller = authenticator.authenticate(self.request)[0]
+        self.http_request.larder_caller = found  # type: ignore[attr-defined]
+        if not spent:
+            self.answer_headers = self.spend(found).headers()
+        return self.answer_as(found, proven=True)
+
+    def spend(self, caller: Caller) -> limits.Allowance:
+        """Count the request against the caller's key; raises the 429."""
+        return limits.spend("rate", str(caller.key_id), settings.RATE_LIMIT)
+
+    def answer_as(self, caller: Caller, *, proven: bool) -> HttpResponse:
+        """Check permission, media type, query parameters and path id, and run the operation for the caller.
+
+        A read is proven with its own statement or, where that does not ask, at its end; a write before it starts, with
+        the look-up of what its body points at.
+        Raises StaleAccessError where the caller's access has changed.
+        """
+        self.caller = self.http_request.larder_caller = caller  # type: ignore[attr-defined]
+        self.kwargs = dict(self.path_kwargs)
+        self.proven = proven
+        if not self.proves_later:
+            self.prove()
+        self.check_permissions(self.request)
+        self.negotiate()
+        if self.operation is not None:
+            self.check_parameters()
+            if self.operation.request is not None:
+                bodies.check_media_type(self.http_request)
+            if self.operation.takes_id:
+                self.check_path_id()
+        response = self.run(self.handler_for(self.request.method or ""))
+        self.prove()
+        return response
+
+    @property
+    def proves_later(self) -> bool:
+        """Return whether the operation asks the proof with a statement of its own, before anything is written."""
+        operation = self.operation
+        return operation is not None and (not operation.writes or (operation.request is not None and self.reads_ids))
+
+    @property
+    def proof(self) -> Proof | None:
+        """Return the question that the operation's statement has to ask, or None where the caller is proven."""
+        return None if self.proven else self.caller.proof
+
+    def prove(self) -> None:
+        """Ask whether the caller's access still holds, unless that is proven already; raises StaleAccessError."""
+        if not self.proven:
+            prove(self.caller.proof)
+            self.proven = True
+
+    def check_path_id(self) -> None:
+        """Turn the path's id into a UUID; raises the 400 InvalidId."""
+        key = values.read_uuid(self.kwargs["id"])
+        if key is None:
+            raise errors.ApiError(400, "InvalidId", "The Id in the path is not a UUID of 36 characters.")
+        self.kwargs["id"] = key
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Run the operation; the path id that `initial` read replaces the text."""
+        self.args, self.kwargs = args, kwargs
+        self.path_kwargs = kwargs
+        self.answer_headers = {}
+        framed = self.initialize_request(request, *args, **kwargs)
+        self.request = framed
+        self.headers = self.default_response_headers
+        response: HttpResponseBase
+        try:
+            self.initial(framed, *args, **kwargs)
+            response = self.answered()
+        except Exception as error:
+            response = errors.handle_exception(error, {"request": framed, "view": self})
+        for name, value in self.answer_headers.items():
+            response.headers.setdefault(name, value)
+        keep_private(response, *self.credential_headers)
+        return response
+
+    def handler_for(self, method: str) -> Callable[..., HttpResponse]:
+        """Return the method that answers; raises the 405 where the path has no row for it."""
+        if method == "OPTIONS":
+            return self.options_answer
+        if self.operation is None:
+            self.http_method_not_allowed(self.request)
+        return getattr(self, self.operation.action)  # type: ignore[union-attr]
+
+    def run(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
+        """Call the method; a POST under an Idempotency-Key runs once, and a write with `validateOnly` stores nothing.
+
+        Such a check neither reads nor keeps the answer of an Idempotency-Key (DECISIONS 13.2).
+        """
+        operation = self.operation
+        if operation is not None and self.validates_only:
+            with rehearsing():
+                return handler(self.request, **self.kwargs)
+        key = idempotency.key_of(self.http_request) if operation is not None and operation.method == "POST" else None
+        if key is None or operation is None:
+            return handler(self.request, **self.kwargs)
+        self.prove()
+        return idempotency.once(
+            key,
+            user_id=self.caller.user_id,
+            site_id=self.caller.site_id,
+            operation=operation.name,
+            body=self.idempotent_body(),
+            act=lambda: handler(self.request, **self.kwargs),
+        )
+
+    def idempotent_body(self) -> tuple[bytes | bytearray, ...]:
+        """Return what makes a repeated request the same: the query and the body, uncopied."""
+        return self.http_request.META.get("QUERY_STRING", "").encode("latin-1", "replace"), self.raw_body()
+
+    def options_answer(self, request: Request, **kwargs: Any) -> HttpResponse:
+        """Answer OPTIONS with the methods of the path."""
+        response = HttpResponse(status=204)
+        response["Allow"] = ", ".join(self.allowed_methods)
+        return response
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        """Return the methods that the path takes."""
+        taken = [method for method in ("GET", "POST", "PUT", "DELETE") if method in self.rows]
+        return [*taken, *(["HEAD"] if "GET" in self.rows else []), "OPTIONS"]
+
+    def negotiate(self) -> None:
+        """Raise the 406 where the caller accepts none of the endpoint's media types."""
+        accepted = self.http_request.META.get("HTTP_ACCEPT", "")
+        if accepted and not any(lists.accepts(accepted, offered) for offered in self.media_types):
+            raise errors.ApiError(
+                406, "NotAcceptable", f"The answer is available as {' or '.join(self.media_types)} only."
+            )
+
+    def known_parameters(self) -> list[str]:
+        """Return the names of the query parameters that the operation takes."""
+        operation = self.operation
+        if operation is None:
+            return []
+        own = [parameter.name for parameter in operation.parameters]
+        own += lists.PARAMETERS if operation.many else ()
+        return [*own, VALIDATE_ONLY] if operation.writes else own
+
+    def takes_one_value(self, name: str) -> bool:
+        """Return whether only one value of a query parameter can be meant; a list's filters take several."""
+        own = () if self.operation is None else self.operation.parameters
+        return name in (*lists.TAKEN_ONCE, VALIDATE_ONLY) or any(
+            parameter.name == name and (parameter.kind in ("boolean", "integer", "position") or not parameter.filters)
+            for parameter in own
+        )
+
+    def check_parameters(self) -> None:
+        """Read the query under the known names; raises the 400 for an unknown one, naming the nearest.
+
+        A parameter of which only one value can be meant is refused with two that differ, whatever the case of its name:
+        nobody could say which of them holds.
+        """
+        lists.check_utf8(self.http_request)
+        known = {name.casefold(): name for name in self.known_parameters()}
+        self.query: dict[str, list[str]] = {}
+        for given, found in self.http_request.GET.lists():
+            name = known.get(given.casefold())
+            if name is None:
+                raise errors.ApiError(400, "UnknownParameter", unknown(given, known.values(), "query parameter"))
+            self.query.setdefault(name, []).extend(lists.text(name, str(value)) for value in found)
+        for name, values_given in self.query.items():
+            if len(set(values_given)) > 1 and self.takes_one_value(name):
+                raise lists.invalid(name, "This has more than one value; send one.")
+
+    def render_refusal(self, refusal: errors.ApiError) -> HttpResponse:
+        """Answer a refusal in the endpoint's media type."""
+        return errors.answer(self.http_request, refusal)
+
+    # --- What the methods use ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def http_request(self) -> HttpRequest:
+        """Return Django's own request."""
+        return self.request._request
+
+    @property
+    def site_id(self) -> uuid.UUID:
+        """Return the site that the request acts on."""
+        return self.caller.site_id
+
+    @property
+    def author(self) -> Author:
+        """Return the author that the request's changes are written down to."""
+        return self.caller.author(getattr(self.http_request, "request_id", ""))
+
+    @property
+    def precondition(self) -> Precondition | None:
+        """Return the check that the request's If-Match asks for."""
+        return conditional.precondition(self.http_request.META.get("HTTP_IF_MATCH"))
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """Return a boolean query parameter; raises the 400 InvalidParameter."""
+        if name not in self.query:
+            return default
+        value = values.read_boolean(self.query[name][-1])
+        if value is None:
+            raise lists.invalid(name, "This must be true or false.")
+        return value
+
+    @property
+    def validates_only(self) -> bool:
+        """Return whether a write is to be checked without being stored (DECISIONS 1.19); raises the 400."""
+        return self.operation is not None and self.operation.writes and self.flag(VALIDATE_ONLY)
+
+    def largest_body(self) -> int:
+        """Return how many bytes a body may have; an endpoint that takes files allows more."""
+        return self.body_limit
+
+    def raw_body(self) -> bytes | bytearray:
+        """Return the body's bytes, read once; raises the 413."""
+        if self._body is None:
+            self._body = bodies.read(self.http_request, self.largest_body())
+        return self._body

@@ -1,0 +1,174 @@
+"""How often a write through the interface waits for PostgreSQL: the server's answers to each Sync or Query, as libpq
+traces them.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from records.history.verification import verify
+from records.sites.models import Site
+from tests import make
+from tests.conftest import Api
+from tests.make.complaints import complaint_body, make_complaint
+from tests.make.items import make_item
+from tests.make.materials import make_api
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.skipif(
+        "connection.vendor != 'postgresql'", reason="SQLite runs in the process: a statement costs no round trip."
+    ),
+]
+
+WARM = 6
+"""After so many calls every statement is prepared, which costs one more round trip the first time."""
+_counter = itertools.count(1)
+
+Act = Callable[[], Any]
+
+
+@contextmanager
+def traced(trace: Path) -> Iterator[list[int]]:
+    """Yield a list to which the number of round trips is added when the block has ended."""
+    trips: list[int] = []
+    connection.ensure_connection()
+    with trace.open("w") as file:
+        connection.connection.pgconn.trace(file.fileno())
+        try:
+            yield trips
+        finally:
+            connection.connection.pgconn.untrace()
+    trips.append(trace.read_text().count("\tReadyForQuery"))
+
+
+def round_trips(act: Act, trace: Path) -> int:
+    """Return how many round trips a call costs once its statements are prepared."""
+    for _ in range(WARM):
+        assert act().status_code == 200
+    with traced(trace) as trips:
+        answer = act()
+    assert answer.status_code == 200, answer.content
+    return trips[0]
+
+
+def add_employee(site: Site, api: Api) -> Act:
+    """Return the call that adds an employee."""
+    body = make.employee_body()
+    return lambda: api.post("/employee/AddEmployee", body)
+
+
+def add_employee_with_everything(site: Site, api: Api) -> Act:
+    """Return the call that adds an employee with a superior, a folder and child rows."""
+    body = make.employee_body(
+        ReportingToId=str(make.make_employee(site).pk),
+        EntityFolderId=str(make.make_folder(site).pk),
+        EducationTraining=[{"Title": "Food hygiene"}],
+        EmploymentHistory=[{"Company": "Mill"}],
+    )
+    return lambda: api.post("/employee/AddEmployee", body)
+
+
+def update_employee(site: Site, api: Api) -> Act:
+    """Return the call that changes an employee, whose revision it names."""
+    path, body = f"/employee/UpdateEmployee/{make.make_employee(site).pk}", make.employee_body()
+    tag = [api.get(path.replace("Update", "Get"))["ETag"]]
+
+    def act() -> Any:
+        answer = api.put(path, {**body, "Code": f"E-{next(_counter)}"}, **{"If-Match": tag[0]})
+        tag[0] = answer["ETag"]
+        return answer
+
+    return act
+
+
+def update_employee_with_children(site: Site, api: Api) -> Act:
+    """Return the call that changes an employee and the whole of a child array."""
+    path, body = f"/employee/UpdateEmployee/{make.make_employee(site).pk}", make.employee_body()
+    return lambda: api.put(path, {**body, "EducationTraining": [{"Title": f"Course {next(_counter)}"}]})
+
+
+def add_complaint(site: Site, api: Api) -> Act:
+    """Return the call that adds a complaint, which points at three records."""
+    body = complaint_body(site)
+    return lambda: api.post("/complaint/AddComplaintDetail", body)
+
+
+def update_complaint(site: Site, api: Api) -> Act:
+    """Return the call that changes a complaint."""
+    path, body = f"/complaint/UpdateComplaintDetail/{make_complaint(site).pk}", complaint_body(site)
+    return lambda: api.put(path, {**body, "TraceNumber": f"T-{next(_counter)}", "ReasonForChange": "Typing error"})
+
+
+def add_item(site: Site, api: Api) -> Act:
+    """Return the call that adds an item."""
+    return lambda: api.post("/item/AddItem", {"Name": "Mixer"})
+
+
+def update_item(site: Site, api: Api) -> Act:
+    """Return the call that changes an item."""
+    path = f"/item/UpdateItem/{make_item(site).pk}"
+    return lambda: api.put(path, {"Name": f"Mixer {next(_counter)}"})
+
+
+def add_material(site: Site, api: Api) -> Act:
+    """Return the call that adds a material."""
+    materials = make_api(site)
+    return lambda: materials.upsert({"externalId": f"E-{next(_counter)}", "name": "Flour"})
+
+
+def change_material(site: Site, api: Api) -> Act:
+    """Return the call that changes a material."""
+    materials = make_api(site)
+    return lambda: materials.upsert({"externalId": "E", "name": f"Flour {next(_counter)}"})
+
+
+def add_materials(site: Site, api: Api) -> Act:
+    """Return the call that adds many materials."""
+    materials = make_api(site)
+    return lambda: materials.upsert([{"externalId": f"E-{next(_counter)}", "name": "Flour"} for _ in range(20)])
+
+
+def change_materials(site: Site, api: Api) -> Act:
+    """Return the call that changes many materials."""
+    materials = make_api(site)
+    return lambda: materials.upsert([{"externalId": f"E-{row}", "name": f"{next(_counter)}"} for row in range(20)])
+
+
+CASES = {
+    add_employee: 3,
+    add_employee_with_everything: 5,
+    update_employee: 3,
+    update_employee_with_children: 4,
+    add_complaint: 3,
+    update_complaint: 3,
+    add_item: 3,
+    update_item: 3,
+    add_material: 4,
+    change_material: 3,
+    add_materials: 5,
+    change_materials: 4,
+}
+
+
+@pytest.mark.parametrize(("case", "most"), CASES.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_a_write_costs_few_round_trips(
+    case: Callable[[Site, Api], Act], most: int, site: Site, api: Api, tmp_path: Path
+) -> None:
+    assert round_trips(case(site, api), tmp_path / "trace") <= most
+    assert not verify().faults
+
+
+def test_a_repeatable_add_costs_few_round_trips_more(site: Site, api: Api, tmp_path: Path) -> None:
+    body = make.employee_body()
+
+    def act() -> Any:
+        return api.post("/employee/AddEmployee", body, **{"Idempotency-Key": f"key-{next(_counter)}"})
+
+    assert round_trips(act, tmp_path / "trace") <= 8
+    assert not verify().faults
