@@ -12,7 +12,8 @@ import pytest
 from django.db import connection
 
 from records.history.verification import verify
-from records.sites.models import Site
+from records.sites.actions import add_folder
+from records.sites.models import Entity, Site
 from tests import make
 from tests.conftest import Api
 from tests.make.complaints import complaint_body, make_complaint
@@ -67,7 +68,7 @@ def add_employee_with_everything(site: Site, api: Api) -> Act:
     """Return the call that adds an employee with a superior, a folder and child rows."""
     body = make.employee_body(
         ReportingToId=str(make.make_employee(site).pk),
-        EntityFolderId=str(make.make_folder(site).pk),
+        EntityFolderId=str(add_folder(site.pk, Entity.EMPLOYEE, "Line", author=make.SYSTEM).pk),
         EducationTraining=[{"Title": "Food hygiene"}],
         EmploymentHistory=[{"Company": "Mill"}],
     )
