@@ -1,6 +1,4 @@
-"""How often a write through the interface waits for PostgreSQL: the server's answers to each Sync or Query, as libpq
-traces them.
-"""
+"""How often a write through the interface waits for PostgreSQL, as the trace of libpq shows it."""
 
 import itertools
 from collections.abc import Callable, Iterator
