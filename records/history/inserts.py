@@ -85,7 +85,8 @@ def _insertion(model: type[models.Model], vendor: str, replacing: Sequence[str])
     columns = ", ".join(quote(field.column) for field in fields)
     tail = ""
     if replacing:
-        names = [quote(model._meta.get_field(name).column) for name in replacing]
+        columns_of: dict[str, Any] = {field.name: field.column for field in fields}
+        names = [quote(columns_of[name]) for name in replacing]
         sets = ", ".join(f"{name} = excluded.{name}" for name in names)
         tail = f" ON CONFLICT ({quote(model._meta.pk.column)}) DO UPDATE SET {sets}"
     head = f"INSERT INTO {quote(model._meta.db_table)} ({columns})"
