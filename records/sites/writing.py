@@ -185,15 +185,19 @@ def _refused_when_taken(record: models.Model) -> Iterator[None]:
             yield
     except IntegrityError:
         record._state.adding = not type(record)._base_manager.filter(pk=record.pk).exists()
-        record.full_clean(exclude=UNCHECKED)
+        record.validate_unique()
+        record.validate_constraints()
         raise
 
 
 def locking(model: type[models.Model]) -> Reading:
     """Return the query that locks a row: by the key alone, which is always the way to one row."""
     whole = getattr(model, "LOCKED_WHOLE", False)
-    rows = partial(model._default_manager.select_for_update, of=("self",), no_key=not whole)
-    return reading(("locked", model), lambda key: rows().filter(pk=key).order_by())
+
+    def rows(any_key: uuid.UUID) -> models.QuerySet[Any]:
+        return model._default_manager.select_for_update(of=("self",), no_key=not whole).filter(pk=any_key).order_by()
+
+    return reading(("locked", model), rows)
 
 
 @contextmanager

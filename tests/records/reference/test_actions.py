@@ -171,7 +171,7 @@ def test_a_score_falls_into_the_higher_of_two_bands_that_touch(rating, score, ex
 def test_a_name_that_another_writer_took_meanwhile_is_told_like_one_taken_before(site, monkeypatch):
     add_entry(Product, {"name": "Rye"}, author=AUTHOR, site_id=site.pk)
     # The other writer's row became visible only after this one was checked.
-    monkeypatch.setattr(Product, "full_clean", lambda self: None)
+    monkeypatch.setattr(Product, "full_clean", lambda self, **options: None)
     with pytest.raises(ValidationError) as refused:
         add_entry(Product, {"name": "RYE"}, author=AUTHOR, site_id=site.pk)
     assert {error.code for error in refused.value.error_dict["__all__"]} == {"Duplicate"}

@@ -4,14 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.exceptions import ValidationError
 
-from materials import actions as materials
+from materials import actions, upserts
 from records.accounts.models import DefaultRole
 from records.backoffice.transfer import files
 from records.employees import actions as employees
 from records.employees.models import Employee
 from records.employees.resources import EmployeeResource
+from records.sites.models import EntityFolder
 from tests import make
 from tests.conftest import Api
 from tests.make.complaints import complaint_body
@@ -126,13 +128,13 @@ def test_archiving_many_materials_waits_in_no_circle_with_who_restores_one() -> 
 
     def archive() -> int:
         rows = [(site.pk, material.pk) for material in chosen]
-        return sum(materials.archive_materials(rows, author=make.SYSTEM, reason="Delisted") for _ in range(4))
+        return sum(actions.archive_materials(rows, author=make.SYSTEM, reason="Delisted") for _ in range(4))
 
     def restore() -> int:
-        upserts = [materials.DesiredMaterial({"is_archived": False}, material.pk) for material in reversed(chosen * 2)]
-        for desired in upserts:
-            materials.upsert(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
-        return len(upserts)
+        wanted = [upserts.DesiredMaterial({"is_archived": False}, material.pk) for material in reversed(chosen * 2)]
+        for desired in wanted:
+            upserts.upsert(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
+        return len(wanted)
 
     assert make.at_once(archive, restore) == [48, 24]
 
@@ -147,6 +149,6 @@ def test_row_locks_leave_room_for_foreign_keys() -> None:
         if "select_for_update(" in line
     ]
     assert len(locks) > 10
-    assert [file for file, line in locks if "no_key=True" not in line] == ["records/sites/actions.py"], (
-        "only a folder is locked against those who file into it, and before the chain"
-    )
+    assert [file for file, line in locks if "no_key=True" not in line] == ["records/sites/writing.py"]
+    whole = [model for model in apps.get_models() if getattr(model, "LOCKED_WHOLE", False)]
+    assert whole == [EntityFolder], "only a folder is locked against those who file into it, and before the chain"
