@@ -1,17 +1,22 @@
 """The trail: numbered, chained, whole, and closed to edits."""
 
+import uuid
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 
 from records.employees import actions
 from records.history.digests import digest
-from records.history.models import INSTALLATION, Change, ImmutableError
+from records.history.models import INSTALLATION, ChainHead, Change, ImmutableError
 from records.history.trail import recording
 from records.history.verification import verify
+from records.items.models import Item
 from records.sites.models import Site
+from records.sites.writing import add_record
 from tests import make
+from tests.make.complaints import make_complaint
 
 
 def test_changes_are_numbered_without_gap_per_site_and_chained(site: Site, other_site: Site) -> None:
@@ -121,3 +126,31 @@ def test_a_no_op_update_leaves_no_trace(site: Site) -> None:
     after = actions.update_employee(site.pk, employee.pk, {"address": "a\r\nb"}, author=make.SYSTEM)
     assert Change.objects.count() == before
     assert after.revision == employee.revision
+
+
+def test_a_new_records_change_has_the_number_that_the_database_gave(site: Site) -> None:
+    for number in (1, 2):
+        complaint = make_complaint(site, trace_number="L-7")
+        change = Change.objects.get(record_id=complaint.pk)
+        assert complaint.site_sequence_id == number
+        assert change.record_name == str(complaint) == f"Complaint {number}: L-7"
+        assert change.fields[0] == {"field": "site_sequence_id", "old": None, "new": number}
+        assert digest(change) == change.hash
+    assert not verify().faults
+
+
+def test_a_number_is_given_within_a_longer_write_too(site: Site) -> None:
+    with recording():
+        first, second = make_complaint(site), make_complaint(site)
+        assert (first.site_sequence_id, second.site_sequence_id) == (1, 2)
+    assert not verify().faults
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_write_that_fails_as_it_is_committed_leaves_nothing() -> None:
+    nowhere = uuid.uuid4()
+    with pytest.raises(IntegrityError):
+        add_record(Item(site_id=nowhere), {"name": "Mixer"}, author=make.SYSTEM, operation="AddItem")
+    assert not Item.objects.exists()
+    assert not Change.objects.filter(model="items.Item").exists()
+    assert not ChainHead.objects.filter(chain=nowhere).exists()
