@@ -19,7 +19,7 @@ from tests.make.items import make_item
 from tests.make.materials import make_api
 
 pytestmark = [
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(
         "connection.vendor != 'postgresql'", reason="SQLite runs in the process: a statement costs no round trip."
     ),
