@@ -9,7 +9,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from records.accounts import access
-from records.accounts.actions import create
 from records.accounts.models import User
 from records.complaints.models import Complaint
 from records.files import storage
@@ -18,6 +17,7 @@ from records.history.trail import Author, recording
 from records.packs.kinds import permission_of
 from records.packs.models import MAKE, OPEN_ANY, UNFINISHED, Pack, PackFile, Status
 from records.sites.models import Site
+from records.sites.writing import add_record
 
 MOST_AT_ONCE = 3
 """How many packs of a site may wait or be made at a time."""
@@ -45,7 +45,7 @@ def ask_for_pack(
         if Pack.objects.filter(site=site, status__in=UNFINISHED).count() >= MOST_AT_ONCE:
             raise ValidationError(f"{MOST_AT_ONCE} packs of this site are being made. Wait until one of them is ready.")
         pack = Pack(site=site, asked_by=user, first=first, last=last, kinds=chosen)
-        create(pack, author=author, operation="AskForPack", site_id=site.pk)
+        add_record(pack, author=author, operation="AskForPack")
         transaction.on_commit(lambda: make_pack.enqueue(str(pack.pk)))
     return pack
 

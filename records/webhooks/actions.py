@@ -8,11 +8,10 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from records.accounts.actions import create, editing
 from records.history.models import ChainHead
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
-from records.sites.writing import Values
+from records.sites.writing import Values, add_record, changing
 from records.webhooks import destinations, signing
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 
@@ -36,7 +35,7 @@ def add_subscription(site_id: uuid.UUID, values: Values, *, author: Author) -> S
         _give_secret(subscription, signing.new_secret())
         last = ChainHead.objects.filter(chain=site_id).values_list("number", flat=True).first()
         subscription.position = last or 0
-        return create(subscription, author=author, operation="AddWebhook", site_id=site_id)
+        return add_record(subscription, author=author, operation="AddWebhook")
 
 
 def update_subscription(
@@ -52,8 +51,8 @@ def update_subscription(
         destinations.check_name(values["address"])
     with recording():
         precondition(Subscription.objects.select_for_update(of=("self",), no_key=True).get(pk=subscription.pk))
-        with editing(
-            subscription, author=author, operation="UpdateWebhook", reason=reason, site_id=subscription.site_id
+        with changing(
+            Subscription, None, subscription.pk, author=author, operation="UpdateWebhook", reason=reason
         ) as locked:
             for name, value in values.items():
                 setattr(locked, name, value)
@@ -67,9 +66,7 @@ def archive_subscription(
 ) -> Subscription:
     """End a subscription, or take it up again where it stopped: what happened meanwhile is delivered then."""
     operation = "ArchiveWebhook" if archived else "RestoreWebhook"
-    with editing(
-        subscription, author=author, operation=operation, reason=reason, site_id=subscription.site_id
-    ) as locked:
+    with changing(Subscription, None, subscription.pk, author=author, operation=operation, reason=reason) as locked:
         locked.is_archived = archived
         _start_anew(locked)
     return locked
@@ -77,8 +74,8 @@ def archive_subscription(
 
 def pause(subscription: Subscription, *, author: Author, reason: str = "") -> bool:
     """Deliver nothing for the time being; returns whether it was active. What happens meanwhile is kept."""
-    with editing(
-        subscription, author=author, operation="PauseWebhook", reason=reason, site_id=subscription.site_id
+    with changing(
+        Subscription, None, subscription.pk, author=author, operation="PauseWebhook", reason=reason
     ) as locked:
         was_active = locked.state == State.ACTIVE
         if was_active:
@@ -88,8 +85,8 @@ def pause(subscription: Subscription, *, author: Author, reason: str = "") -> bo
 
 def resume(subscription: Subscription, *, author: Author, reason: str = "") -> None:
     """Go on where the deliveries stopped, at once."""
-    with editing(
-        subscription, author=author, operation="ResumeWebhook", reason=reason, site_id=subscription.site_id
+    with changing(
+        Subscription, None, subscription.pk, author=author, operation="ResumeWebhook", reason=reason
     ) as locked:
         locked.state, locked.pause_reason = State.ACTIVE, ""
         _start_anew(locked)
