@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from records.accounts.opening import StaleAccessError
 from records.operations import bodies, conditional, errors, lists
 from records.operations.calling import CalledViewSet
+from records.operations.operation import Parameter
 from records.operations.plans import ReadPlan, Shape
 from records.operations.references import resolve_all
 from records.operations.serializers import WireSerializer, source_of
