@@ -1,7 +1,7 @@
 """Writes to one material and its archiving; what an ERP sends is written by `materials.upserts`."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from django.db import IntegrityError
 from django.db.models import Q
@@ -76,18 +76,3 @@ def archive_material(
         if material.is_archived != archived:
             material.is_archived, material.reason_for_change = archived, reason
     return material
-
-
-def archive_materials(rows: Sequence[tuple[uuid.UUID, uuid.UUID]], *, author: Author, reason: str) -> int:
-    """Archive several materials, given by site and Id, all or none, with a Change each; returns how many they were.
-
-    Locks all of them first, in the order of their ids: each archiving locks the site's count as well.
-    """
-    with recording():
-        chosen = Material.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=[key for _, key in rows])
-        list(chosen.order_by("pk").values_list("pk", flat=True))
-        for site_id, material_id in sorted(rows):
-            archive_material(
-                site_id, material_id, archived=True, author=author, operation="ArchiveMaterial", reason=reason
-            )
-    return len(rows)

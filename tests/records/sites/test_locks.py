@@ -7,7 +7,6 @@ import pytest
 from django.apps import apps
 from django.core.exceptions import ValidationError
 
-from materials import actions, upserts
 from records.accounts.models import DefaultRole
 from records.backoffice.transfer import files
 from records.employees import actions as employees
@@ -17,7 +16,6 @@ from records.sites.models import EntityFolder
 from tests import make
 from tests.conftest import Api
 from tests.make.complaints import complaint_body
-from tests.make.materials import make_material
 from tests.make.transfer import as_csv
 
 TURNS = 12
@@ -119,24 +117,6 @@ def test_two_who_become_each_others_superior_at_two_sites_at_once_close_no_circl
         assert sorted(make.at_once(lambda: put_below(*people), lambda: put_below(*people[::-1]))) == [False, True]
         for employee in people:
             employees.update_employee(employee.site_id, employee.pk, {"reporting_to": None}, author=make.SYSTEM)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_archiving_many_materials_waits_in_no_circle_with_who_restores_one() -> None:
-    site = make.make_site()
-    chosen = [make_material(site) for _ in range(12)]
-
-    def archive() -> int:
-        rows = [(site.pk, material.pk) for material in chosen]
-        return sum(actions.archive_materials(rows, author=make.SYSTEM, reason="Delisted") for _ in range(4))
-
-    def restore() -> int:
-        wanted = [upserts.DesiredMaterial({"is_archived": False}, material.pk) for material in reversed(chosen * 2)]
-        for desired in wanted:
-            upserts.upsert(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
-        return len(wanted)
-
-    assert make.at_once(archive, restore) == [48, 24]
 
 
 def test_row_locks_leave_room_for_foreign_keys() -> None:
