@@ -1,4 +1,4 @@
-"""Adapters between a SCIM resource and an account or role: they collect what is desired for and call the actions."""
+"""Adapters between a SCIM resource and an account or role. They collect the desired state and call the actions."""
 
 import uuid
 from typing import Any
@@ -34,7 +34,7 @@ def _dump(resource: Any) -> Representation:
 
 
 def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body without what is ours to set, and its schemas in the case in which they are declared."""
+    """Return the body without its read-only attributes, and with the schema URNs spelt as they are declared."""
     tidied = {name: value for name, value in body.items() if name.lower() not in _READ_ONLY}
     return {
         name: tidied_schemas(value, MODELS[kind].__schema__) if name.lower() == "schemas" else value
@@ -44,7 +44,7 @@ def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 class UserAdapter(SCIMUser):
-    """A User: an account and its employee."""
+    """A User: an account together with its employee."""
 
     id_field = "pk"
     resource_type = "User"
@@ -71,7 +71,7 @@ class UserAdapter(SCIMUser):
         return projection.apply(document)
 
     def lock(self, key: uuid.UUID) -> bool:
-        """Lock the person before reading what is to be changed; returns whether the token sees it."""
+        """Lock the person before reading the current state; returns whether the token can see the person."""
         leaving = self.request.method == "DELETE"
         self.person = provisioning.lock_person(key, self.caller.directory, leaving=leaving)
         self.obj = self.person.user
@@ -83,12 +83,12 @@ class UserAdapter(SCIMUser):
         document = self.to_dict(Query() if with_groups else Query(excluded_attributes=("groups",)))
         if self.obj is not None:
             document |= {STATE: self.obj.is_active, TAKEN: self.obj.directory_attributes.get(TAKEN, [])}
-        # Whoever names another manager does not change the name of this one, which is read-only.
+        # A caller who names another manager does not change the display name of the present manager: it is read-only.
         document.get(ENTERPRISE, {}).get("manager", {}).pop("displayName", None)
         return document
 
     def from_dict(self, body: dict[str, Any]) -> None:
-        """Collect the state that a POST or PUT asks for; a POST for someone who comes back changes that person."""
+        """Collect the state that a POST or PUT asks for; a POST for a person who returns changes that person."""
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         note_ignored(undeclared("User", body), self.caller.notes)
         with POLICY:
@@ -100,25 +100,25 @@ class UserAdapter(SCIMUser):
         self.desired = person_wish(self.caller, after, before, whole=before is None)
 
     def _recognise(self, external_id: str) -> bool:
-        """Lock the inactive person whom the directory made under this externalId; returns whether there is one."""
+        """Lock the inactive person whom the directory created with this externalId; returns whether there is one."""
         key = accounts.inactive_user(self.caller.directory, external_id)
         if key is None:
             return False
         if self.lock(key) and self.obj is not None and not self.obj.is_active and self.external_id == external_id:
             return True
-        self.obj = None  # someone else was faster
+        self.obj = None  # another request was faster
         return False
 
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that a PATCH leads to."""
         operations = operations_of("User", body, self.caller.notes)
-        # Who sends back the whole resource sends its groups too: they may stand there as they are.
+        # A caller who sends the whole resource back also sends its groups, which are accepted when they are unchanged.
         before = self._before(with_groups=any(tells(operation, "groups") for operation in operations))
         resource = patched("User", before, operations, body.get("schemas"))
         self.desired = person_wish(self.caller, _dump(resource), before, whole=True)
 
     def save(self) -> None:
-        """Call the action for what was collected."""
+        """Call the action for the collected state."""
         if self.desired is None:
             raise Refused(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
@@ -132,7 +132,7 @@ class UserAdapter(SCIMUser):
         self.caller.notes.extend(self.desired.account.notes)
 
     def delete(self) -> None:
-        """Remove the person: no access from now on."""
+        """Remove the person, who loses all access at once."""
         if self.obj is None:
             raise Refused(404, "There is no such User.")
         provisioning.remove_person(self.person, self.caller.directory, author=self.caller.author)
@@ -157,7 +157,7 @@ class GroupAdapter(SCIMGroup):
         return f"{self.caller.base}/Groups/{self.id}"
 
     def to_dict(self, query: Query | None = None) -> Representation:
-        """Return the document, or the part of it that the query asks for; excluded members are not read."""
+        """Return the document, or the part of it that the query asks for; members that it excludes are not read."""
         if self.obj is None:
             raise Refused(404, "There is no such Group.")
         projection = Projection.of("Group", query or Query(), spares=self.caller.reads_rfc)
@@ -166,7 +166,7 @@ class GroupAdapter(SCIMGroup):
         return projection.apply(document)
 
     def lock(self, key: uuid.UUID) -> bool:
-        """Lock the role before reading what is to be changed; returns whether the token sees it."""
+        """Lock the role before reading the current state; returns whether the token can see the role."""
         self.obj = role_provisioning.lock_role(key)
         return sees_role(self.caller, self.obj)
 
@@ -182,7 +182,7 @@ class GroupAdapter(SCIMGroup):
         self.desired = DesiredRole(resource.display_name, resource.external_id, members)
 
     def _place(self, site: Any) -> None:
-        """Take the site that the extension names; raises MutabilityException for another than the role has."""
+        """Use the site that the extension names; raises MutabilityException when an existing role has another site."""
         if site is None or not site.value:
             return
         if self.obj is not None:
@@ -195,7 +195,7 @@ class GroupAdapter(SCIMGroup):
         self.site_id = chosen
 
     def handle_operations(self, body: dict[str, Any]) -> None:
-        """Collect the state that a PATCH leads to; members are worked out apart from the models."""
+        """Collect the state that a PATCH leads to; changes of members are calculated without the SCIM models."""
         if self.obj is None:
             raise Refused(404, "There is no such Group.")
         ours, others = split_operations(operations_of("Group", body, self.caller.notes))
@@ -217,7 +217,7 @@ class GroupAdapter(SCIMGroup):
         self.desired = desired
 
     def save(self) -> None:
-        """Call the action for what was collected."""
+        """Call the action for the collected state."""
         if self.desired is None:
             raise Refused(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author

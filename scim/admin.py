@@ -1,4 +1,4 @@
-"""The pages of directories: their settings, tokens, connection and log of calls (DECISIONS 2.4, 7.12)."""
+"""The back-office pages of directories: settings, tokens, connection and the log of calls (DECISIONS 2.4, 7.12)."""
 
 import json
 import uuid
@@ -43,7 +43,7 @@ LAST_CALLS = 20
 
 
 class TokenForm(CredentialForm):
-    """What a new token is called, which habits the directory has, and until when it is good."""
+    """The form for a new token: its name, its dialect, and the last day on which it is valid."""
 
     dialect = forms.ChoiceField(
         choices=Dialect.choices,
@@ -74,7 +74,7 @@ class TokenForm(CredentialForm):
             ].help_text = f"The last day on which it works, {days} days from today at most; empty for the latest."
 
     def clean_addresses(self) -> list[str]:
-        """Return the networks."""
+        """Return the networks that were entered."""
         try:
             return address_ranges.parse(self.cleaned_data["addresses"].replace(",", " ").split())
         except ValidationError as fault:
@@ -83,7 +83,7 @@ class TokenForm(CredentialForm):
 
 @admin.register(Directory)
 class DirectoryAdmin(PlainAdmin):
-    """Directories at home at a site: its administrators make them, only a superuser widens what they may."""
+    """Directories whose home is the current site; only a superuser can widen what its administrators set up."""
 
     site_field = "home_site"
     list_display = ("name", "home_site", "may_administer")
@@ -91,7 +91,7 @@ class DirectoryAdmin(PlainAdmin):
     change_form_template = "scim/directory.html"
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; which sites it sees and whether it may administer are a superuser's to say."""
+        """Return the fields; only a superuser can edit which sites the directory sees and whether it may administer."""
         names = ["name", "matches_by_code", "sends_invitations", "may_set_passwords"]
         if user_of(request).is_superuser:
             names += ["sites", "may_administer"]
@@ -100,13 +100,13 @@ class DirectoryAdmin(PlainAdmin):
         return ((None, {"fields": names}), *super().get_fieldsets(request, obj)[1:])
 
     def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
-        """Return every site for the sites that a directory sees, which a superuser alone may say."""
+        """Offer every site in the field for the sites that a directory sees, because only a superuser can edit it."""
         if field.name == "sites" and user_of(request).is_superuser:
             return Site.objects.filter(is_archived=False)
         return super().field_choices(request, field, site_id)
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
-        """Add a directory at home at the current site, with a service account of its own."""
+        """Add a directory whose home is the current site, together with its own service account."""
         site = site_at(request, site_id)
         if site is None:
             raise PermissionDenied
@@ -117,7 +117,7 @@ class DirectoryAdmin(PlainAdmin):
     def update_record(
         self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
     ) -> Any:
-        """Change the settings; the home site stays among its sites."""
+        """Change the settings; the home site always remains one of the directory's sites."""
         given = dict(values)
         sites = given.pop("sites", None)
         with recording(), unchanged_since_seen(record, precondition):
@@ -130,7 +130,7 @@ class DirectoryAdmin(PlainAdmin):
         return locked
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Show the way to the connection page."""
+        """Show a link to the connection page."""
         if context.get("original") is not None:
             context["connection_url"] = reverse(
                 "admin:accounts_directory_connection", args=(quote(context["original"].pk),)
@@ -138,12 +138,12 @@ class DirectoryAdmin(PlainAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with the connection page before them."""
+        """Return the admin's addresses, preceded by the connection page."""
         view = self.admin_site.admin_view(self.connection_view)
         return [path("<str:object_id>/connection/", view, name="accounts_directory_connection"), *super().get_urls()]
 
     def connection_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show addresses, tokens and last calls; make or revoke a token, or run the connection test."""
+        """Show addresses, tokens and the latest calls; create or revoke a token, or run the connection test."""
         directory = self.found(request, object_id)
         if not self.has_view_permission(request, directory):
             raise PermissionDenied
@@ -166,7 +166,7 @@ class DirectoryAdmin(PlainAdmin):
 
 
 class _Connection:
-    """One answer of the connection page: its form, the secret that it shows once, and the steps of a test."""
+    """One response of the connection page: its form, the secret that is shown only once, and the steps of a test."""
 
     def __init__(self, request: HttpRequest, directory: Directory, *, writable: bool) -> None:
         self.request = request
@@ -178,7 +178,7 @@ class _Connection:
         self.steps: list[Any] = []
 
     def act(self, what: str) -> None:
-        """Do what was asked for."""
+        """Perform the requested action."""
         acts = {
             "issue": self._issue,
             "confirm": self._confirm,
@@ -233,7 +233,7 @@ class _Connection:
         self.steps = check(self.directory, mount, author_of(self.request))
 
     def context(self) -> dict[str, Any]:
-        """Return what the page shows."""
+        """Return the template context of the page."""
         tokens = ProvisioningToken.objects.filter(directory=self.directory).order_by("-created", "pk")
         calls = ProvisioningCall.objects.filter(directory=self.directory).select_related("directory__home_site")[
             :LAST_CALLS
@@ -273,13 +273,13 @@ def _rules(token: ProvisioningToken) -> Iterator[str]:
 
 
 def moment_of(call: ProvisioningCall) -> str:
-    """Return when a call was made, in the time of its directory's home site, with the name of the zone."""
+    """Return when a call was made, in the time zone of its directory's home site, with the name of that zone."""
     zone = zone_of(call.directory.home_site if call.directory else None)
     return f"{call.at.astimezone(zone):%Y-%m-%d %H:%M:%S} {zone.key}"
 
 
 def exported(calls: models.QuerySet[ProvisioningCall]) -> Iterator[str]:
-    """Yield one line of JSON for each call, its moment in UTC."""
+    """Yield one line of JSON for each call; its time is in UTC."""
     columns = ("at", "directory__name", "token_name", "method", "line", "status", "outcome", "body", "request_id")
     names = ("at", "directory", "token", "method", "request", "status", "outcome", "body", "requestId", "durationMs")
     for row in calls.values_list(*columns, "duration_ms").iterator(chunk_size=1000):
@@ -295,11 +295,11 @@ class OutcomeFilter(admin.SimpleListFilter):
     parameter_name = "outcome"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return what can be chosen beside all calls."""
+        """Return the choices other than "all calls"."""
         return [("failed", "Failed"), ("done", "Done")]
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
+        """Return the filtered list."""
         if self.value() == "failed":
             return queryset.filter(status__gte=400)
         return queryset.filter(status__lt=400) if self.value() == "done" else queryset
@@ -307,7 +307,7 @@ class OutcomeFilter(admin.SimpleListFilter):
 
 @admin.register(ProvisioningCall)
 class ProvisioningCallAdmin(SavedFilterPages):
-    """The log of what directories asked for, and how it ended."""
+    """The log of the calls that directories made, and how each call ended."""
 
     site_field = "directory__home_site"
     counted = "calls"
@@ -328,29 +328,29 @@ class ProvisioningCallAdmin(SavedFilterPages):
         return record.directory.home_site_id if record.directory else None
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may read the log of the site."""
+        """Return whether the user may read the site's log."""
         return self.may(request, "view", obj)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: the log writes itself."""
+        """Refuse to add an entry: only the service writes the log."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a call is never edited."""
+        """Refuse to change an entry: a call is never edited."""
         return False
 
     @admin.display(description="when")
     def when(self, call: ProvisioningCall) -> str:
-        """Return the moment of a call in its site's time, with the name of the zone."""
+        """Return when a call was made, in the time zone of its site, with the name of that zone."""
         return moment_of(call)
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with the export before them."""
+        """Return the admin's addresses, preceded by the export."""
         view = self.admin_site.admin_view(self.export_view)
         return [path("export/", view, name="scim_provisioningcall_export"), *super().get_urls()]
 
     def export_view(self, request: HttpRequest) -> StreamingHttpResponse:
-        """Send the log as JSON lines, oldest first: one object for each call, as the list is narrowed."""
+        """Send the log as JSON lines, oldest first: one object for each call in the filtered list."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         calls = self.get_queryset(request).order_by("at", "id")
@@ -364,11 +364,11 @@ class ProvisioningCallAdmin(SavedFilterPages):
         return response
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the list that counts nothing."""
+        """Return the change list that does not count its rows."""
         return RecordList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the log; a log has no plural."""
+        """Show the log under a singular title, because "log" is not used in the plural."""
         empty = {"empty_list": "No directory has called yet. Connect one on its page, under Directories."}
         export = f"{reverse('admin:scim_provisioningcall_export')}?{request.GET.urlencode()}"
         links = {"exchange": [{"url": export, "label": "Export as JSON lines"}]}
@@ -377,7 +377,7 @@ class ProvisioningCallAdmin(SavedFilterPages):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show one call with its body's shape."""
+        """Show one call with the shape of its body."""
         if request.method not in ("GET", "HEAD") or object_id is None:
             raise PermissionDenied
         key = as_number(object_id, 18)
@@ -394,5 +394,5 @@ class ProvisioningCallAdmin(SavedFilterPages):
         return TemplateResponse(request, "scim/call.html", context)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Refuse: a call has no history of its own."""
+        """Refuse access to a history page, because a call does not have one."""
         raise Http404

@@ -1,4 +1,4 @@
-"""The provisioning room."""
+"""The app configuration of SCIM provisioning."""
 
 import uuid
 from typing import Any
@@ -9,14 +9,14 @@ from django.http import HttpRequest, HttpResponse
 
 
 class ScimConfig(AppConfig):
-    """Registers scim: its functions on SQLite, and the shape of refusals below both mounts."""
+    """Registers scim, its functions for SQLite, and the SCIM form of refusals under both mounts."""
 
     name = "scim"
     label = "scim"
     verbose_name = "Provisioning"
 
     def ready(self) -> None:
-        """Connect both."""
+        """Connect the SQLite functions and the form of refusals."""
         from records.operations.error_handlers import answer_below
 
         connection_created.connect(add_functions, dispatch_uid="scim-functions")

@@ -1,4 +1,4 @@
-"""What a filter compares: sources of text, moments, flags and entries, each a database expression with its rules."""
+"""The sources that a filter compares: texts, date-times, booleans and entries. Each wraps a database expression."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,23 +26,23 @@ Term = Expression | Combinable
 
 
 class Source(Protocol):
-    """Where a text, moment or flag of a resource is found in the database."""
+    """The source of a text, date-time or boolean of a resource in the database."""
 
     def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Return the comparison with an operand in comparable form."""
+        """Return the condition that compares the attribute with an operand in comparable form."""
 
     def present(self) -> Condition:
-        """Return the condition that the attribute is assigned."""
+        """Return the condition that the attribute has a value."""
 
     def order(self) -> Term:
-        """Return what rows are sorted by ('' or null when unassigned)."""
+        """Return the expression that rows are sorted by ('' or null when unassigned)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text expression: '' when unassigned, folded already unless the attribute is caseExact.
+    """A text expression: '' when unassigned, and already case-folded unless the attribute is caseExact.
 
-    `prepare` turns an operand into the form that the expression has, where that is not the usual one.
+    `prepare` converts an operand to the form of the expression where that is not the usual form.
     """
 
     expression: Term
@@ -50,7 +50,7 @@ class Text:
     equals: Callable[[str], Condition] | None = None
 
     def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Return the comparison; a value that is not text equals nothing."""
+        """Return the comparison; an operand that is not text equals no value."""
         if value is not None and not isinstance(value, str):
             return ALWAYS if op == CompareOperator.ne else NEVER
         if value and self.prepare:
@@ -65,7 +65,7 @@ class Text:
         return is_present(self.expression)
 
     def order(self) -> Term:
-        """Return the text by code point, null for none."""
+        """Return the text in code point order, or null when it is unassigned."""
         return ByCodePoint(NullIf(self.expression, text(""), output_field=TextField()))
 
 
@@ -80,7 +80,7 @@ class Moment:
         return compare_moment(self.expression, op, value)
 
     def present(self) -> Condition:
-        """Every row has it."""
+        """Return a condition that is always true, because every row has a value."""
         return ALWAYS
 
     def order(self) -> Term:
@@ -99,7 +99,7 @@ class Flag:
         return compare_flag(self.expression, op, value)
 
     def present(self) -> Condition:
-        """Every row has it."""
+        """Return a condition that is always true, because every row has a value."""
         return ALWAYS
 
     def order(self) -> Term:
@@ -109,18 +109,18 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """An attribute that is never assigned as far as a caller can tell, such as a password."""
+    """An attribute that always appears unassigned to a caller, such as a password."""
 
     def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Compare with null alone."""
+        """Return the comparison, which can match only null."""
         return ALWAYS if (op == CompareOperator.ne) == (value is not None) and op in _EQUALITY else NEVER
 
     def present(self) -> Condition:
-        """Never."""
+        """Return a condition that is always false."""
         return NEVER
 
     def order(self) -> Term:
-        """Leave the order to the id."""
+        """Return no expression; rows are then ordered by id alone."""
         raise InvalidPathException(detail="The attribute cannot be sorted on.")
 
 
@@ -131,23 +131,23 @@ class Entries(Protocol):
     """The rows of a multi-valued attribute, each an entry with sub-attributes."""
 
     def rows(self) -> QuerySet[Any]:
-        """Return the entries of the outer row, one row per entry at least."""
+        """Return the entries of the outer row, with at least one row for each entry."""
 
     def sub(self, name: str) -> Source | None:
-        """Return where a sub-attribute of the entry row is found; None for one that no entry has."""
+        """Return the source of a sub-attribute of the entry row, or None for a sub-attribute that no entry has."""
 
     def order(self, name: str) -> Term:
-        """Return the sub-attribute of the primary, else the first entry, for sorting."""
+        """Return the sort expression: the sub-attribute of the primary entry, otherwise of the first entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A multi-valued attribute of plain values, known in Python with the condition under which each is there."""
+    """A multi-valued attribute with a fixed list of values, each with the condition under which a resource has it."""
 
     values: tuple[tuple[str, Condition], ...]
 
     def any_that(self, holds: Callable[[str], bool]) -> Condition:
-        """Return the condition that one of the values at hand passes."""
+        """Return the condition that at least one of the resource's values passes the test."""
         found: Condition = NEVER
         for value, condition in self.values:
             if holds(value):
@@ -160,5 +160,5 @@ Attributes = Mapping[str, Source | Entries | Listed]
 
 
 def orderings(name: str, *, descending: bool) -> tuple[Any, ...]:
-    """Return the orderings by an annotation: unassigned values last, when descending first (RFC 7644, 3.4.2.3)."""
+    """Return the orderings by an annotation: unassigned values last, or first if descending (RFC 7644, 3.4.2.3)."""
     return (F(name).desc(nulls_first=True),) if descending else (F(name).asc(nulls_last=True),)

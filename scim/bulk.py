@@ -1,4 +1,4 @@
-"""/Bulk: many writes in one request, each with every check of a single call (RFC 7644, 3.7; DECISIONS 13.11)."""
+"""Many writes in one request to /Bulk, each checked like a single call (RFC 7644, 3.7; DECISIONS 13.11)."""
 
 import json
 import re
@@ -20,12 +20,12 @@ _PATH = re.compile(r"/(?:Users|Groups)(?:/[^/?#\s]+)?", re.IGNORECASE)
 _REFERENCE = re.compile(r"bulkId:([^\s\"\[\]/,]+)", re.IGNORECASE)
 
 Send = Callable[[str, str, Any, str], HttpResponse]
-"""Makes one call: method, path below the mount, body or None, and the version for If-Match or ''."""
+"""Makes one call. Takes the method, the path below the mount, the body or None, and the version for If-Match or ''."""
 
 
 @dataclass(slots=True)
 class Operation:
-    """One operation of a bulk request, with the ids of operations whose resources it refers to."""
+    """One operation of a bulk request, with the bulkIds of the operations whose resources it refers to."""
 
     method: str
     path: str
@@ -36,7 +36,7 @@ class Operation:
 
 
 def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
-    """Return the operations and after how many errors to stop, None for never.
+    """Return the operations and the number of errors after which to stop, or None for no limit.
 
     Raises Refused: 400 for a malformed request, 413 for more operations than the ServiceProviderConfig allows.
     """
@@ -56,7 +56,7 @@ def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
 
 
 def _operation(given: dict[str, Any]) -> Operation:
-    """Return an operation; raises Refused (400) for one that is malformed."""
+    """Return an operation; raises Refused (400) when it is malformed."""
     parts = {name.lower(): value for name, value in given.items()}
     texts = {name: parts.get(name) or "" for name in ("method", "path", "bulkid", "version")}
     if not all(isinstance(text, str) for text in texts.values()):
@@ -81,16 +81,17 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _named(text: str) -> Iterator[str]:
-    """Yield the operations that a text refers to: an id alone, a path with one, or a filter that compares one."""
+    """Yield the bulkIds in a text, which can be a bulkId alone, a path with one, or a filter that compares one."""
     if "bulkid:" in text.lower():
         yield from _REFERENCE.findall(text)
 
 
 def run(operations: list[Operation], most_errors: int | None, send: Send) -> list[Representation]:
-    """Make the calls and return what came of each, in the order in which they were made.
+    """Make the calls and return their results, in the order in which the calls were made.
 
-    One that refers to a resource which a later operation makes waits for it. What refers to itself through others, or
-    to what was not made, is answered 409. Stops after so many errors; what was not reached has no result.
+    An operation that refers to the resource of a later operation waits for that operation. An operation is answered 409
+    when it refers to itself through others, or refers to a resource that was not created. Processing stops after
+    `most_errors` errors; operations after that have no result.
     """
     made: dict[str, str] = {}
     results: list[Representation] = []
@@ -129,7 +130,7 @@ def _made(operation: Operation, made: dict[str, str], send: Send) -> Representat
 
 
 def _refusal(operation: Operation, made: dict[str, str]) -> HttpResponse | None:
-    """Return why an operation is not even tried, None where it is."""
+    """Return the reason for which an operation is refused without a call, or None when it can be made."""
     if operation.method not in _METHODS:
         return error_response(400, f"method must be one of {', '.join(_METHODS)}.", "invalidSyntax")
     if not _PATH.fullmatch(operation.path):
@@ -142,7 +143,7 @@ def _refusal(operation: Operation, made: dict[str, str]) -> HttpResponse | None:
 
 
 def _resolved(value: Any, made: dict[str, str]) -> Any:
-    """Return a path or body with the ids of resources in place of the operations that made them."""
+    """Return a path or body in which each bulkId is replaced by the id of the resource that the operation created."""
     if isinstance(value, str):
         return (
             _REFERENCE.sub(lambda match: made.get(match[1], match[0]), value) if "bulkid:" in value.lower() else value

@@ -1,4 +1,4 @@
-"""Who calls: a directory with one of its tokens, on one of the two mounts (DECISIONS 2.4)."""
+"""Identifies the caller: a directory that uses one of its tokens on one of the two mounts (DECISIONS 2.4)."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ RFC_PROFILE = "profile=rfc7643"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a token sees, and under which address: all that the sources of its filters depend on."""
+    """What a token sees, and the address of its mount: everything on which the sources of its filters depend."""
 
     directory_id: uuid.UUID
     site_ids: tuple[uuid.UUID, ...]
@@ -29,7 +29,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One request's caller: the directory and its sites, the token and its dialect, and the mount that was called."""
+    """The caller of one request: the directory and its sites, the token and its dialect, and the mount."""
 
     directory: Directory
     site_ids: tuple[uuid.UUID, ...]
@@ -40,14 +40,14 @@ class Caller:
     author: Author
     reads_rfc: bool
     notes: list[str] = field(default_factory=list)
-    """What of this request was not done, in plain words for the provisioning log."""
+    """Sentences for the provisioning log that say which parts of the request were not carried out."""
     read_only: bool = False
     dry_run: bool = False
-    """Whether every write is rolled back once it is answered."""
+    """Whether every write is rolled back after the response is built."""
 
     @property
     def base(self) -> str:
-        """Return the address of the mount, which every location starts with; never taken from the Host header."""
+        """Return the address of the mount, with which every location starts; it is never taken from the Host header."""
         return base_of(self.mount)
 
     @property
@@ -57,7 +57,7 @@ class Caller:
 
     @property
     def scope(self) -> Scope:
-        """Return what the token sees."""
+        """Return the scope of the token."""
         return Scope(self.directory_id, self.site_ids, self.base)
 
 
@@ -67,7 +67,7 @@ def base_of(mount: Mount) -> str:
 
 
 def bearer_of(request: HttpRequest) -> str:
-    """Return the secret that the request carries; raises Refused (401) when it carries none."""
+    """Return the secret in the request's Authorization header; raises Refused (401) when there is none."""
     given = request.META.get("HTTP_AUTHORIZATION", "").strip()
     scheme, _, secret = given.partition(" ")
     secret = secret.strip()
@@ -82,11 +82,11 @@ def bearer_of(request: HttpRequest) -> str:
 
 
 def caller_of(request: HttpRequest, mount: Mount) -> Caller:
-    """Return who calls; raises Refused (401; 403 where the token is not accepted from the caller's address).
+    """Return the caller; raises Refused (401, or 403 where the token is not accepted from the caller's address).
 
-    Raises ApiError (429) where an address sends too many wrong tokens.
+    Raises ApiError (429) when an address sends too many wrong tokens.
 
-    One query, and one small write a minute at most.
+    Makes one query, and at most one small write a minute.
     """
     try:
         token = token_of(bearer_of(request), request.META.get("REMOTE_ADDR", ""))

@@ -1,6 +1,8 @@
-"""Paging by cursor (RFC 9865): each page ends with a sign of where the next one starts, so that no page is counted off.
+"""Paging by cursor (RFC 9865).
 
-A cursor holds the last resource's id and what it was sorted by, signed together with the query that it belongs to.
+A page ends with a cursor that says where the next page starts, so that the database does not count off earlier rows. A
+cursor holds the id of the last resource and the value that it was sorted by. Both are signed together with the query,
+so that a cursor is valid for its own query only.
 """
 
 import datetime
@@ -20,14 +22,14 @@ Position = tuple[str, uuid.UUID, Any]
 
 
 def written(caller: Caller, kinds: tuple[str, ...], query: Query, position: Position) -> str:
-    """Return the cursor after a position."""
+    """Return the cursor that continues after a position."""
     kind, key, value = position
     shown = ["t", value.isoformat()] if isinstance(value, datetime.datetime) else ["v", value]
     return signing.dumps([kind, str(key), shown], salt=_salt(caller, kinds, query))
 
 
 def read(caller: Caller, kinds: tuple[str, ...], query: Query) -> Position | None:
-    """Return the position that the query's cursor stands for, None for the first page; raises Refused (400)."""
+    """Return the position in the query's cursor, or None for the first page; raises Refused (400)."""
     if not query.cursor:
         return None
     try:
@@ -43,7 +45,7 @@ def _salt(caller: Caller, kinds: tuple[str, ...], query: Query) -> str:
 
 
 def after(rows: QuerySet[Any], position: Position, query: Query) -> QuerySet[Any]:
-    """Return those of the ordered rows that follow a position; unassigned values come last, descending first."""
+    """Return the ordered rows that follow a position. Unassigned values come last, or first when descending."""
     _, key, value = position
     if not query.sort_by:
         return rows.filter(pk__gt=key)
@@ -57,5 +59,5 @@ def after(rows: QuerySet[Any], position: Position, query: Query) -> QuerySet[Any
 
 
 def sorted_by(rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
-    """Return the id of each ordered row with what it is sorted by."""
+    """Return the id of each ordered row and the value that it is sorted by."""
     return rows.values_list("pk", "_sorted") if query.sort_by else rows.values_list("pk", F("pk"))

@@ -1,4 +1,4 @@
-"""Which attributes the schemas declare, so that what they do not declare is refused or named, never passed over."""
+"""Lists the attributes that the schemas declare, so that an undeclared attribute is refused or named in a note."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _COMMON = ("schemas", "id", "externalid", "meta")
 _MEMBERS = re.compile(r"members(?:\[|$)", re.IGNORECASE)
 
 Names = dict[str, frozenset[str]]
-"""Attributes in lower case, each with its sub-attributes; none for a simple one."""
+"""Attributes in lower case, each with its sub-attributes; a simple attribute has none."""
 
 
 @cache
@@ -36,7 +36,7 @@ def _of_schema(document: dict[str, Any]) -> Names:
 
 
 def undeclared(kind: str, body: dict[str, Any]) -> list[str]:
-    """Return the names in a resource's body that no schema of the kind declares, at most ten of them."""
+    """Return the names in a resource's body that no schema of the resource type declares, at most ten of them."""
     return sorted(set(_undeclared(kind, body)))[:MOST_NAMED]
 
 
@@ -63,9 +63,9 @@ def _below(declared: Names, name: str, value: Any, prefix: str) -> Iterator[str]
 
 
 def is_declared(kind: str, path: str) -> bool:
-    """Return whether the path of a PATCH names a declared attribute, also within its brackets."""
+    """Return whether the path of a PATCH, including its filter in brackets, names declared attributes only."""
     if kind == "Group" and _MEMBERS.match(path):
-        return True  # `scim.members` reads these itself, a thousand of them in one request.
+        return True  # `scim.members` reads these paths itself, because one request can hold a thousand of them.
     try:
         found = bound(Path, kind)(path)
         binding = found.resolve()

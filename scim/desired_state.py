@@ -1,4 +1,4 @@
-"""From a User document to what account and employee are to become."""
+"""Turns a User document into the desired state of the account and employee."""
 
 import base64
 import binascii
@@ -40,14 +40,14 @@ _COLUMNS = {
     ENTERPRISE,
     TAKEN,
 }
-"""What has a column or table of its own; the rest is kept as it was given."""
+"""Attributes that have a column or table of their own. All others are kept as they were sent."""
 
 
 def person_wish(caller: Caller, after: Representation, before: Representation | None, *, whole: bool) -> DesiredPerson:
-    """Return the desired that a User document stands for.
+    """Return the desired state that a User document describes.
 
-    `whole`: what the document lacks is to be unassigned; otherwise an extension that it lacks keeps what is there.
-    An absent `active` keeps the state.
+    If `whole` is true, everything that the document omits becomes unassigned. Otherwise an extension that the document
+    omits keeps its values. If `active` is absent, the state stays as it is.
     """
     _refuse_excess(after)
     account = _account(after, before)
@@ -65,7 +65,7 @@ def person_wish(caller: Caller, after: Representation, before: Representation | 
 
 
 def _taken(after: Representation, before: Representation | None, *, whole: bool) -> Iterator[str]:
-    """Yield what a PATCH removed although the record always has it: the RFC 7643 shape leaves it out from then on."""
+    """Yield the attributes that a PATCH removed although every record has them; the RFC 7643 shape then omits them."""
     if before is None or not whole:
         return
     marked = before.get(TAKEN, ())
@@ -103,13 +103,13 @@ def _account(after: Representation, before: Representation | None) -> DesiredAcc
 
 
 def _given_name(shown: str, family: str) -> str:
-    """Return the part of a display name before the family name, all of it where that does not end it."""
+    """Return the part of a display name before the family name, or all of it when the family name does not end it."""
     before = shown.removesuffix(family.strip()) if family.strip() else shown
     return before.strip() if before != shown and before[-1:].isspace() else shown
 
 
 def _own_display_name(desired: DesiredAccount, after: Representation, before: Representation | None) -> str:
-    """Return the display name to keep; '' when it is only the default, of now or of before."""
+    """Return the display name to store, or '' when it equals the present or the previous default."""
     shown = after.get("displayName", "")
     columns = {"display_name": "", "given_name": desired.given_name, "family_name": desired.family_name}
     if shown == display_of({**columns, "user_name": desired.user_name}):
@@ -155,7 +155,7 @@ def _employment(desired: DesiredPerson, after: Representation, before: Represent
 
 
 def _changed(now: Representation, then: Representation, name: str) -> str | None:
-    """Return the value now, '' for none; None when it is what it was."""
+    """Return the new value ('' for an empty one), or None when it did not change."""
     value = now.get(name, "")
     return None if value == then.get(name, "") else str(value)
 
@@ -163,7 +163,7 @@ def _changed(now: Representation, then: Representation, name: str) -> str | None
 def _kept(
     after: Representation, before: Representation | None, account: DesiredAccount, *, whole: bool
 ) -> Representation:
-    """Return what no column holds, as it was given."""
+    """Return the values that no column holds, as they were sent."""
     kept = {name: value for name, value in after.items() if name not in _COLUMNS}
     name = {part: after.get("name", {}).get(part) for part in ("middleName", "honorificSuffix", "formatted")}
     if name["formatted"] and _is_default_format(name["formatted"], account, before):
@@ -175,7 +175,7 @@ def _kept(
 
 
 def _is_default_format(shown: str, account: DesiredAccount, before: Representation | None) -> bool:
-    """Return whether a formatted name is what the parts give, or a leftover from before the parts changed."""
+    """Return whether a formatted name is built from the present parts, or left over from before the parts changed."""
     parts = (account.honorific_prefix, account.given_name, account.family_name)
     if shown == formatted_name(*parts):
         return True
@@ -215,7 +215,8 @@ def _enterprise(
     elif value:
         desired.manager, fault = _reporting_line(caller, value, before)
         if fault:
-            # The line that is there stays; what was sent is echoed, since a directory may add that manager later.
+            # The stored manager stays. The value that was sent is echoed, because a directory may add that manager
+            # later.
             desired.keeps_manager = True
             rest["manager"] = {"value": value}
             if value != past:
@@ -225,7 +226,7 @@ def _enterprise(
 
 
 def _reporting_line(caller: Caller, value: str, before: Representation | None) -> tuple[uuid.UUID | None, str]:
-    """Return the account of the manager whom a value names, or why nobody of that id can be the manager."""
+    """Return the manager's account id, or None and the reason why this value cannot be the manager."""
     key = _id(value)
     if key is None or not visible_users(caller).filter(pk=key).exists():
         return None, "The directory sees no user with this id."
@@ -234,7 +235,7 @@ def _reporting_line(caller: Caller, value: str, before: Representation | None) -
 
 
 def _manager(enterprise: Representation, then: Representation | None = None) -> str:
-    """Return the manager's id: the value, or what `$ref` ends in where only that was sent or changed."""
+    """Return the manager's id: the value, or the last part of `$ref` where only the reference was sent or changed."""
     manager, past = enterprise.get("manager") or {}, (then or {}).get("manager") or {}
     value, reference = manager.get("value"), manager.get("$ref")
     if reference and (value is None or (value == past.get("value") and reference != past.get("$ref"))):
@@ -250,7 +251,7 @@ def _id(value: str) -> uuid.UUID | None:
 
 
 def _contacts(desired: DesiredPerson, after: Representation, before: Representation | None) -> None:
-    """Set the employee's phone, mobile and address where the entries that carry them changed."""
+    """Set the employee's phone, mobile and address when the entries that hold them changed."""
     for name, reads in (("phone", phone_of), ("mobile", mobile_of), ("address", address_of)):
         value = reads(after)
         if before is None:
@@ -270,7 +271,7 @@ def mobile_of(document: Representation) -> str:
 
 
 def address_of(document: Representation) -> str:
-    """Return the address of a document, as lines."""
+    """Return the address of a document as lines of text."""
     entry = address_entry(document.get("addresses", [])) or {}
     if entry.get("formatted"):
         return str(entry["formatted"])
@@ -294,7 +295,7 @@ def _refuse_excess(document: Representation) -> None:
 
 
 def _keys(kept: Representation) -> Iterator[Key]:
-    """Yield one key for each value that is kept, under the names by which filters find it."""
+    """Yield one key for each kept value, under the name by which filters find it."""
     for name, value in kept.items():
         if name == TAKEN:
             continue

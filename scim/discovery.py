@@ -1,4 +1,4 @@
-"""What the service says about itself: ServiceProviderConfig, ResourceTypes and Schemas, in both shapes."""
+"""The service's description of itself, in both shapes: ServiceProviderConfig, ResourceTypes and Schemas."""
 
 from functools import cache
 from typing import Any
@@ -52,19 +52,19 @@ def _schemas() -> dict[str, Representation]:
 
 
 def _on_one_line(described: Representation) -> None:
-    """Put descriptions on one line, here and in all attributes below."""
+    """Put the descriptions of these attributes and of all sub-attributes on one line each."""
     described["description"] = " ".join(described.get("description", "").split())
     for attribute in (*described.get("attributes", ()), *described.get("subAttributes", ())):
         _on_one_line(attribute)
 
 
 def schema_documents(caller: Caller) -> list[Representation]:
-    """Return every Schema; the documented shape carries `referenceTypes` on each attribute."""
+    """Return every Schema; the documented shape has `referenceTypes` on each attribute."""
     return [_located(caller, document) for document in _schemas().values()]
 
 
 def schema_document(caller: Caller, key: str) -> Representation | None:
-    """Return the Schema with this URN, or of the resource with this name (User, Group), in any case."""
+    """Return the Schema with this URN, or of the resource with this name (User, Group); case does not matter."""
     wanted = key.lower()
     for urn, document in _schemas().items():
         if wanted in (urn.lower(), document["name"].lower()):
@@ -79,7 +79,7 @@ def _located(caller: Caller, document: Representation) -> Representation:
             if urn == document["id"]:
                 attributes = [_on_request(found, path) for found in attributes]
     if document["id"] == SITE:
-        # The directory's own sites are the only values that it may send; a Group without gets its home site.
+        # The directory may send only its own sites. A Group without a site gets the directory's home site.
         given = {"canonicalValues": [str(key) for key in caller.site_ids], "required": False}
         attributes = [{**found, **given} if found["name"] == "value" else found for found in attributes]
     if not caller.reads_rfc:
@@ -89,7 +89,7 @@ def _located(caller: Caller, document: Representation) -> Representation:
 
 
 def _on_request(attribute: Representation, path: str) -> Representation:
-    """Return the attribute with `returned` as `request` at the path."""
+    """Return the attribute, with `returned` set to `request` on the sub-attribute at the path."""
     head, _, sub = path.partition(".")
     if attribute["name"] != head:
         return attribute
@@ -111,7 +111,7 @@ def resource_type_documents(caller: Caller) -> list[Representation]:
 
 
 def resource_type_document(caller: Caller, name: str) -> Representation | None:
-    """Return the ResourceType with this name, in any case."""
+    """Return the ResourceType with this name; case does not matter."""
     return next((found for found in resource_type_documents(caller) if found["name"].lower() == name.lower()), None)
 
 
@@ -135,7 +135,7 @@ def _resource_type(caller: Caller, kind: str) -> Representation:
 
 
 def service_provider_config(caller: Caller) -> Representation:
-    """Return what the mount can do, and nothing that it cannot."""
+    """Return the features that the mount supports, and none that it does not support."""
     return {
         "schemas": [_CONFIG],
         "patch": {"supported": caller.mount == "scim"},

@@ -1,4 +1,4 @@
-"""Every error as an RFC 7644 error body: our own, the libraries', the database's."""
+"""Turns every error into an RFC 7644 error body: errors of this service, of the libraries and of the database."""
 
 import json
 import logging
@@ -28,7 +28,7 @@ MEDIA_TYPE = "application/scim+json"
 
 
 class Refused(SCIMException):
-    """A request that is answered with an error: status, scimType and a sentence in plain words."""
+    """A request that is answered with an error: a status, a scimType and a sentence in plain words."""
 
     def __init__(self, status: int, detail: str, scim_type: str = "", headers: dict[str, str] | None = None) -> None:
         super().__init__(detail, status=status, scim_type=scim_type or None)
@@ -36,14 +36,14 @@ class Refused(SCIMException):
 
 
 def not_found(kind: str, key: str) -> Refused:
-    """Return the answer for what does not exist, or not for this token."""
+    """Return the answer for a resource that does not exist, or that this token cannot see."""
     return Refused(404, f"There is no {kind} with the id {key[:100]!r}.")
 
 
 def error_response(
     status: int, detail: str, scim_type: str = "", headers: dict[str, str] | None = None
 ) -> HttpResponse:
-    """Return the error body: `status` is a string, as RFC 7644 section 3.12 has it."""
+    """Return the error body; `status` is a string, as RFC 7644 section 3.12 demands."""
     body = {"schemas": [ERROR], "status": str(status), "detail": detail}
     if scim_type:
         body["scimType"] = scim_type
@@ -54,13 +54,13 @@ def error_response(
 
 
 def response_for_refusal(refusal: ApiError) -> HttpResponse:
-    """Return the answer for a refusal by the code that all interfaces share: bodies, limits, hosts and methods."""
+    """Return the SCIM answer for a refusal by code that all interfaces share: bodies, limits, hosts and methods."""
     scim_type = "invalidSyntax" if refusal.code == "MalformedJson" else ""
     return error_response(refusal.status, refusal.message, scim_type, refusal.headers)
 
 
 def response_for(error: Exception) -> HttpResponse:
-    """Return the answer for anything that a handler raised; an unforeseen error tells nothing of the inside."""
+    """Return the answer for any exception of a handler; an unexpected error reveals no internal details."""
     outage = outage_of(error)
     if outage is not None:
         return error_response(503, outage.message, headers={"Retry-After": str(outage.retry_after)})
@@ -81,17 +81,17 @@ def _of_model(error: Error) -> HttpResponse:
 
 def _of_protocol(error: ProtocolError) -> HttpResponse:
     if isinstance(error, InvalidValueException) and isinstance(error.__cause__, ShapeError):
-        # A PATCH that leads to an impossible resource: the fault itself, not the report about it.
+        # A PATCH would lead to an invalid resource: report the fault itself, not the message of the library about it.
         return _of_shape(error.__cause__)
     return _of_model(error.to_error())
 
 
 _OBJECT = re.compile(r"Input should be a valid dictionary or instance of [^:]*")
-"""What a model says of a value that is not an object, with the name of its class."""
+"""Pydantic's message for a value that is not an object; it contains the name of the model's class."""
 
 
 def _of_shape(report: ShapeError) -> HttpResponse:
-    """Answer the first fault of a report, with the attribute that it lies in under its wire name."""
+    """Return the answer for the first fault of a validation report, with the name of the attribute as it was sent."""
     error = Error.from_validation_errors(report)[0]
     said, colon, path = (error.detail or "").removeprefix("Value error, ").rpartition(": ")
     said = _OBJECT.sub("Input should be an object", said).replace("a valid list", "an array")
@@ -103,7 +103,7 @@ _UNIQUE = {"unique", "unique_together", "Duplicate"}
 
 
 def _of_validation(error: ValidationError) -> HttpResponse:
-    """Answer a fault that an action found: the first one, with the attribute that it lies in."""
+    """Return the answer for the first fault that an action found, with the attribute that it concerns."""
     faults: list[tuple[str, Any]] = []
     if hasattr(error, "error_dict"):
         faults = [(name, fault) for name, found in error.error_dict.items() for fault in found]
@@ -120,7 +120,7 @@ def _of_validation(error: ValidationError) -> HttpResponse:
 
 
 def _of_brake(error: brake.MassRemovalError) -> HttpResponse:
-    """Answer a mass removal; the directory is stopped here, since the request itself was rolled back."""
+    """Return the answer to a mass removal. The directory is stopped here because the request itself was rolled back."""
     brake.close(error.directory_id)
     return error_response(403, error.reason)
 
@@ -129,7 +129,7 @@ _ANSWERS: tuple[tuple[Any, Callable[[Any], HttpResponse]], ...] = (
     (SCIMException, _of_library),
     (ProtocolError, _of_protocol),
     (ShapeError, _of_shape),
-    # Before ValidationError, of which both are a kind.
+    # These come before ValidationError, because both are subclasses of it.
     (brake.MassRemovalError, _of_brake),
     (NotAllowedError, lambda error: error_response(403, error.reason)),
     (ValidationError, _of_validation),
@@ -141,4 +141,4 @@ _ANSWERS: tuple[tuple[Any, Callable[[Any], HttpResponse]], ...] = (
     ),
     (DataError, lambda error: error_response(400, "A value does not fit its attribute.", "invalidValue")),
 )
-"""What each kind of exception is answered with; the first kind that fits counts."""
+"""The answer for each kind of exception; the first kind that matches is used."""

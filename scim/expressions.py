@@ -12,7 +12,7 @@ NEVER = Q(pk__in=[])
 ALWAYS = ~NEVER
 
 Condition = Any
-"""What a queryset filters by: a Q or a conditional expression."""
+"""What a queryset can filter by: a Q object or a conditional expression."""
 
 _ORDERINGS = {
     CompareOperator.gt: GreaterThan,
@@ -23,33 +23,33 @@ _ORDERINGS = {
 
 
 class Folded(Func):
-    """Text folded as `scim.schemas.folded` does it; stored text is in NFC already."""
+    """Text folded in the same way as by `scim.schemas.folded`; stored text is in NFC already."""
 
     function = "LOWER"
     output_field = TextField()
 
     def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
-        """Lower by Unicode rules, whatever the database's own locale is."""
+        """Convert to lower case by Unicode rules, independent of the database's own locale."""
         collation = ' COLLATE "pg_c_utf8"' if getattr(connection, "pg_version", 0) >= 170000 else ""
         template = f"REPLACE(LOWER(REPLACE(%(expressions)s, 'İ', 'i'){collation}), 'ς', 'σ')"  # noqa: RUF001 (the letter is meant)
         return super().as_sql(compiler, connection, template=template, **extra)
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:
-        """Use the function that every connection is given at its start: SQLite's LOWER knows ASCII only."""
+        """Use the function that each new connection registers, because SQLite's LOWER handles ASCII only."""
         return super().as_sql(compiler, connection, template="scim_folded(%(expressions)s)", **extra)
 
 
 class TextOfId(Func):
-    """A UUID in its 36-character form, '' for none."""
+    """A UUID in its 36-character form, or '' for null."""
 
     output_field = TextField()
 
     def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
-        """Cast it."""
+        """Cast the UUID to text."""
         return super().as_sql(compiler, connection, template="COALESCE((%(expressions)s)::text, '')", **extra)
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:
-        """Put the dashes where they belong: SQLite keeps 32 hexadecimal digits."""
+        """Insert the dashes, because SQLite stores a UUID as 32 hexadecimal digits."""
         return super().as_sql(compiler, connection, template="scim_text_of_id(%(expressions)s)", **extra)
 
 
@@ -61,30 +61,30 @@ class TextOfNumber(Func):
 
 
 class ByCodePoint(Collate):
-    """Text ordered by code point, which is what Python's comparison does."""
+    """Text sorted by code point, in the same order as Python compares text."""
 
     def __init__(self, expression: Any) -> None:
         super().__init__(expression, "C")
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:
-        """Name SQLite's own collation of bytes; in UTF-8 their order is that of the code points."""
+        """Use SQLite's binary collation; the byte order of UTF-8 is the order of the code points."""
         return self.as_sql(compiler, connection, template="%(expressions)s COLLATE BINARY", **extra)
 
 
 def text(value: str) -> Value:
-    """Return the value as a parameter whose type the database knows."""
+    """Return the value as a parameter with a type that the database knows."""
     return Value(value, output_field=TextField())
 
 
 def is_present(expression: Expression | Combinable) -> Condition:
-    """Return the condition that a text attribute is assigned; unassigned text is ''."""
+    """Return the condition that a text attribute has a value; unassigned text is ''."""
     return ~Q(Exact(expression, text("")))
 
 
 def compare_text(expression: Expression | Combinable, op: CompareOperator, value: str | None) -> Condition:
-    """Return the comparison of a text attribute ('' when unassigned) with an operand prepared like it.
+    """Return the comparison of a text attribute ('' when unassigned) with an operand in the same form.
 
-    True or false for every row, never unknown, so that `not` means what it says.
+    The result is true or false for every row, never null, so that `not` works as expected.
     """
     if value is None:
         return {
@@ -108,7 +108,7 @@ def compare_text(expression: Expression | Combinable, op: CompareOperator, value
 
 
 def compare_moment(expression: Expression | Combinable, op: CompareOperator, value: Any) -> Condition:
-    """Return the comparison of a date-time that is always assigned; a part of a date-time matches nothing."""
+    """Return the comparison of a date-time that is always assigned; an incomplete date-time matches nothing."""
     if value is None:
         return ALWAYS if op == CompareOperator.ne else NEVER
     if op == CompareOperator.eq:
