@@ -79,7 +79,7 @@ class UserAdapter(SCIMUser):
         return sees_user(self.caller, self.obj)
 
     def _before(self, *, with_groups: bool = False) -> Representation:
-        """Return the document before the change, with what only the account tells; its groups are not its own."""
+        """Return the document before the change, with the state that only the account stores; groups are optional."""
         document = self.to_dict(Query() if with_groups else Query(excluded_attributes=("groups",)))
         if self.obj is not None:
             document |= {STATE: self.obj.is_active, TAKEN: self.obj.directory_attributes.get(TAKEN, [])}

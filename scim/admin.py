@@ -368,7 +368,7 @@ class ProvisioningCallAdmin(SavedFilterPages):
         return RecordList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the log under a singular title, because "log" is not used in the plural."""
+        """Show the log, with a link to the export and a text for the empty list."""
         empty = {"empty_list": "No directory has called yet. Connect one on its page, under Directories."}
         export = f"{reverse('admin:scim_provisioningcall_export')}?{request.GET.urlencode()}"
         links = {"exchange": [{"url": export, "label": "Export as JSON lines"}]}

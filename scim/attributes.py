@@ -156,7 +156,7 @@ class Listed:
 
 
 Attributes = Mapping[str, Source | Entries | Listed]
-"""Sources by lower-case path below the schema (`name.familyname`), those of extensions after their URN and a colon."""
+"""Sources by lower-case path in the schema (`name.familyname`). In an extension, the URN and a colon come before it."""
 
 
 def orderings(name: str, *, descending: bool) -> tuple[Any, ...]:

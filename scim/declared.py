@@ -21,7 +21,7 @@ Names = dict[str, frozenset[str]]
 
 @cache
 def _names(kind: str) -> dict[str, Names]:
-    """Return what each schema of a kind of resource declares, under its URN in lower case; '' is the core schema."""
+    """Return the attributes that each schema of a resource type declares, by its lower-case URN ('': core schema)."""
     extensions = MODELS[kind].get_extension_models()
     found = {urn.lower(): _of_schema(extension.to_schema().model_dump()) for urn, extension in extensions.items()}
     core: Any = {"User": User, "Group": Group}[kind]

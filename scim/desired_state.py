@@ -127,7 +127,10 @@ def _own_display_name(desired: DesiredAccount, after: Representation, before: Re
 
 
 def _emails(entries: list[Representation]) -> list[DesiredEmail]:
-    """Return the addresses; where none is marked primary, the first unmarked one of type work is, else the first."""
+    """Return the addresses.
+
+    If none is marked primary, the first unmarked entry of type work becomes primary, or else the first unmarked entry.
+    """
     found = [entry for entry in entries if entry.get("value")]
     chosen = next((entry for entry in found if entry.get("primary")), None)
     unmarked = [entry for entry in found if entry.get("primary") is None]

@@ -1,4 +1,4 @@
-"""From a SCIM filter to a queryset condition: the syntax tree walked over declared attribute sources."""
+"""Turns a SCIM filter into a queryset condition: walks the syntax tree and looks up the sources of attributes."""
 
 import datetime
 import re
@@ -46,12 +46,12 @@ _BELOW_USER = {
     if field.lower() not in {name.lower() for name in MODELS["User"].__scim_info__.field_by_name}
 }
 _BARE_NAME = re.compile(rf"(?<![\w:.$-])({'|'.join(_BELOW_USER)})(?=[.\s\[)]|$)", re.IGNORECASE)
-"""Names that only an extension of User declares; Entra asks for `manager eq "…"` without its schema."""
+"""Names that only an extension of User declares, because Entra sends `manager eq "…"` without its schema."""
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|$)'
-"""A string; one that does not end reaches to the end, since looking for it from each quote is quadratic."""
+"""A string. An unclosed one extends to the end, because searching for its end from each quote is quadratic."""
 _STRINGS = re.compile(_STRING)
 _OTHER_QUOTE = re.compile(r"(?<=[\s(\[])['`\u00b4\u2018-\u201f\u00ab\u00bb]")
-"""A quotation mark before text that is not SCIM's: single, or curly as word processors make it."""
+"""A quotation mark that SCIM does not allow: a single one, or a curly one as word processors insert it."""
 _BARE_OPERAND = re.compile(
     rf'({_STRING})|(?<=[\s])(eq|ne|co|sw|ew|gt|ge|lt|le)(\s+)(?!["\s]|(?:true|false|null)(?=[\s)\]]|$))([^\s()\[\]"]+)',
     re.IGNORECASE,
@@ -59,17 +59,17 @@ _BARE_OPERAND = re.compile(
 _BARE_WORD = re.compile(
     rf'({_STRING})|(?<=\s)(eq\s+)(?!(?:true|false|null|-?[\d.]+)(?=[\s)\]]|$))([^\s()\[\]"]+)', re.IGNORECASE
 )
-"""A word in a path: no number, and after no other operator, so that no path selects more than it says."""
+"""A word in a path. It is not a number and does not follow another operator, so that the path selects no more."""
 
 
 def refuse_other_quotes(expression: str) -> None:
-    """Raise InvalidFilterException for text in single or curly quotes: it would be compared with the quotes in it."""
+    """Raise InvalidFilterException for text in single or curly quotes, which would be compared with its quotes."""
     if _OTHER_QUOTE.search(_STRINGS.sub('""', expression)):
         raise InvalidFilterException(detail="Text in a filter stands in straight double quotes, not in other ones.")
 
 
 def tidied_path(path: str) -> str:
-    """Return the path of a PATCH with bare words quoted and dots after schema URNs made colons.
+    """Return the path of a PATCH with bare words quoted and with colons instead of dots after schema URNs.
 
     Raises InvalidFilterException for text in other quotes.
     """
@@ -86,14 +86,14 @@ def colon_after_schema(path: str) -> str:
 
 
 def schema_before(path: str) -> str:
-    """Return the path with its schema where it starts with a name that only an extension of User declares."""
+    """Return the path with its schema added if it starts with a name that only an extension of User declares."""
     return _BARE_NAME.sub(lambda m: f"{_BELOW_USER[m[1].lower()]}:{m[1]}" if not m.start() else m[0], path)
 
 
 def tidied(expression: str, *, of_users: bool = False) -> str:
-    """Return the filter with bare operands quoted and dots after schema URNs made colons; strings stay as they are.
+    """Return the filter with bare operands quoted and colons instead of dots after schema URNs; strings are unchanged.
 
-    `of_users` puts the schema before what an extension of User alone declares. Raises InvalidFilterException for text
+    `of_users` adds the schema to names that only an extension of User declares. Raises InvalidFilterException for text
     in other quotes.
     """
     refuse_other_quotes(expression)
@@ -109,7 +109,7 @@ def tidied(expression: str, *, of_users: bool = False) -> str:
 
 
 def path_of(binding: AttributeBinding, resource: type[Resource[Any]]) -> str:
-    """Return the key under which `Attributes` holds the bound attribute, without its sub-attribute for a list."""
+    """Return the key of the bound attribute in `Attributes`."""
     urn = binding.urn.lower()
     own = f"{resource.__schema__}:".lower()
     return urn[len(own) :] if urn.startswith(own) else urn
@@ -117,9 +117,10 @@ def path_of(binding: AttributeBinding, resource: type[Resource[Any]]) -> str:
 
 @dataclass
 class Compiler(FilterVisitor[Any]):
-    """Compiles one filter over the attributes of one resource; a visit returns a condition.
+    """Compiles one filter over the attributes of one resource; each visit returns a condition.
 
-    When `tolerant`, what only another kind of resource declares is false (RFC 7644, 3.4.2.1).
+    If `tolerant` is true, a term about an attribute that only another resource type declares is false (RFC 7644,
+    3.4.2.1).
     """
 
     resource: type[Resource[Any]]
@@ -128,7 +129,7 @@ class Compiler(FilterVisitor[Any]):
     tolerant: bool = False
 
     def visit_logical_expr(self, node: LogicalExpr) -> Condition:
-        """Join the terms."""
+        """Combine the conditions of the terms."""
         conditions = [self.visit(term) for term in node.terms]
         joined = conditions[0]
         for condition in conditions[1:]:
@@ -136,17 +137,17 @@ class Compiler(FilterVisitor[Any]):
         return joined
 
     def visit_not(self, node: Not) -> Condition:
-        """Negate; every condition is true or false, never unknown."""
+        """Negate the condition; this is safe because every condition is true or false, never null."""
         return ~Q(self.visit(node.expr))
 
     def visit_comparison(self, node: Comparison) -> Condition:
-        """Compare a value, or any of the values of a list (`ne`: each of them)."""
+        """Compare a single value, or any of the values of a list (for `ne`: each of them)."""
         binding = self._bound(self.filter.resolve_comparison, node.attr_path)
         if binding is None:
             return NEVER
         path = path_of(binding, self.resource)
         if not binding.is_multivalued and path not in self.attributes and f"{path}.value" in self.attributes:
-            # A reference is compared by its value: `manager eq "…"`.
+            # A complex attribute with a reference is compared by its value: `manager eq "…"`.
             value_path = AttrPath(node.attr_path.attr, "value", node.attr_path.uri)
             return self.visit_comparison(Comparison(value_path, node.op, node.value))
         value = _operand(binding, node)
@@ -161,7 +162,7 @@ class Compiler(FilterVisitor[Any]):
         return _compare_entries(self._entries(head), sub, node.op, value)
 
     def visit_present(self, node: Present) -> Condition:
-        """Test whether anything is assigned at or below the path."""
+        """Test whether the path, or any attribute below it, has a value."""
         binding = self._bound(self.filter.resolve, node.attr_path)
         if binding is None:
             return NEVER
@@ -179,7 +180,7 @@ class Compiler(FilterVisitor[Any]):
         return condition
 
     def visit_value_path(self, node: ValuePath) -> Condition:
-        """Test whether one entry of the list fulfils the inner filter."""
+        """Test whether one entry of the list satisfies the inner filter."""
         binding = self._bound(self.filter.resolve, node.attr_path)
         if binding is None:
             return NEVER
@@ -191,7 +192,7 @@ class Compiler(FilterVisitor[Any]):
         return Exists(self._entries(path).rows().filter(inner))
 
     def _bound(self, resolve: Callable[[AttrPath], AttributeBinding | None], path: AttrPath) -> AttributeBinding | None:
-        """Return the attribute at a path, None for one that another kind of resource has; or raise."""
+        """Return the attribute at a path, or None if only another resource type has it; raises for an unknown path."""
         try:
             binding = resolve(path)
         except InvalidFilterException:
@@ -221,17 +222,17 @@ class Compiler(FilterVisitor[Any]):
 
 @dataclass
 class _EntryCompiler(FilterVisitor[Any]):
-    """Compiles the filter between brackets over the rows of a list's entries."""
+    """Compiles the filter in brackets over the rows of a list's entries."""
 
     binding: AttributeBinding
     entries: Entries
 
     def visit_logical_expr(self, node: LogicalExpr) -> Condition:
-        """Join the terms."""
+        """Combine the conditions of the terms."""
         return Compiler.visit_logical_expr(self, node)  # type: ignore[arg-type]
 
     def visit_not(self, node: Not) -> Condition:
-        """Negate."""
+        """Negate the condition."""
         return ~Q(self.visit(node.expr))
 
     def visit_comparison(self, node: Comparison) -> Condition:
@@ -240,11 +241,11 @@ class _EntryCompiler(FilterVisitor[Any]):
         return _compare_sub(self.entries, _name(inner), node.op, _operand(inner, node))
 
     def visit_present(self, node: Present) -> Condition:
-        """Test whether a sub-attribute of the entry is assigned."""
+        """Test whether a sub-attribute of the entry has a value."""
         return _present_sub(self.entries, _name(self._inner(node.attr_path)))
 
     def visit_value_path(self, node: ValuePath) -> Condition:
-        """Refuse: lists do not nest."""
+        """Refuse the filter, because lists cannot be nested."""
         raise InvalidFilterException(detail="Brackets do not nest.")
 
     def _inner(self, path: AttrPath) -> AttributeBinding:
@@ -260,14 +261,15 @@ def _name(binding: AttributeBinding) -> str:
 
 
 def _operand(binding: AttributeBinding, node: Comparison) -> Any:
-    """Return the operand in the form that its source is compared in; raises InvalidFilterException."""
+    """Return the operand in the form that its source compares; raises InvalidFilterException."""
     try:
         if isinstance(node.value, str):
-            # Escapes are resolved only now: what a record may not hold is not an operand either (DECISIONS 1.9).
+            # Escapes are resolved only here, so the operand is checked for text that no record may hold (DECISIONS
+            # 1.9).
             normalise(node.value)
         value = coerce_value(binding, node.value, node.op)
         if isinstance(value, datetime.datetime):
-            # A moment outside of the years 0001 to 9999 in UTC overflows here (DECISIONS 1.8).
+            # A date-time outside the years 0001 to 9999 in UTC overflows here (DECISIONS 1.8).
             value = value.astimezone(datetime.UTC)
         return binding.comparable(value)
     except (ValueError, OverflowError, ValidationError) as error:
@@ -327,9 +329,9 @@ def _comparisons(node: FilterNode) -> int:
 
 
 def parsed(kinds: Sequence[str], expression: str) -> ScimFilter[Any]:
-    """Parse and check a filter over resources (User, Group); raises InvalidFilterException, never widens.
+    """Parse and check a filter over resources (User, Group); raises InvalidFilterException instead of ignoring a part.
 
-    Every attribute must be one that at least one of the kinds declares.
+    Every attribute must be declared by at least one of the kinds.
     """
     if len(expression) > LONGEST_FILTER:
         raise InvalidFilterException(detail=f"The filter is longer than {LONGEST_FILTER} characters.")
@@ -344,16 +346,16 @@ def parsed(kinds: Sequence[str], expression: str) -> ScimFilter[Any]:
 
 
 def condition(kind: str, attributes: Attributes, expression: str, kinds: Sequence[str] = ()) -> Condition:
-    """Return the queryset condition that a filter stands for; raises InvalidFilterException.
+    """Return the queryset condition for a filter; raises InvalidFilterException.
 
-    Where several `kinds` are searched at once, what this one does not declare is false.
+    If several `kinds` are searched together, a term about an attribute that this kind does not declare is false.
     """
     found = parsed(kinds or (kind,), expression)
     return Compiler(MODELS[kind], attributes, bound(ScimFilter, kind)(str(found)), len(kinds) > 1).visit(found.ast)
 
 
 def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: AttributeBinding | None) -> Term:
-    """Return the expression that sortBy orders by; raises InvalidPathException."""
+    """Return the expression for sortBy; raises InvalidPathException."""
     source = None
     if binding is not None:
         path = path_of(binding, resource)

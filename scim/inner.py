@@ -1,4 +1,4 @@
-"""Calls that a request makes to these same endpoints in this process: those of /Bulk and of the connection test."""
+"""Calls to the SCIM endpoints within this process, made by /Bulk and by the connection test."""
 
 import json
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from scim.models import ProvisioningCall
 
 @dataclass(slots=True)
 class Inner:
-    """What an inner call takes over from the outer one: who calls, whether it is counted, and where its log goes."""
+    """What an inner call inherits from the outer request: the caller, whether it is counted, and where it is logged."""
 
     caller: Caller
     is_counted: bool = True
     entries: list[ProvisioningCall] | None = None
-    """The lines for the log, which the outer call writes; None lets each be written by itself."""
+    """The log lines, which the outer call writes. If None, each inner call writes its own line."""
 
 
 def inner_of(request: HttpRequest) -> Inner | None:
-    """Return what a request takes over from an outer one, None for a request from outside."""
+    """Return what a request inherits from an outer one, or None for a request from outside."""
     return getattr(request, "provisioning_inner", None)
 
 
 def send(inner: Inner, method: str, path: str, body: Any = None, version: str = "") -> HttpResponse:
-    """Make a call below the caller's mount and return its answer."""
+    """Make a call below the caller's mount and return the response."""
     address, _, query = path.partition("?")
     content = b"" if body is None else json.dumps(body).encode()
     environ = {

@@ -1,4 +1,4 @@
-"""Lists: which resources a query finds, in which order, and one page of them."""
+"""Lists of resources: filtering, sorting and paging of a query."""
 
 import uuid
 from collections.abc import Collection
@@ -30,13 +30,13 @@ def attributes_of(caller: Caller, kind: str) -> attributes.Attributes:
 def documents_of(
     caller: Caller, kind: str, keys: Collection[uuid.UUID], projection: Projection
 ) -> list[Representation]:
-    """Return the documents of those of these resources that the token sees, in any order."""
+    """Return the documents of the given resources that the token sees, in any order."""
     make = user_documents if kind == "User" else group_documents
     return make(caller, keys, projection)
 
 
 def filtered(caller: Caller, kind: str, query: Query, kinds: tuple[str, ...] = ()) -> QuerySet[Any]:
-    """Return the rows that the query's filter leaves, of one kind or of one among several.
+    """Return the rows of one kind that match the query's filter; `kinds` are all kinds that are searched.
 
     Raises InvalidFilterException.
     """
@@ -47,9 +47,9 @@ def filtered(caller: Caller, kind: str, query: Query, kinds: tuple[str, ...] = (
 
 
 def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
-    """Return the rows by id, or by sortBy with ties by id; unassigned values come last, descending first.
+    """Return the rows ordered by id, or by sortBy and then id.
 
-    Raises InvalidPathException.
+    Unassigned values come last, or first when descending. Raises InvalidPathException.
     """
     if not query.sort_by:
         return rows.order_by("pk")
@@ -64,7 +64,7 @@ def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> Que
 
 
 def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Representation], int]:
-    """Return one page of documents and the total; the ids are found first, so that a page costs what it holds."""
+    """Return one page of documents and the total; the ids are read first, so that the cost depends on the page size."""
     rows = filtered(caller, kind, query)
     start = query.start_index - 1
     keys: list[uuid.UUID] = []
@@ -75,7 +75,7 @@ def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Representatio
 
 
 def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query) -> list[Representation]:
-    """Return what the query asks for of the resources with these ids, in their order."""
+    """Return the documents of these ids, in their order, with the attributes that the query asks for."""
     if not keys:
         return []
     projection = Projection.of(kind, query, spares=caller.reads_rfc)
@@ -85,7 +85,7 @@ def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query)
 
 
 def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
-    """Return the page; where both kinds are asked for, users come before groups, or sorted among each other."""
+    """Return the page. If both kinds are searched, users come before groups unless sortBy merges them."""
     if query.cursor is not None:
         return _cursor_page(caller, kinds, query)
     if len(kinds) == 1:
@@ -106,7 +106,7 @@ def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representatio
 
 
 def _cursor_page(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
-    """Return the page after the query's cursor: of one kind after the other where several are asked for.
+    """Return the page after the query's cursor; several kinds are listed one after the other.
 
     Raises Refused (400) for a cursor of another query, and for sorting over several kinds.
     """
@@ -142,7 +142,7 @@ Keys = list[tuple[str, uuid.UUID]]
 def _one_after_the_other(
     caller: Caller, rows: dict[str, QuerySet[Any]], counts: dict[str, int], query: Query, start: int
 ) -> Keys:
-    """Return the keys of a page that goes through one kind after the other, each by id."""
+    """Return the keys of a page that lists one kind after the other, each ordered by id."""
     keys: Keys = []
     skip = start
     for kind, count in counts.items():
@@ -157,9 +157,10 @@ def _one_after_the_other(
 def _sorted_among(
     caller: Caller, rows: dict[str, QuerySet[Any]], counts: dict[str, int], query: Query, start: int
 ) -> Keys:
-    """Return the keys of a page sorted over all kinds; a kind without the attribute has it unassigned everywhere.
+    """Return the keys of a page that is sorted over all kinds.
 
-    What comes before the page is read as keys alone. Raises InvalidPathException for an attribute that none has.
+    A kind that does not have the attribute counts as unassigned. Only the keys of earlier rows are read. Raises
+    InvalidPathException for an attribute that no kind has.
     """
     end = min(start + query.count, sum(counts.values()))
     merged: list[tuple[bool, Any, str, uuid.UUID]] = []
@@ -183,5 +184,5 @@ def _sorted_among(
 
 
 def whole_list(documents: list[Representation]) -> Representation:
-    """Return a ListResponse of everything there is."""
+    """Return a ListResponse with all of the resources."""
     return {**list_response(documents, len(documents), 1), "schemas": [LIST_RESPONSE]}

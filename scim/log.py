@@ -1,4 +1,4 @@
-"""Writing the provisioning log: request lines and bodies without personal data, outcomes in plain words."""
+"""Writes the provisioning log: request lines and bodies without personal data, and outcomes in plain words."""
 
 import datetime
 import json
@@ -25,15 +25,15 @@ logger = logging.getLogger(__name__)
 
 KEPT = datetime.timedelta(days=30)
 PRUNE_EVERY = 3_600.0
-"""Seconds between two sweeps of one process; the first call after its start sweeps too."""
+"""Seconds between two deletions of old entries by one process; the first call after its start also deletes."""
 LONGEST_BODY = 4_000
 DRY_RUN = "Dry run: nothing was stored. "
 COUNTED = 3_600
-"""Seconds for which calls without a valid token are counted together."""
+"""Seconds over which calls without a valid token are counted together."""
 _UNIDENTIFIED = ("unidentified", "scim")
 
 _SHOWN = {"op", "path", "schemas", "type", "primary", "active", "resourcetype", "startindex", "count", "id", "$ref"}
-"""Keys whose values name no person."""
+"""Keys whose values do not identify a person."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
 _IDS = re.compile(r"^[0-9a-f-]{36}$", re.IGNORECASE)
 _OPERAND = re.compile(r"(\b(?:eq|ne|co|sw|ew|gt|ge|lt|le)\s+)[^\s()\[\]\"]+", re.IGNORECASE)
@@ -46,14 +46,14 @@ _OUTCOMES = {
 
 
 class _Sweeps:
-    """When this process last dropped old entries: by the clock, so that no call costs more for its number."""
+    """When this process last deleted old entries. The interval is a time, so the number of calls does not matter."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last: float | None = None
 
     def is_due(self) -> bool:
-        """Tell whether it is time, and take this moment as the last."""
+        """Return whether a deletion is due; if so, record the present time as the last one."""
         moment = self._clock()
         if self._last is not None and moment - self._last < PRUNE_EVERY:
             return False
@@ -74,10 +74,10 @@ def entry(
     duration_ms: int,
     rolled_back: bool = False,
 ) -> ProvisioningCall | None:
-    """Return the line for one call of a directory.
+    """Return the log entry for one call of a directory.
 
-    `rolled_back` says that it was a write of a dry-run token. None for calls without a valid token, which are only
-    counted, so that nobody can fill the log from outside.
+    `rolled_back` says that the call was a write with a dry-run token. Returns None for a call without a valid token:
+    such calls are only counted, so that an outsider cannot fill the log.
     """
     if caller is None:
         limits.count(*_UNIDENTIFIED, window=COUNTED)
@@ -99,10 +99,10 @@ def entry(
 
 
 def keep(entries: Sequence[ProvisioningCall]) -> None:
-    """Write lines in one statement; a log that cannot be written never fails the call.
+    """Write entries in one statement; a call never fails because its entry cannot be written.
 
-    The line of a call that was answered waits up to a second in the server's workers and is written with others. A
-    crash can lose it; what the call changed is in the history, which was written with the change.
+    In the server's workers, the entry of an answered call waits up to a second and is written together with others. A
+    crash can lose it, but the history of what the call changed is safe: it was written with the change.
     """
     if len(entries) == 1 and entries[0].status < 400 and buffer.put_aside(entries[0], _write):
         return
@@ -111,7 +111,7 @@ def keep(entries: Sequence[ProvisioningCall]) -> None:
 
 
 def _write(entries: Sequence[ProvisioningCall]) -> None:
-    """Write lines; once an hour the entries past 30 days are dropped."""
+    """Write entries, and once an hour delete those older than 30 days."""
     try:
         if len(entries) == 1:
             entries[0].save(force_insert=True)
@@ -124,24 +124,24 @@ def _write(entries: Sequence[ProvisioningCall]) -> None:
 
 
 def unidentified_calls() -> int:
-    """Return how many calls of the current hour had no valid token: exact with Redis, of this process without."""
+    """Return the number of calls without a valid token in this hour; without Redis, only this process is counted."""
     return limits.counted(*_UNIDENTIFIED, window=COUNTED)
 
 
 def prune() -> int:
-    """Drop the entries past 30 days and return how many there were."""
+    """Delete the entries older than 30 days and return how many there were."""
     return ProvisioningCall.objects.filter(at__lt=now() - KEPT).delete()[0]
 
 
 def request_line(request: HttpRequest) -> str:
-    """Return path and query, with a mark in place of every compared value."""
+    """Return the path and query, with every compared value replaced by a mark."""
     query = request.META.get("QUERY_STRING", "")
     line = f"{request.path}?{masked_filter(unquote_plus(query))}" if query else request.path
     return "".join(character if character.isprintable() else "?" for character in line)[:500]
 
 
 def masked_filter(text: str) -> str:
-    """Return a filter or path with `"…"` for its strings, unless they are ids."""
+    """Return a filter or path with its strings replaced by `"…"`, except strings that are ids."""
 
     def mask(match: re.Match[str]) -> str:
         inner = match[0].strip('"')
@@ -152,7 +152,7 @@ def masked_filter(text: str) -> str:
 
 
 def masked_body(body: Any) -> str:
-    """Return the shape of a body: its keys, operations, flags and ids, and `…` for everything else."""
+    """Return the shape of a body: its keys, operations, booleans and ids, with `…` in place of every other value."""
     if body is None:
         return ""
     return json.dumps(_masked(body, "", 0), ensure_ascii=False)[:LONGEST_BODY]
@@ -177,7 +177,7 @@ def _masked(value: Any, key: str, depth: int) -> Any:
 
 
 def outcome(response: HttpResponse, changes: Iterable[Change], notes: Iterable[str] = (), method: str = "") -> str:
-    """Return how the call ended in plain words: why it was refused, or what it changed and what it left undone."""
+    """Return the outcome in plain words: why the call was refused, or what it changed and what it did not carry out."""
     if response.status_code >= 400:
         try:
             detail = json.loads(response.content).get("detail", "")
@@ -197,7 +197,7 @@ def outcome(response: HttpResponse, changes: Iterable[Change], notes: Iterable[s
 
 
 def _members(change: Change) -> str:
-    """Return the sentence that counts who came to a group and who went; '' where nobody did."""
+    """Return the sentence with the numbers of members added and removed, or '' when there are none."""
     for field in change.fields:
         if field["field"] == "members":
             return f" Members: {len(field['new'] or ())} added, {len(field['old'] or ())} removed."

@@ -1,4 +1,4 @@
-"""Members of a Group in a body or PATCH: read, checked and worked out here, so that 10,000 of them cost no models."""
+"""Reads, checks and applies the members of a Group in a body or PATCH without SCIM models, so that 10,000 are cheap."""
 
 import re
 import uuid
@@ -32,11 +32,11 @@ OPS = ("add", "replace", "remove")
 
 Entry = dict[str, Any]
 Loader = Callable[[set[uuid.UUID] | None], list[Entry]]
-"""Reads the group's members with these ids, or all of them."""
+"""Reads the group's members with these ids, or all members for None."""
 
 
 def take_members(body: dict[str, Any]) -> tuple[dict[str, Any], bool, Any]:
-    """Return the body without `members`, whether it was there, and its value; null is as good as absent."""
+    """Return the body without `members`, whether it was present, and its value; null counts as absent."""
     rest, found, value = {}, False, None
     for name, item in body.items():
         if is_members(name):
@@ -47,25 +47,25 @@ def take_members(body: dict[str, Any]) -> tuple[dict[str, Any], bool, Any]:
 
 
 def is_members(name: str) -> bool:
-    """Return whether an attribute name, in any case and qualified or not, is `members`."""
+    """Return whether an attribute name is `members`, with or without its schema and in any case."""
     return name.lower() in ("members", f"{GROUP}:members".lower())
 
 
 def entries_of(value: Any) -> dict[uuid.UUID, str]:
-    """Return the ids of a members value with their display names, each id once; raises InvalidValueException."""
+    """Return the distinct ids in a `members` value with their display names; raises InvalidValueException."""
     listed = value if isinstance(value, list) else [value]
     entries = (_entry(item) for item in listed)
     return {_id(key): display for key, display in entries}
 
 
 def named_in(value: Any) -> set[uuid.UUID]:
-    """Return the ids of members to remove; what is not an id belongs to nobody and is left out."""
+    """Return the ids of the members to remove; a value that is not an id cannot match a member and is left out."""
     listed = value if isinstance(value, list) else [value]
     return {uuid.UUID(key) for key, _ in map(_entry, listed) if _is_id(key)}
 
 
 def _entry(item: Any) -> tuple[str, str]:
-    """Return what a member's entry has for its id, and the display name; raises InvalidValueException."""
+    """Return the id in a member's entry and the display name; raises InvalidValueException."""
     if isinstance(item, str):
         return item, ""
     if not isinstance(item, dict):
@@ -95,7 +95,7 @@ def _id(value: str) -> uuid.UUID:
 
 @dataclass(frozen=True, slots=True)
 class MemberOperation:
-    """One operation on the members: what to do, with which value, on which entries."""
+    """One operation on the members: its kind, its value and the entries that it selects."""
 
     op: str
     value: Any
@@ -103,12 +103,12 @@ class MemberOperation:
     sub: str | None = None
 
     def puts(self) -> set[uuid.UUID]:
-        """Return the ids that the operation adds by its value."""
+        """Return the ids that the operation's value adds."""
         plain = self.selection is None and self.op != "remove" and self.value is not None
         return set(entries_of(self.value)) if plain else set()
 
     def about(self) -> set[uuid.UUID] | None:
-        """Return the ids that the operation can touch besides all others; None when only the members can tell."""
+        """Return the ids that the operation names or selects, or None when that depends on the present members."""
         if self.selection is not None:
             return _ids_of(self.selection)
         if self.value is None:
@@ -117,7 +117,7 @@ class MemberOperation:
 
 
 def _ids_of(node: FilterNode) -> set[uuid.UUID] | None:
-    """Return the only ids that can match the filter; None when any could."""
+    """Return the only ids that can match the filter, or None when any id could match."""
     if isinstance(node, Comparison) and node.op == CompareOperator.eq and node.attr_path.attr.lower() == "value":
         return {uuid.UUID(node.value)} if _is_id(node.value) else set()
     if isinstance(node, LogicalExpr):
@@ -138,7 +138,7 @@ def _is_id(value: Any) -> bool:
 
 
 def split_operations(operations: list[Any]) -> tuple[list[MemberOperation], list[Any]]:
-    """Return the operations on members and, as they came, all others; raises what a malformed one deserves."""
+    """Return the operations on members, and the others unchanged; raises the SCIM error for a malformed one."""
     ours: list[MemberOperation] = []
     others: list[Any] = []
     for operation in operations:
@@ -177,12 +177,12 @@ _ONE_MEMBER = re.compile(
 
 
 _PARTS = frozenset(("value", "display", "type", "$ref"))
-"""The parts of a member that a path can name."""
+"""The sub-attributes of a member that a path can name."""
 
 
 def _on_path(op: str, path: str, value: Any) -> MemberOperation:
     if op == "remove" and value is None and (one := _ONE_MEMBER.fullmatch(path)):
-        # Directories send a thousand of these in one request: the id is all that they say.
+        # Directories send a thousand of these paths in one request, and each of them names an id only.
         return MemberOperation(op, [{"value": one[1]}])
     node = bound(Path, "Group")(path).ast
     if isinstance(node, ValuePath):
@@ -201,7 +201,7 @@ def _on_path(op: str, path: str, value: Any) -> MemberOperation:
 
 
 def _with_own_ids(node: FilterNode) -> FilterNode:
-    """Return the filter with ids as we write them: a member is the same in any case, as in every other form."""
+    """Return the filter with its ids in canonical form, because case does not matter in a member's id."""
     if isinstance(node, LogicalExpr):
         return replace(node, terms=tuple(_with_own_ids(term) for term in node.terms))
     if isinstance(node, Not):
@@ -212,7 +212,7 @@ def _with_own_ids(node: FilterNode) -> FilterNode:
 
 
 def _check_names(selection: Any, node: FilterNode) -> None:
-    """Raise InvalidFilterException when the filter names what no member has."""
+    """Raise InvalidFilterException when the filter names an attribute that members do not have."""
     if isinstance(node, LogicalExpr):
         for term in node.terms:
             _check_names(selection, term)
@@ -224,7 +224,7 @@ def _check_names(selection: Any, node: FilterNode) -> None:
 
 @dataclass
 class Membership:
-    """The members that a PATCH is about, as they stand while its operations are applied one after the other."""
+    """The members that a PATCH concerns, and their state while its operations are applied one after the other."""
 
     load: Loader
     roles_among: Callable[[set[uuid.UUID]], set[uuid.UUID]]
@@ -235,7 +235,7 @@ class Membership:
     exact: bool = False
 
     def apply(self, operations: Iterable[MemberOperation]) -> DesiredMembers:
-        """Apply the operations in order and return what they come to; members are read only for a selection."""
+        """Apply the operations in order and return the result; members are read only when an operation has a filter."""
         listed = list(operations)
         if any(operation.selection is not None for operation in listed):
             self._read(listed)
@@ -249,13 +249,13 @@ class Membership:
         return DesiredMembers(put=put, drop=self.gone - self.now.keys(), exact=self.exact)
 
     def _read(self, operations: Sequence[MemberOperation]) -> None:
-        """Read the members whom the operations can touch."""
+        """Read the members that the operations can touch."""
         about = [operation.about() for operation in operations]
         known = [ids for ids in about if ids is not None]
         members = self.load(set().union(*known) if len(known) == len(about) else None)
         self.before = {uuid.UUID(entry["value"]): entry for entry in members}
         self.now = dict(self.before)
-        # A selection may look at the type of members who came just before it.
+        # A filter may test the type of members that an earlier operation of this request added.
         self.groups = self.roles_among({key for operation in operations for key in operation.puts()})
 
     def _apply(self, operation: MemberOperation) -> None:
@@ -306,7 +306,7 @@ class Membership:
         checked: Any = ScimFilter[Member]  # type: ignore[type-var]
         found = checked(selection)
         ids = _ids_of(selection)
-        # Whoever is named is looked up; all members are gone through only for a filter that any could match.
+        # Members whose ids the filter names are looked up; all members are tested only if any id could match.
         for key in list(self.now) if ids is None else [key for key in ids if key in self.now]:
             entry = self.now[key]
             member = Member(
@@ -320,7 +320,7 @@ class Membership:
 
 
 def _refuse_change(entry: Entry, wanted: Any) -> None:
-    """Raise MutabilityException when a value differs from what the member has; its parts are immutable."""
+    """Raise MutabilityException when a value differs from the stored one, because sub-attributes are immutable."""
     if not isinstance(wanted, dict):
         raise InvalidValueException(detail="The value for a member must be an object.")
     known = {name.lower(): value for name, value in entry.items()}

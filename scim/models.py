@@ -1,4 +1,4 @@
-"""The provisioning log: what directories asked for lately, and how it ended."""
+"""The provisioning log: the recent requests of directories and their outcomes."""
 
 import uuid
 
@@ -8,9 +8,9 @@ from records.history.trail import now
 
 
 class ProvisioningCall(models.Model):
-    """One request of a directory: when, with which token, what it asked for, how it ended and why; kept 30 days.
+    """One request of a directory: its time, token, content, outcome and reason; it is kept for 30 days.
 
-    Values that may name a person are left out: of a body its shape is kept, of a filter its operators.
+    Values that may name a person are left out: only the shape of a body and the operators of a filter are kept.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -1,4 +1,4 @@
-"""Groups within groups: whom a group holds through others, and which groups a user is in that way."""
+"""Groups within groups: which groups a user belongs to directly or through other groups."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -27,13 +27,13 @@ SELECT held.user_id, held.role_id, visible.name, MAX(held.is_direct)
 
 
 def held_by(users: Iterable[uuid.UUID], scope: Scope) -> Statement:
-    """Return the statement for each user's visible groups by id, however deep groups are nested."""
+    """Return the statement that selects each user's visible groups by id, however deeply groups are nested."""
     visible = prepared("visible roles", scope, lambda: visible_roles(scope).order_by().values_list("id", "name"))
     return _HELD.format(ids=ids_sql(), visible=visible.sql), [ids_parameter(users), *visible.parameters]
 
 
 def groups_held(rows: list[tuple[Any, ...]]) -> Iterator[tuple[uuid.UUID, uuid.UUID, str, bool]]:
-    """Yield from the answer to `held_by` user, group, its name, and whether the user is a member itself."""
+    """Yield the user, group, group name and whether the membership is direct, for each row of `held_by`."""
     for user_id, role_id, name, is_direct in rows:
         yield id_of(user_id), id_of(role_id), name, bool(is_direct)
 
@@ -45,7 +45,7 @@ class IsHeld(Func):
     arity = 2
 
     def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
-        """Return the recursive test; it starts from the user's few groups, never from the group's many members."""
+        """Return the recursive test. It starts from the user's few groups instead of the group's many members."""
         group, user = self.source_expressions
         group_sql, group_parameters = compiler.compile(group)
         user_sql, user_parameters = compiler.compile(user)

@@ -1,4 +1,4 @@
-"""The operations of a PATCH: read in every form that directories send, checked against the schemas, applied."""
+"""Reads the operations of a PATCH in every form that directories send, checks them and applies them."""
 
 from typing import Any
 
@@ -12,18 +12,19 @@ from scim.schemas import GROUP, MODELS, PATCH_OP, POLICY, USER, bound
 
 MOST_OPERATIONS = 2_000
 MOST_CHANGES = 500
-"""How many operations a PATCH holds besides those on members; each costs a walk over the whole resource."""
+"""How many operations besides those on members a PATCH may hold; each costs a walk over the whole resource."""
 LONGEST_PATH = 2_000
 
 _ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
 
 
 def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any]:
-    """Return the operations of a PATCH, tidied: colons after schema URNs, one operation for each selecting key.
+    """Return the operations of a PATCH in normal form.
 
-    Raises InvalidValueException for none, too many, or one without a value, and InvalidPathException for a path that
-    no schema declares. A PATCH that switches a User off is not refused for such a path: the operation is left out.
-    `notes` gets a sentence for whatever is left out (DECISIONS 7.7, 13.8).
+    A colon follows each schema URN, and each key with a filter becomes an operation of its own. Raises
+    InvalidValueException for a PATCH without operations or with too many, and for an operation without a value. Raises
+    InvalidPathException for a path that no schema declares. A PATCH that deactivates a User is not refused for such a
+    path; the operation is left out. `notes` receives a sentence for everything that is left out (DECISIONS 7.7, 13.8).
     """
     operations = next((value for name, value in body.items() if name.lower() == "operations"), None)
     if not isinstance(operations, list) or not operations:
@@ -52,7 +53,7 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
 
 
 def _changes(kind: str, operation: Any) -> int:
-    """Return how many attributes besides members an operation, as it came, names."""
+    """Return how many attributes an operation, as it was sent, changes; members do not count."""
     given = {name.lower(): value for name, value in operation.items()} if isinstance(operation, dict) else {}
     if _has_many(given):
         return len(given["value"])
@@ -60,14 +61,14 @@ def _changes(kind: str, operation: Any) -> int:
 
 
 def note_ignored(names: list[str], notes: list[str]) -> None:
-    """Add the sentence that names what no schema declares."""
+    """Add a sentence that names the undeclared attributes."""
     if names:
         listed = ", ".join(name[:80] for name in dict.fromkeys(names[:MOST_NAMED]))
         notes.append(f"Ignored, because the schemas do not declare it: {listed}.")
 
 
 def _switches_off(operations: list[Any]) -> bool:
-    """Return whether the last word of the operations about `active` is false."""
+    """Return whether the last operation on `active` sets it to false."""
     state = True
     for operation in operations:
         if not isinstance(operation, dict):
@@ -84,9 +85,10 @@ def _switches_off(operations: list[Any]) -> bool:
 
 
 def _without_path(kind: str, operation: dict[str, Any], ignored: list[str]) -> list[dict[str, Any]]:
-    """Return the operations for a value without path: without what is ours, and one for each key that selects entries.
+    """Return the operations for a value without a path: one for plain keys, and one for each key with a filter.
 
-    Keys are paths, too (`name.givenName`, `emails[type eq "work"].value`); `ignored` gets what no schema declares.
+    Read-only keys are left out. Keys can be paths (`name.givenName`, `emails[type eq "work"].value`). `ignored`
+    receives the names that no schema declares.
     """
     plain: dict[str, Any] = {}
     selecting: dict[str, Any] = {}
@@ -104,17 +106,17 @@ def _without_path(kind: str, operation: dict[str, Any], ignored: list[str]) -> l
 
 
 def tidied_schemas(schemas: Any, wanted: str) -> Any:
-    """Return the schemas with the wanted URN as it is declared: a URN is the same in any case (RFC 8141)."""
+    """Return the schemas with the wanted URN spelt as it is declared; case does not matter in a URN (RFC 8141)."""
     if not isinstance(schemas, list):
         return schemas
     return [wanted if isinstance(urn, str) and urn.lower() == wanted.lower() else urn for urn in schemas]
 
 
 def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | None) -> dict[str, Any] | None:
-    """Return an operation with its paths as they are declared.
+    """Return an operation with its paths spelt as they are declared.
 
-    Raises InvalidPathException for a path that no schema declares; where there is a list of what is `spared`, the path
-    is put there instead, and None stands for the operation. Raises InvalidValueException where the value is missing.
+    Raises InvalidPathException for a path that no schema declares. If there is a list `spared`, the path is added to it
+    instead, and the result is None. Raises InvalidValueException when the value is missing.
     """
     tidy = {name.lower(): value for name, value in operation.items()}
     path, value = tidy.get("path"), tidy.get("value")
@@ -137,7 +139,7 @@ def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | 
 
 
 def _tidied_keys(kind: str, value: dict[str, Any], spared: list[str] | None, *, whole: bool) -> dict[str, Any]:
-    """Return a value with tidy keys: below a path they are names of its own parts, without one paths themselves."""
+    """Return a value with keys in normal form. With a path, keys name sub-attributes; without one, they are paths."""
     found: dict[str, Any] = {}
     for key, item in value.items():
         try:
@@ -157,7 +159,7 @@ def _declared_path(kind: str, path: str) -> str:
 
 
 def _without_managers_name(value: Any, name: str) -> Any:
-    """Return a value without the name of a manager in it, which is ours to tell and no part of what is set."""
+    """Return a value without the manager's display name, which is read-only and not part of the change."""
     if isinstance(value, list):
         return [_without_managers_name(item, name) for item in value]
     if not isinstance(value, dict):
@@ -184,7 +186,7 @@ def _tidied_path(kind: str, path: str, *, whole: bool = True) -> str:
 
 
 def patched(kind: str, document: Representation, operations: list[Any], schemas: Any) -> Any:
-    """Return the resource of a document with the operations applied; raises what RFC 7644 asks for."""
+    """Return the resource after the operations are applied to its document; raises the errors that RFC 7644 names."""
     model: Any = MODELS[kind]
     body: dict[str, Any] = {"Operations": operations}
     if schemas is not None:

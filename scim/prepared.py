@@ -1,4 +1,4 @@
-"""Queries that are compiled once for each directory: to compile one costs more than to let the database answer it."""
+"""Queries that are compiled once for each directory, because compiling one takes longer than running it."""
 
 import uuid
 from collections.abc import Callable, Iterable
@@ -13,23 +13,23 @@ from scim.callers import Scope
 
 MOST_KEPT = 512
 IDS = "the ids that a query is about"
-"""What stands for the ids among a prepared query's parameters."""
+"""The placeholder for the ids among the parameters of a prepared query."""
 
 
 class Prepared(NamedTuple):
-    """A compiled query about ids that are named when it runs, and how its values become Python's."""
+    """A compiled query that receives its ids when it runs, with the converters from database to Python values."""
 
     sql: str
     parameters: tuple[Any, ...]
     converters: dict[int, Any]
 
     def about(self, *ids: Iterable[uuid.UUID]) -> Statement:
-        """Return the statement; each of `ids` takes the place of one `the_ids()`, in their order."""
+        """Return the statement, in which each of `ids` replaces one `the_ids()`, in their order."""
         given = map(ids_parameter, ids)
         return self.sql, [next(given) if value == IDS else value for value in self.parameters]
 
     def converted(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the rows of the answer with the values that the ORM would give."""
+        """Return the rows with the values that the ORM would return."""
         if not self.converters:
             return rows
         return [tuple(self._converted(row)) for row in rows]
@@ -46,12 +46,12 @@ _kept: dict[tuple[str, str, Scope], Prepared] = {}
 
 
 def the_ids() -> RawSQL:
-    """Return what stands for ids in a query to be prepared, as the operand of an `__in` lookup."""
+    """Return the placeholder for ids in a query to be prepared, as the operand of an `__in` lookup."""
     return RawSQL(ids_sql(), (IDS,))  # noqa: S611 (no outside text)
 
 
 def prepared(name: str, scope: Scope, query: Callable[[], QuerySet[Any, Any]]) -> Prepared:
-    """Return the compiled `query`, which is made of values and depends on nothing but the name and the scope."""
+    """Return the compiled `query`, which may depend only on the name and the scope, and must be a values query."""
     key = (connection.vendor, name, scope)
     if key not in _kept:
         compiler = query().query.get_compiler(connection=connection)

@@ -1,4 +1,4 @@
-"""Which attributes an answer carries: attributes and excludedAttributes over a finished document."""
+"""Selects the attributes that an answer carries: applies attributes and excludedAttributes to a finished document."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ _ALWAYS = ("schemas", "id")
 _CORE = {"User": USER.lower(), "Group": GROUP.lower()}
 
 Choice = dict[str, dict[str, set[str]]]
-"""Schema in lower case ('' for the core one) to attribute to sub-attributes; '*' stands for the whole."""
+"""Maps a schema in lower case ('' for the core one) to attributes and their sub-attributes; '*' means all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Projection:
 
     @classmethod
     def of(cls, kind: str, query: Query, *, spares: bool = False) -> "Projection":
-        """Return the projection that a query asks for; one that spares leaves out what is returned on request."""
+        """Return the query's projection; with `spares`, it leaves out attributes that are returned only on request."""
         return cls(
             kind,
             _choice(kind, query.attributes),
@@ -36,7 +36,7 @@ class Projection:
         )
 
     def holds(self, name: str) -> bool:
-        """Return whether a core attribute will be part of the answer, so that it need not be read otherwise."""
+        """Return whether a core attribute will be part of the answer; if not, it need not be read."""
         key = name.lower()
         if self.chooses:
             wanted = self.wanted.get("", {})
@@ -44,7 +44,7 @@ class Projection:
         return "*" not in self.excluded.get("", {}).get(key, ())
 
     def apply(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Return the document with what was asked for; id and schemas are always part of it."""
+        """Return the document with the attributes that were asked for; it always has id and schemas."""
         if self.spares:
             document = self._spared(document)
         if not self.chooses and not self.excluded:
@@ -70,7 +70,7 @@ class Projection:
         return kept
 
     def _spared(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Return the document without what is returned on request, unless it is asked for by its own name."""
+        """Return the document without attributes that are returned on request, unless the query names them."""
         spared = dict(document)
         for urn, path in ON_REQUEST:
             head, _, sub = path.partition(".")

@@ -1,4 +1,4 @@
-"""The documents that answers carry: Users and Groups built from rows, without a query for each."""
+"""Builds the documents of Users and Groups from rows, with a fixed number of queries for a whole list."""
 
 import datetime
 import uuid
@@ -19,12 +19,12 @@ from scim.sources import profile_prefix
 from scim.visibility import visible_memberships, visible_roles, visible_users
 
 TAKEN = "taken"
-"""Where an account keeps the names of what a PATCH removed although it always has a value."""
+"""The key under which an account stores the names of attributes that a PATCH removed although it always has them."""
 STATE = "state"
-"""Where a document for our own eyes keeps whether the account is active, whatever the shape shows."""
+"""The key under which an internal document stores whether the account is active, whatever the shape shows."""
 
 _SHOWN_OTHERWISE = ("name", "profileUrl", ENTERPRISE, TAKEN)
-"""Kept attributes that are not shown as they are kept."""
+"""Kept attributes that the document does not show in their stored form."""
 
 USER_COLUMNS = (
     "pk",
@@ -69,7 +69,7 @@ Representation = dict[str, Any]
 
 
 def moment(value: datetime.datetime) -> str:
-    """Return a date-time as every interface writes it (DECISIONS 1.8)."""
+    """Return a date-time in the form that every interface uses (DECISIONS 1.8)."""
     return value.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -79,7 +79,7 @@ def version_of(revision: int) -> str:
 
 
 def display_of(row: Mapping[str, Any], prefix: str = "") -> str:
-    """Return the display name of an account's columns: its own, else given and family name, else the user name."""
+    """Return an account's display name: its own, or else the given and family name, or else the user name."""
     full = f"{row[f'{prefix}given_name']} {row[f'{prefix}family_name']}".strip()
     return str(row[f"{prefix}display_name"] or full or row[f"{prefix}user_name"])
 
@@ -95,9 +95,9 @@ def profile_url(key: uuid.UUID) -> str:
 
 
 def user_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Projection) -> list[Representation]:
-    """Return the documents of those of these users whom the token sees: a statement each for rows, emails, ids, groups.
+    """Return the documents of the given users that the token sees: a statement each for rows, emails, ids and groups.
 
-    What the projection leaves out is not read, but still to be taken away by `Projection.apply`.
+    Attributes that the projection leaves out are not read; `Projection.apply` must still remove them.
     """
     scope = caller.scope
     users = prepared("users", scope, lambda: visible_users(scope).filter(pk__in=the_ids()).values_list(*USER_COLUMNS))
@@ -129,7 +129,7 @@ def _emails() -> QuerySet[UserEmail, Any]:
 
 
 def user_document_of(caller: Caller, user: User, external_id: str, projection: Projection) -> Representation:
-    """Return the document of an account that is at hand with its addresses and employee; one query, for its groups."""
+    """Return the document of a loaded account with its loaded addresses and employee; one query, for its groups."""
     row = {column: _at(user, column) for column in USER_COLUMNS}
     emails = [_email(email.value, email.type, email.display, email.primary) for email in user.emails.all()]
     held = run([held_by([user.pk], caller.scope)])[0] if projection.holds("groups") else []
@@ -137,7 +137,7 @@ def user_document_of(caller: Caller, user: User, external_id: str, projection: P
 
 
 def _at(row: User | Role, column: str) -> Any:
-    """Return the value of a column of the row, or of what it points at; None where that is nothing."""
+    """Return the value of a column of the row or of a related row; None if there is no related row."""
     found: Any = row
     for name in column.split("__"):
         found = getattr(found, name, None)
@@ -145,7 +145,7 @@ def _at(row: User | Role, column: str) -> Any:
 
 
 def _groups_of(caller: Caller, held: list[tuple[Any, ...]]) -> dict[uuid.UUID, list[Representation]]:
-    """Return the groups that each user is in, directly or through groups within groups, from the rows of `held_by`."""
+    """Return the groups that each user is in, directly or through other groups, from the rows of `held_by`."""
     groups: dict[uuid.UUID, list[Representation]] = defaultdict(list)
     for user_id, role_id, name, is_direct in groups_held(held):
         groups[user_id].append(
@@ -208,11 +208,11 @@ def user_document(
 
 
 _DOCUMENTED = ("userType", "preferredLanguage", "locale", "externalId")
-"""What the documented shape has always, empty as text without characters (DECISIONS 7.3)."""
+"""Attributes that the documented shape always has, as empty text if there is no value (DECISIONS 7.3)."""
 
 
 def _without_empty(document: Representation, kept: Representation) -> Representation:
-    """Leave out what is empty or was removed: the RFC 7643 shape has no empty text (RFC 7643, section 2.5)."""
+    """Leave out empty and removed attributes, because the RFC 7643 shape has no empty text (RFC 7643, section 2.5)."""
     for part in _DOCUMENTED:
         if not document[part]:
             del document[part]
@@ -257,9 +257,9 @@ def _meta(row: Mapping[str, Any], location: str, kind: str) -> Representation:
 
 
 def group_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Projection) -> list[Representation]:
-    """Return the documents of those of these roles that the token sees: a statement for the rows and one for members.
+    """Return the documents of the given roles that the token sees: a statement for the rows and one for members.
 
-    Members are not read where the projection leaves them out.
+    Members are not read if the projection leaves them out.
     """
     scope = caller.scope
     groups = prepared(
@@ -273,7 +273,7 @@ def group_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Pro
 
 
 def group_document_of(caller: Caller, role: Role, projection: Projection) -> Representation:
-    """Return the document of a role that is at hand; one query for members unless the projection leaves them out."""
+    """Return the document of a loaded role; one query for members unless the projection leaves them out."""
     sites = {site.pk: site for site in (caller.directory.home_site, *caller.directory.sites.all())}
     role.site = sites[role.site_id]
     row = {column: _at(role, column) for column in GROUP_COLUMNS}
@@ -282,7 +282,7 @@ def group_document_of(caller: Caller, role: Role, projection: Projection) -> Rep
 
 
 def group_document(caller: Caller, row: Mapping[str, Any], members: list[Representation] | None) -> Representation:
-    """Return a Group's document; without `members` when they were not read."""
+    """Return a Group's document; it has no `members` if they were not read."""
     document: Representation = {
         "schemas": [GROUP, SITE],
         "id": str(row["pk"]),

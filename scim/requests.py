@@ -1,4 +1,4 @@
-"""Reading a request: its body, its query, and which part of a resource it asks for."""
+"""Reads a request: its body, its query, and the attributes that it asks for."""
 
 import json
 import re
@@ -18,13 +18,13 @@ DEFAULT_COUNT = 100
 LARGEST_COUNT = 200
 LONGEST_NUMBER = 100
 LONGEST_NAMES = 20_000
-"""Characters that `attributes` or `excludedAttributes` may have."""
+"""The most characters that `attributes` or `excludedAttributes` may have."""
 
 
 def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, Any]:
     """Return the body's JSON object; raises Refused (400) or ApiError (400, 413, 415).
 
-    A body without a media type is read as JSON, and a byte order mark is passed over.
+    A body without a media type is read as JSON, and a byte order mark is skipped.
     """
     bodies.check_media_type(request, MEDIA_TYPE)
     try:
@@ -50,7 +50,7 @@ def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, An
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; raises ValueError where a name stands twice, in any case: one of the values would be lost."""
+    """Return an object; raises ValueError if a name occurs twice in any case, because one value would be lost."""
     found = dict(pairs)
     if len({name.lower() for name in found}) != len(pairs):
         raise ValueError("a name stands twice in one object.")
@@ -58,7 +58,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def refuse_odd_text(text: str, scim_type: str) -> None:
-    """Raise Refused for text that no record may hold (DECISIONS 1.9), before anything folds, compares or stores it."""
+    """Raise Refused for text that no record may hold (DECISIONS 1.9), before it is folded, compared or stored."""
     try:
         normalise(text)
     except ValidationError as fault:
@@ -98,7 +98,7 @@ def _strings(body: Any) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a list or read asks for: filter, page, order, and attributes."""
+    """What a list or read asks for: filter, page, order and attributes."""
 
     filter: str = ""
     start_index: int = 1
@@ -108,7 +108,7 @@ class Query:
     attributes: tuple[str, ...] = ()
     excluded_attributes: tuple[str, ...] = ()
     cursor: str | None = None
-    """Where the page starts, '' for the first one; None where pages are counted by startIndex."""
+    """Where the page starts: '' for the first page, or None if the page is given by startIndex."""
 
 
 _NAMES = frozenset(
@@ -118,7 +118,7 @@ _NAMES = frozenset(
 
 
 def query_of(parameters: Mapping[str, Any]) -> Query:
-    """Return the query that parameters or the body of a .search hold, names in any case; raises Refused."""
+    """Return the query from parameters or the body of a .search, with names in any case; raises Refused."""
     values = {name.lower(): value for name, value in parameters.items() if value is not None}
     attributes = _names(values.get("attributes"))
     excluded = _names(values.get("excludedattributes"))
@@ -143,7 +143,7 @@ def query_of(parameters: Mapping[str, Any]) -> Query:
 
 
 def query_of_request(request: HttpRequest) -> Query:
-    """Return the query in the request's address; raises Refused where a name, in any case, has two values."""
+    """Return the query in the request's address; raises Refused if a name, in any case, has two values."""
     given: dict[str, set[str]] = {}
     for name, values in request.GET.lists():
         given.setdefault(name.lower(), set()).update(map(str, values))
@@ -154,7 +154,7 @@ def query_of_request(request: HttpRequest) -> Query:
 
 
 def _filter(value: Any) -> str:
-    """Return the filter; one that is sent and says nothing is refused, for everybody is never what it asks for."""
+    """Return the filter; raises Refused for an empty one, because the caller never means to select everything."""
     text = _text("filter", value)
     if value is not None and not text:
         raise Refused(400, "The filter is empty.", "invalidFilter")
@@ -179,7 +179,7 @@ def _number(name: str, value: Any, default: int) -> int:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    """Return the attribute names of a comma-separated text or an array; a filter in brackets is left out."""
+    """Return the attribute names in a comma-separated text or an array, without any filter in brackets."""
     if value is None:
         return ()
     items = value if isinstance(value, list) else [value]
@@ -188,6 +188,6 @@ def _names(value: Any) -> tuple[str, ...]:
     text = ",".join(items)
     if len(text) > LONGEST_NAMES:
         raise Refused(400, f"attributes may have {LONGEST_NAMES} characters.", "invalidValue")
-    # No bracket within brackets: looking for the end anew at each of many opening ones would take quadratic time.
+    # Brackets cannot be nested: looking for the end again at each of many opening brackets would take quadratic time.
     text = re.sub(r"\[[^\[\]]*\]", "", text)
     return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -1,4 +1,4 @@
-"""The schema registry: what is declared here is what is published, validated, filtered, patched and returned."""
+"""The schema registry, from which resources are published, validated, filtered, patched and returned."""
 
 from base64 import b64decode
 from functools import cache
@@ -43,7 +43,7 @@ ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 
 
 def comparison_key(binding: AttributeBinding | Any, value: str) -> str:
-    """Return what filters, sorting and PATCH compare in place of a value: NFC, and folded unless caseExact."""
+    """Return the form of a value that filters, sorting and PATCH compare: NFC, and folded unless caseExact."""
     return normalize("NFC", value) if binding.case_exact else folded(value)
 
 
@@ -53,7 +53,7 @@ POLICY = ScimPolicy(
     unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
     comparison_key=comparison_key,
 )
-"""What directories may do beyond the letter of the RFCs (DECISIONS 7.2)."""
+"""What directories may do although the RFCs do not strictly allow it (DECISIONS 7.2)."""
 
 
 class AnyEmail(Email):
@@ -176,7 +176,7 @@ GroupResource: Any = Group.__class_getitem__(SiteExtension)
 """A Group with its extension."""
 
 ON_REQUEST = ((SITE, "displayName"), (ENTERPRISE, "manager.displayName"))
-"""What the RFC 7643 shape returns on request only: strict clients take it for a change of what they sent."""
+"""Attributes that the RFC 7643 shape returns on request only, because strict clients treat them as a change."""
 
 EXTENSIONS: dict[str, tuple[str, ...]] = {"User": (EMPLOYEE, ENTERPRISE), "Group": (SITE,)}
 MODELS: dict[str, Any] = {"User": UserResource, "Group": GroupResource}
@@ -186,7 +186,7 @@ MODELS: dict[str, Any] = {"User": UserResource, "Group": GroupResource}
 def bound(template: Any, *kinds: str) -> Any:
     """Return a message, path or filter for resources of these kinds: `bound(PatchOp, "User")` is `PatchOp[User…]`.
 
-    Kept, because the models let go of such a class as soon as nobody holds it, and making one costs 15 ms.
+    The result is cached, because creating such a class takes 15 ms and the models keep only weak references to it.
     """
     return template[Union.__getitem__(tuple(MODELS[kind] for kind in kinds))]
 

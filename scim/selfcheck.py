@@ -1,4 +1,4 @@
-"""The connection test that a directory makes, run against ourselves with a marked test user, and explained."""
+"""The connection test: makes a directory's requests to this service with a marked test user, and explains them."""
 
 import json
 import secrets
@@ -33,7 +33,7 @@ _STOPPED = "Mass removal was stopped; confirm the removals on this page first, t
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request of the test: what it is, how it went, and why in plain words."""
+    """One request of the test: what it is, how it ended, and the reason in plain words."""
 
     name: str
     request: str
@@ -43,15 +43,16 @@ class Step:
 
 
 def check(directory: Directory, mount: Mount, author: Author) -> list[Step]:
-    """Run the test for a directory on a mount and return its steps; a failed one ends it, the test user always goes.
+    """Run the test for a directory on a mount and return its steps.
 
-    The requests go through the same views as a directory's, as the directory, written down to the author.
+    The first failed step ends the test; the test user is always deleted. The requests go through the same views as
+    those of the directory and act as the directory; the history names the author.
     """
     return _Check(directory, mount, author).run()
 
 
 def rules_of(directory: Directory) -> list[str]:
-    """Return in plain words what the directory may do here, and where it is stopped (DECISIONS 9.5, 9.6)."""
+    """Return in plain words what the directory may do here, and which limits apply to it (DECISIONS 9.5, 9.6)."""
     sites = ", ".join(str(site) for site in directory.sites.filter(is_archived=False).order_by("name", "pk"))
     people, percent = settings.DIRECTORY_BRAKE_PEOPLE, settings.DIRECTORY_BRAKE_PERCENT
     days = settings.PROVISIONING_TOKEN_DAYS
@@ -96,7 +97,8 @@ class _Check:
     def run(self) -> list[Step]:
         """Make the requests in the order in which a directory makes them.
 
-        A stopped directory could not delete the test user, so none is made. The brake does not count the test user.
+        A stopped directory could not delete the test user, so in that case none is created. The brake does not count
+        the test user.
         """
         if self.stopped:
             self.steps.append(Step("Look at the brake", f"/{self.mount}", 403, False, _STOPPED))
@@ -138,7 +140,7 @@ class _Check:
             self._send("See that the test user is gone", "GET", f"/Users/{gone}", expects=404)
 
     def _change(self, made: dict[str, Any]) -> bool:
-        """Rename and deactivate the test user: by PATCH, or by PUT on the mount that has none."""
+        """Rename and deactivate the test user: by PATCH, or by PUT on the mount without PATCH."""
         path = f"/Users/{self.made}"
         if self.mount == "prodscim":
             ended = self._send(
@@ -156,7 +158,7 @@ class _Check:
     def _send(
         self, name: str, method: str, path: str, body: Any = None, *, expects: int = 200, holds: Any = None
     ) -> dict[str, Any] | None:
-        """Make a request and note how it went; returns the answer's body, or None when it failed."""
+        """Make a request and record how it ended; returns the body of the answer, or None when it failed."""
         response = send(self.inner, method, path, body)
         answered = json.loads(response.content) if response.content else {}
         fault = ""

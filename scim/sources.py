@@ -1,4 +1,4 @@
-"""Where each declared attribute of Users and Groups is found in the database, for one caller."""
+"""The sources of each declared attribute of Users and Groups in the database, for one caller."""
 
 import unicodedata
 import uuid
@@ -33,12 +33,12 @@ _SIMPLE = ("nickname", "title", "timezone")
 _LISTS = ("phonenumbers", "ims", "photos", "addresses", "entitlements", "roles", "x509certificates")
 _ENTERPRISE = ("costcenter", "organization", "division", "department")
 SIGHTS = 64
-"""For how many directories and mounts the sources are kept."""
+"""The number of directories and mounts for which the sources are cached."""
 _NAME_PARTS = ("middlename", "honorificsuffix")
 
 
 def as_id(value: str) -> uuid.UUID | None:
-    """Return the id that a text in its canonical form stands for, else None: an id is caseExact."""
+    """Return the id for a text in canonical form, otherwise None; an id is caseExact."""
     try:
         key = uuid.UUID(value)
     except ValueError:
@@ -47,7 +47,7 @@ def as_id(value: str) -> uuid.UUID | None:
 
 
 def keyed(value: str) -> str:
-    """Return an operand in the form of a key column (`records.sites.text.fold`, without its trimming)."""
+    """Return an operand in the form of a key column (`records.sites.text.fold`, but without trimming)."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", value).casefold())
 
 
@@ -60,7 +60,7 @@ def _id_source(name: str) -> Text:
 
 
 def _id_below(prefix: str, name: str) -> Text:
-    """Return the source of an address that is a fixed prefix and an id."""
+    """Return the source of an address that consists of a fixed prefix and an id."""
 
     def equals(value: str) -> Condition:
         key = as_id(value.removeprefix(prefix)) if value.startswith(prefix) else None
@@ -70,7 +70,7 @@ def _id_below(prefix: str, name: str) -> Text:
 
 
 def _named(key: str) -> Text:
-    """Return the source of a name that is found under its folded key, which has no blanks around it."""
+    """Return the source of a name that is compared by its folded key, which has no blanks around it."""
     return Text(F(key), prepare=keyed, equals=lambda value: compare_text(F(key), CompareOperator.eq, value.strip()))
 
 
@@ -79,12 +79,12 @@ def _constant(value: str) -> Text:
 
 
 def folded(expression: Term | str) -> Text:
-    """Return the source of a text column, compared without regard to case."""
+    """Return the source of a text column that is compared without regard to case."""
     return Text(Folded(expression))
 
 
 def full_name(*parts: str) -> Any:
-    """Return the expression that joins the columns that are not empty with one space each."""
+    """Return the expression that joins the non-empty columns with one space between them."""
     joined: list[Any] = []
     for part in parts:
         spaced = Concat(F(part), text(" "), output_field=TextField())
@@ -93,7 +93,7 @@ def full_name(*parts: str) -> Any:
 
 
 def shown_name(prefix: str = "") -> Any:
-    """Return the expression for the display name of an account: its own, else given and family name, else user name."""
+    """Return the expression for an account's display name: its own, or given and family name, or else the user name."""
     return Coalesce(
         NullIf(F(f"{prefix}display_name"), text(""), output_field=TextField()),
         NullIf(full_name(f"{prefix}given_name", f"{prefix}family_name"), text(""), output_field=TextField()),
@@ -115,7 +115,7 @@ class Rows:
         return self.queryset
 
     def sub(self, name: str) -> Source | None:
-        """Return the column behind a sub-attribute."""
+        """Return the source of a sub-attribute."""
         return self.subs.get(name)
 
     def order(self, name: str) -> Term:
@@ -126,13 +126,13 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class HeldGroups:
-    """The groups of a user, each a role with `held_how`: direct, or indirect through groups within groups."""
+    """The groups of a user. Each is a role with `held_how`: direct, or indirect through other groups."""
 
     visible: QuerySet[Role]
     subs: dict[str, Source]
 
     def rows(self) -> QuerySet[Role]:
-        """Return the roles; where none is within another, which is usual, a user's memberships tell them all."""
+        """Return the roles. If no role is a member of another, as is usual, only the user's memberships are read."""
         if not RoleMembership.objects.filter(member_role__isnull=False, role__in=self.visible).exists():
             return self.visible.filter(memberships__user_id=OuterRef("pk")).annotate(held_how=text("direct"))
         direct = Exists(RoleMembership.objects.filter(role_id=OuterRef("pk"), user_id=OuterRef(OuterRef("pk"))))
@@ -140,7 +140,7 @@ class HeldGroups:
         return self.visible.filter(IsHeld(F("pk"), OuterRef("pk"))).annotate(held_how=how)
 
     def sub(self, name: str) -> Source | None:
-        """Return the column behind a sub-attribute."""
+        """Return the source of a sub-attribute."""
         return self.subs.get(name)
 
     def order(self, name: str) -> Term:
@@ -165,7 +165,7 @@ class KeptPart:
         return UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute=self.attribute, part=self.part)
 
     def compare(self, op: Any, value: Any) -> Condition:
-        """Return whether the row is there and compares; a missing one differs from every value."""
+        """Return the condition that the row exists and matches; for `ne`, a missing row differs from every value."""
         if op == op.ne:
             return ~Q(self.compare(op.eq, value))
         if value is None:
@@ -178,17 +178,17 @@ class KeptPart:
         return Exists(self._rows().filter(start & Q(Text(F("key")).compare(op, value))))
 
     def present(self) -> Condition:
-        """Return whether the row is there."""
+        """Return the condition that the row exists."""
         return Exists(self._rows())
 
     def order(self) -> Term:
-        """Return the row's text by code point, null for none."""
+        """Return the row's text in code point order, or null when there is no row."""
         return ByCodePoint(Subquery(self._rows().values("key")[:1]))
 
 
 @dataclass(frozen=True, slots=True)
 class KeptEntries:
-    """The entries of a list that a directory gave and no table holds: rows of UserAttribute sharing an index."""
+    """The entries of a list that a directory sent and no table holds: rows of UserAttribute that share an index."""
 
     attribute: str
 
@@ -197,11 +197,11 @@ class KeptEntries:
         return UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute=self.attribute)
 
     def sub(self, name: str) -> Source:
-        """Return the entry's part."""
+        """Return the source of this part of the entry."""
         return KeptPart(self.attribute, name, of_entry=True)
 
     def order(self, name: str) -> Term:
-        """Return the part of the primary, else of the first entry."""
+        """Return the part of the primary entry, or else of the first entry."""
         primary = Exists(
             UserAttribute.objects.filter(
                 user_id=OuterRef("user_id"), attribute=self.attribute, idx=OuterRef("idx"), part="primary", key="true"
@@ -213,7 +213,7 @@ class KeptEntries:
 
 @lru_cache(maxsize=SIGHTS)
 def user_attributes(caller: Scope) -> Attributes:
-    """Return the sources of every attribute of a User, over `visible_users`; kept, since nobody changes them."""
+    """Return the sources of every attribute of a User, over `visible_users`; they are cached because they are fixed."""
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
     external = ExternalId.objects.filter(directory_id=caller.directory_id)
     manager_key = UserAttribute.objects.filter(
@@ -329,7 +329,7 @@ def _reference(prefix: str, identifier: Any) -> Any:
 
 
 def profile_prefix() -> str:
-    """Return what the addresses of employees' back-office pages start with."""
+    """Return the prefix of the addresses of employees' back-office pages."""
     return f"{settings.BASE_URL.rstrip('/')}/admin/employees/employee/"
 
 
@@ -354,7 +354,7 @@ def folded_location(prefix: str) -> Text:
 
 @lru_cache(maxsize=SIGHTS)
 def group_attributes(caller: Scope) -> Attributes:
-    """Return the sources of every attribute of a Group, over `visible_roles`; kept likewise."""
+    """Return the sources of every attribute of a Group, over `visible_roles`; they are cached in the same way."""
     groups, users = f"{caller.base}/Groups/", f"{caller.base}/Users/"
     own = Q(directory_id=caller.directory_id)
     member = Coalesce(F("user_id"), F("member_role_id"))

@@ -1,4 +1,4 @@
-"""Both mounts from one factory: /scim, and /prodscim without PATCH."""
+"""The URLs of both mounts, built by one function: /scim, and /prodscim without PATCH."""
 
 import re
 
@@ -11,7 +11,7 @@ READS = ["get", "head", "options"]
 
 
 def any_case(name: str) -> str:
-    """Return the pattern that matches the name in any case; flags cannot be set within Django's patterns."""
+    """Return a pattern that matches the name in any case, because flags cannot be set within Django's patterns."""
     return "".join(f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else re.escape(letter) for letter in name)
 
 

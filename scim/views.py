@@ -1,4 +1,4 @@
-"""The endpoints of both mounts: django-scim2's views, with authentication, projection, entity tags and the log."""
+"""The endpoints of both mounts: django-scim2's views with authentication, projection, entity tags and the log."""
 
 import json
 import time
@@ -45,16 +45,16 @@ class ProvisioningRequest(HttpRequest):
 
 
 class ProvisioningView(stock.SCIMView):
-    """What every endpoint does: find out who calls, count it, answer in SCIM whatever happens, and log the call."""
+    """The common behaviour of every endpoint: identify and count the caller, answer in SCIM, and log the call."""
 
     mount: Mount = "scim"
     caller: Caller | None = None
     body: Any = None
     changes: Iterable[Change] = ()
     entries: Sequence[ProvisioningCall] = ()
-    """The lines for the log of calls that this one made itself."""
+    """The log entries of the inner calls that this call made."""
     only_reads: ClassVar[bool] = False
-    """Whether a POST changes nothing, so that a read-only token may send it."""
+    """Whether a POST only reads, so that a read-only token may send it."""
 
     @method_decorator(csrf_exempt)
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -63,7 +63,8 @@ class ProvisioningView(stock.SCIMView):
         allowance: dict[str, str] = {}
         inner = inner_of(request)
         try:
-            # Bulk requests and the connection test make calls in this process, for a caller who is known already.
+            # Bulk requests and the connection test make calls within this process for a caller who is already
+            # identified.
             self.caller = caller = replace(inner.caller, notes=[]) if inner else caller_of(request, self.mount)
             request.caller = caller  # type: ignore[attr-defined]
             request.larder_caller = f"directory {caller.directory.pk}"  # type: ignore[attr-defined]
@@ -97,10 +98,10 @@ class ProvisioningView(stock.SCIMView):
         return request.method not in READING and not self.only_reads
 
     def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Call the method; with a dry-run token everything that a write does is rolled back once it is answered.
+        """Call the method; with a dry-run token, everything that a write does is rolled back after it is answered.
 
-        What a refusal writes, such as the stop of the brake, is rolled back too. The operations of a bulk request see
-        what earlier ones did: the request as a whole is rolled back at its end.
+        This includes what a refusal writes, such as the stop of the brake. The operations of a bulk request see the
+        effects of earlier ones, because the request is rolled back as a whole at its end.
         """
         with POLICY:
             if self.caller is None or not self.caller.dry_run or inner_of(request) or not self._writes(request):
@@ -120,29 +121,29 @@ class ProvisioningView(stock.SCIMView):
         return handler or self.http_method_not_allowed
 
     def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Answer 204 with the methods that there are."""
+        """Answer 204 with the allowed methods."""
         return nothing(Allow=", ".join(self._allowed_methods()))
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Answer 405 with the methods that there are."""
+        """Answer 405 with the allowed methods."""
         allowed = ", ".join(self._allowed_methods())
         return error_response(405, f"{request.method} is not allowed here.", headers={"Allow": allowed})
 
     def read(self, request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, Any]:
-        """Read the body, keeping it for the log."""
+        """Read the body, and keep it for the log."""
         self.body = read_body(request, largest)
         return dict(self.body)
 
 
 def refuse_other_schemas(body: dict[str, Any], wanted: str) -> None:
-    """Raise Refused (400) for a message that says it is of another kind; one that says nothing is what is wanted."""
+    """Raise Refused (400) for a message whose schemas name another kind; schemas may be absent."""
     schemas = body.get("schemas")
     if schemas is not None and tidied_schemas(schemas, wanted) != [wanted]:
         raise Refused(400, f"schemas must hold {wanted} alone.", "invalidSyntax")
 
 
 def answer(document: Representation, status: int = 200, **headers: str) -> HttpResponse:
-    """Return a document as an answer."""
+    """Return a response with the document."""
     content: str | bytes
     try:
         content = orjson.dumps(document)
@@ -155,14 +156,14 @@ def answer(document: Representation, status: int = 200, **headers: str) -> HttpR
 
 
 def nothing(**headers: str) -> HttpResponse:
-    """Return an answer without a body, which has no media type either."""
+    """Return a response without a body, and therefore without a media type."""
     response = HttpResponse(status=204, headers=headers)
     del response["Content-Type"]
     return response
 
 
 class ResourceView(ProvisioningView):
-    """The endpoint of one kind of resource: the list, and each resource by its id."""
+    """The endpoint of one resource type: its list, and each resource by its id."""
 
     kind = ""
     scim_adapter_getter: Any = None
@@ -183,7 +184,7 @@ class ResourceView(ProvisioningView):
         return answer(projection.apply(found[0]), ETag=version, Location=found[0]["meta"]["location"])
 
     def post(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
-        """Make a resource."""
+        """Create a resource."""
         if uuid is not None:
             return self.http_method_not_allowed(request)
         body = self.read(request)
@@ -198,7 +199,7 @@ class ResourceView(ProvisioningView):
         return self._change(request, uuid, "from_dict")
 
     def patch(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
-        """Change parts of a resource: all operations, or none."""
+        """Change parts of a resource: all operations are applied, or none."""
         return self._change(request, uuid, "handle_operations")
 
     def _change(self, request: ProvisioningRequest, key: str | None, collect: str) -> HttpResponse:
@@ -216,14 +217,14 @@ class ResourceView(ProvisioningView):
 
     @contextmanager
     def _recording(self) -> Iterator[None]:
-        """Open the transaction of a write, and keep what it changed for the log."""
+        """Open the transaction of a write, and keep its changes for the log."""
         with recording() as trail:
             earlier = len(trail.pending)
             yield
             self.changes = tuple(trail.pending[earlier:])
 
     def query_of_change(self, request: ProvisioningRequest) -> Query:
-        """Return which part of the resource a PUT or PATCH is answered with."""
+        """Return the query that selects the attributes in the answer to a PUT or PATCH."""
         return query_of_request(request)
 
     def answers_nothing(self, caller: Caller, query: Query) -> bool:
@@ -239,12 +240,12 @@ class ResourceView(ProvisioningView):
         return nothing()
 
     def _allowed_methods(self) -> list[str]:
-        """Return what the path takes: a list is read and added to, a resource is read and changed."""
+        """Return the allowed methods: a list can be read and added to; a resource can be read and changed."""
         elsewhere = ("POST",) if self.kwargs.get("uuid") else ("PUT", "PATCH", "DELETE")
         return [method for method in super()._allowed_methods() if method not in elsewhere]
 
     def _locked(self, request: ProvisioningRequest, text: str) -> Any:
-        """Return the adapter of a locked resource whose version the request's tags allow; raises Refused (404, 412)."""
+        """Return the adapter of a locked resource whose version matches the entity tags; raises Refused (404, 412)."""
         key = self.key_of(text)
         adapter = self.scim_adapter(None, request=request)
         try:
@@ -290,11 +291,11 @@ class GroupsView(ResourceView, stock.GroupsView):
     scim_adapter_getter = staticmethod(lambda: GroupAdapter)
 
     def answers_nothing(self, caller: Caller, query: Query) -> bool:
-        """Return true for Entra, which asks for no body with all members."""
+        """Return true for Entra, which expects an answer without a body, unless it asks for attributes."""
         return caller.dialect == caller.dialect.ENTRA and not query.attributes
 
     def query_of_change(self, request: ProvisioningRequest) -> Query:
-        """Return the query; Okta pushes to groups of any size and reads no members in the answer to a PATCH."""
+        """Return the query. Okta gets no members in the answer to a PATCH, because its groups can be of any size."""
         query = super().query_of_change(request)
         if request.method != "PATCH" or request.caller.dialect != request.caller.dialect.OKTA or query.attributes:
             return query
@@ -302,7 +303,7 @@ class GroupsView(ResourceView, stock.GroupsView):
 
 
 class SearchView(ProvisioningView, stock.SearchView):
-    """<kind>/.search, and .search over both kinds: a query in a body."""
+    """<kind>/.search, and .search over both kinds, with the query in the body."""
 
     kinds: tuple[str, ...] = ("User", "Group")
     only_reads = True
@@ -316,7 +317,7 @@ class SearchView(ProvisioningView, stock.SearchView):
 
 
 class RootView(SearchView):
-    """The mount itself: the same query over both kinds, in the address."""
+    """The mount itself, which answers the same query over both kinds with the query in the address."""
 
     def get(self, request: ProvisioningRequest) -> HttpResponse:
         """Answer the query."""
@@ -326,7 +327,7 @@ class RootView(SearchView):
 
 
 class DiscoveryView(ProvisioningView):
-    """What the service says about itself; nothing to filter here (RFC 7644 section 4)."""
+    """The service's description of itself, which cannot be filtered (RFC 7644 section 4)."""
 
     def _refuse_filter(self, request: HttpRequest) -> None:
         if any(name.lower() == "filter" for name in request.GET):
@@ -334,19 +335,19 @@ class DiscoveryView(ProvisioningView):
 
 
 class ServiceProviderConfigView(DiscoveryView, stock.ServiceProviderConfigView):
-    """ServiceProviderConfig."""
+    """The endpoint ServiceProviderConfig."""
 
     def get(self, request: ProvisioningRequest) -> HttpResponse:
-        """Answer it."""
+        """Answer the ServiceProviderConfig."""
         self._refuse_filter(request)
         return answer(discovery.service_provider_config(request.caller))
 
 
 class ResourceTypesView(DiscoveryView, stock.ResourceTypesView):
-    """ResourceTypes and ResourceTypes/<name>."""
+    """The endpoints ResourceTypes and ResourceTypes/<name>."""
 
     def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
-        """Answer all, or one by its name."""
+        """Answer all resource types, or one by its name."""
         self._refuse_filter(request)
         if uuid is None:
             return answer(lists.whole_list(discovery.resource_type_documents(request.caller)))
@@ -357,10 +358,10 @@ class ResourceTypesView(DiscoveryView, stock.ResourceTypesView):
 
 
 class SchemasView(DiscoveryView, stock.SchemasView):
-    """Schemas and Schemas/<name or URN>."""
+    """The endpoints Schemas and Schemas/<name or URN>."""
 
     def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
-        """Answer all, or one by its URN or by its resource's name."""
+        """Answer all schemas, or one by its URN or by its resource's name."""
         self._refuse_filter(request)
         if uuid is None:
             return answer(lists.whole_list(discovery.schema_documents(request.caller)))
@@ -371,10 +372,10 @@ class SchemasView(DiscoveryView, stock.SchemasView):
 
 
 class BulkView(ProvisioningView):
-    """Bulk: many writes in one request, each in its own transaction and with every check of a single call."""
+    """Many writes in one request, each in its own transaction and checked like a single call."""
 
     def post(self, request: ProvisioningRequest) -> HttpResponse:
-        """Make the calls and answer what came of each."""
+        """Make the calls and answer with their results."""
         body = self.read(request, bulk.LARGEST_PAYLOAD)
         refuse_other_schemas(body, BULK_REQUEST)
         operations, most_errors = bulk.operations_of(body)
@@ -385,7 +386,7 @@ class BulkView(ProvisioningView):
 
 
 class NotBuiltView(ProvisioningView):
-    """Me: 501 until it is built."""
+    """The endpoint Me, which answers 501 because it is not supported."""
 
     what = ""
 
@@ -397,7 +398,7 @@ class NotBuiltView(ProvisioningView):
 
 
 class NowhereView(ProvisioningView):
-    """Everything else below a mount: 404 in SCIM."""
+    """Every other path below a mount, which answers 404 in SCIM."""
 
     def _handler(self, request: HttpRequest) -> Any:
         raise Refused(404, "There is no such endpoint.")

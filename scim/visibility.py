@@ -1,4 +1,4 @@
-"""What a token sees: the users, roles and memberships of its directory's sites."""
+"""What a token sees: the users, roles and memberships at its directory's sites."""
 
 from django.db.models import QuerySet
 
@@ -8,25 +8,25 @@ from scim.callers import Caller, Scope
 
 
 def visible_users(caller: Caller | Scope) -> QuerySet[User]:
-    """Return the users that the token sees: employees of its directory's sites whom no directory removed."""
+    """Return the users that the token sees: employees at its directory's sites, except those that were removed."""
     return User.objects.filter(
         home_site_id__in=caller.site_ids, employee__isnull=False, removed__isnull=True, is_service_account=False
     )
 
 
 def sees_user(caller: Caller, user: User) -> bool:
-    """Return whether an employee's account that is at hand is one of `visible_users`."""
+    """Return whether the loaded account of an employee is one of `visible_users`."""
     return user.home_site_id in caller.site_ids and user.removed is None and not user.is_service_account
 
 
 def sees_role(caller: Caller, role: Role) -> bool:
-    """Return whether a role that is at hand is one of `visible_roles`."""
+    """Return whether a loaded role is one of `visible_roles`."""
     hidden = role.directory_id == caller.directory_id and role.hidden_from_directory
     return role.site_id in caller.site_ids and not role.is_archived and not hidden
 
 
 def visible_roles(caller: Caller | Scope) -> QuerySet[Role]:
-    """Return the roles that the token sees: those of its directory's sites, but for the ones it deleted."""
+    """Return the roles that the token sees: those of its directory's sites, except those that the directory deleted."""
     return Role.objects.filter(site_id__in=caller.site_ids, is_archived=False).exclude(
         directory_id=caller.directory_id, hidden_from_directory=True
     )

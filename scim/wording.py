@@ -1,4 +1,4 @@
-"""The names that directories know for what our models call otherwise."""
+"""Maps the names of model fields to the attribute names that directories know."""
 
 _NAMES = {
     "user_name": "userName",
@@ -30,6 +30,6 @@ _NAMES = {
 
 
 def wire_name(field: str) -> str:
-    """Return the attribute that a model's field, or a field of its child rows, is for a directory."""
+    """Return the attribute that a directory knows for a field of the model or of its child rows."""
     head = field.split(".")[0]
     return _NAMES.get(head, head)
