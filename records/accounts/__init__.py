@@ -1,1 +1,1 @@
-"""Who calls: users, roles, directories and credentials."""
+"""Accounts and access: users, roles, directories and credentials."""

@@ -1,7 +1,7 @@
-"""Who may do what at which site: the one place where JSON, SCIM and the back-office ask (DECISIONS 2.5).
+"""Who may do what at which site: JSON, SCIM and the back-office all ask this one module (DECISIONS 2.5).
 
-A role's permissions are kept per process under the role's id and revision; which roles a user holds, and at which
-revision, is asked anew each time, so that a change counts at once in every process.
+Each process keeps what a role permits, under the role's id and revision. It asks anew each time which roles a user
+holds and at which revision, so that a change takes effect at once in every process.
 """
 
 import uuid
@@ -26,7 +26,7 @@ HELD = """held(id) AS (
     SELECT m.role_id FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.id
       JOIN accounts_role r ON r.id = m.role_id WHERE NOT r.is_archived
 )"""
-"""Every role that users (`{users}`: a condition on their ids) hold, directly or through other roles."""
+"""A query of every role that users (`{users}`: a condition on their ids) hold, directly or through other roles."""
 
 _HELD_AT = f"""
 WITH RECURSIVE {HELD.format(users="= %s")}
@@ -38,17 +38,17 @@ _kept: dict[uuid.UUID, tuple[int, Permissions]] = {}
 
 
 def parameter(key: uuid.UUID) -> Any:
-    """Return the id in the form in which the database's driver takes it."""
+    """Return the id in the form that the database's driver expects."""
     return key if connection.vendor == "postgresql" else key.hex
 
 
 def identifier(value: Any) -> uuid.UUID:
-    """Return an id that a raw query gave back."""
+    """Return, as a UUID, an id that a raw query returned."""
     return value if isinstance(value, uuid.UUID) else uuid.UUID(value)
 
 
 def permissions_of_roles(roles: list[tuple[uuid.UUID, int]]) -> Permissions:
-    """Return what the roles (id and revision) permit together; a query for roles not yet known at that revision."""
+    """Return what the roles (id and revision) permit together; one query if some are not yet known at that revision."""
     missing = [(role, revision) for role, revision in roles if _kept.get(role, (None,))[0] != revision]
     if missing:
         found: dict[uuid.UUID, set[str]] = defaultdict(set)
@@ -78,7 +78,7 @@ def roles_held(user_id: uuid.UUID) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]
 
 
 def permissions_by_site(user: User) -> dict[uuid.UUID, Permissions]:
-    """Return what the user may do at each site; kept on the user object, which lives for one request."""
+    """Return what the user may do at each site. The user object, which lives for one request, keeps the result."""
     kept = user.__dict__.get("_permissions_by_site")
     if kept is None:
         if not user.is_active:
@@ -92,7 +92,7 @@ def permissions_by_site(user: User) -> dict[uuid.UUID, Permissions]:
 
 
 def granted(permissions: Permissions, permission: str) -> bool:
-    """Return whether the set holds the permission."""
+    """Return whether the set contains the permission."""
     return permission in permissions or permissions is EVERYTHING or "*" in permissions
 
 
@@ -105,14 +105,14 @@ def may(user: User, site: Site | uuid.UUID | None, permission: str) -> bool:
 
 
 def may_anywhere(user: User, permission: str) -> bool:
-    """Return whether the user may do this at one site at least."""
+    """Return whether the user may do this at at least one site."""
     return (user.is_active and user.is_superuser) or any(
         granted(held, permission) for held in permissions_by_site(user).values()
     )
 
 
 def may_see_app(user: User, app_label: str) -> bool:
-    """Return whether the user holds any permission of the app at one site at least."""
+    """Return whether the user holds any permission of the app at at least one site."""
     if user.is_active and user.is_superuser:
         return True
     start = f"{app_label}."
@@ -120,7 +120,7 @@ def may_see_app(user: User, app_label: str) -> bool:
 
 
 def sites_where(user: User, permission: str | None = None) -> list[uuid.UUID]:
-    """Return the sites at which the user may do this, or holds any role when no permission is named."""
+    """Return the sites at which the user may do this; without a permission, those at which the user holds any role."""
     return [site for site, held in permissions_by_site(user).items() if permission is None or granted(held, permission)]
 
 
@@ -133,7 +133,7 @@ WITH RECURSIVE giving(id) AS (
      WHERE m.member_role_id IS NOT NULL AND NOT r.is_archived
 ) SELECT id FROM giving
 """
-"""Every role whose members hold a role of the site."""
+"""A query of every role whose members hold a role of the site."""
 
 
 def accounts_at(site_id: uuid.UUID) -> QuerySet[User]:

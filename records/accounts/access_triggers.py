@@ -1,6 +1,6 @@
-"""The triggers that mark each change of access, on both databases; `AccessChange` says what the marks are for.
+"""The triggers that mark each change of access, on both databases; see `AccessChange` for what the marks are for.
 
-They are made after each run of the migrations, because SQLite drops them when Django rebuilds a table.
+They are created after each run of the migrations, because SQLite drops them when Django rebuilds a table.
 """
 
 # ruff: noqa: S608 (every statement is put together from the texts of this module)
@@ -16,15 +16,15 @@ _STAMP = {
     "postgresql": "(random() * 1099511627775)::bigint + 1, statement_timestamp()",
     "sqlite": "abs(random() % 1099511627776) + 1, strftime('%Y-%m-%d %H:%M:%f', 'now')",
 }
-"""A random stamp of 40 bits, of which millions can be added up, and the time."""
+"""A random stamp of 40 bits (millions of them can be added up without overflow), and the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A table, the events of its rows that change somebody's access, and whose access that is.
+    """A table, the events of its rows that change somebody's access, and whose access they change.
 
-    `owners` is a query that gives the ids of the users or sites for a row `{row}`; `only` is a condition on the row.
-    An update counts where one of `columns` gets another value.
+    `owners` is a query that returns the ids of the users or sites for a row `{row}`; `only` is a condition on the row.
+    An update counts only if the value of one of `columns` changes.
     """
 
     table: str
@@ -54,7 +54,7 @@ WATCHED = (
         ("digest", "expires", "revoked", "scopes", "client_id"),
     ),
     Watched("accounts_rolemembership", _USERS, ("role_id", "user_id"), _INTO_ROLE, "{row}.user_id IS NOT NULL"),
-    # A role within a role, and a role that is archived, reach as far as the nesting does: any site.
+    # Nesting a role or archiving one can affect the members of roles at any site.
     Watched(
         "accounts_rolemembership",
         _EVERY_SITE,
@@ -73,7 +73,7 @@ WATCHED = (
 
 
 def install(using: str) -> None:
-    """Make the triggers of a database whose tables are migrated; does nothing where they are as they should be."""
+    """Create the triggers in a migrated database; does nothing if they are up to date."""
     connection = connections[using]
     vendor = connection.vendor
     wanted = {
@@ -102,7 +102,7 @@ _PRESENT = {
     "postgresql": f"SELECT tgname, obj_description(oid, 'pg_trigger') FROM pg_trigger WHERE tgname ^@ '{PREFIX}'",
     "sqlite": f"SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name GLOB '{PREFIX}*'",
 }
-"""The triggers that there are, each with the text that it was made by."""
+"""Return the existing triggers by name, each with the text that it was created from."""
 
 
 def _of_sqlite(name: str, watched: Watched, event: str) -> str:
@@ -114,7 +114,7 @@ def _of_sqlite(name: str, watched: Watched, event: str) -> str:
 
 
 def _of_postgresql(name: str, watched: Watched, event: str) -> str:
-    """Return the statements for a function and its trigger: once a row for updates, else once a statement.
+    """Return the statements for a function and its trigger: once per row for updates, otherwise once per statement.
 
     A role can get ten thousand members in one statement.
     """
@@ -146,7 +146,7 @@ def _owners(watched: Watched, event: str) -> str:
 
 
 def _when(watched: Watched, event: str, differs: str) -> str:
-    """Return the condition on the row: what it is, and for an update that one of the columns changes."""
+    """Return the condition on the row; for an update it also requires that one of the columns changes."""
     only = " OR ".join(watched.only.format(row=row) for row in _rows(event)) if watched.only else "1 = 1"
     changed = " OR ".join(f"OLD.{column} {differs} NEW.{column}" for column in watched.columns)
     return f"({only}) AND ({changed})" if event == "UPDATE" else only

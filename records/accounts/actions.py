@@ -33,9 +33,9 @@ def add_site(site: Site, *, author: Author) -> Site:
 def add_user(
     user: User, *, author: Author, password: str | None = None, operation: str = "AddUser", reason: str = ""
 ) -> User:
-    """Store an account, without a usable password unless one is given; raises ValidationError on a name in use.
+    """Store an account, with an unusable password if none is given; raises ValidationError if the name is in use.
 
-    Its first recovery address is the one that is given, else its e-mail address (DECISIONS 9.3).
+    The first recovery address is the one that is given, otherwise the account's e-mail address (DECISIONS 9.3).
     """
     check_user_name(user.user_name)
     user.recovery_address = user.recovery_address or user.email
@@ -44,7 +44,7 @@ def add_user(
 
 
 def set_password(user: User, password: str, *, author: Author) -> None:
-    """Give the account a password; every session but the one that asks ends by itself. The trail keeps no value."""
+    """Give the account a password, which ends all its other sessions. The history does not contain the password."""
     with recording() as trail:
         locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
         locked.set_password(password)
@@ -66,9 +66,9 @@ def end_access(user: User, *, author: Author, operation: str = "EndAccess", reas
 
 
 def give_access(user: User, *, author: Author, reason: str = "") -> None:
-    """Let the account open what its roles permit again; keys and tokens that ended stay ended.
+    """Restore the account's access to what its roles permit; keys and tokens that were ended stay ended.
 
-    Raises ValidationError where the employee is archived, and NotAllowedError where the author may not do this.
+    Raises ValidationError if the employee is archived, and NotAllowedError if the author may not do this.
     """
     with changing(User, None, user.pk, author=author, operation="GiveAccess", reason=reason) as locked:
         require(actor_of(author), Act.GIVE_ACCESS, locked)
@@ -79,9 +79,10 @@ def give_access(user: User, *, author: Author, reason: str = "") -> None:
 
 
 def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason: str = "") -> User:
-    """Change an account's names, e-mail address or superuser mark; the recovery address follows (DECISIONS 9.3).
+    """Change an account's names, e-mail address or superuser flag; the recovery address follows (DECISIONS 9.3).
 
-    Raises ValidationError on a name in use, and NotAllowedError where the author may not change who the account is.
+    Raises ValidationError if the name is in use, and NotAllowedError if the author may not change the account's
+    identity.
     """
     actor = actor_of(author)
     with changing(User, None, user.pk, author=author, operation="UpdateUser", reason=reason) as locked:
@@ -101,9 +102,9 @@ def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason
 
 
 def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
-    """Revoke every live key and OAuth client of the account and end its sessions; call inside the writing transaction.
+    """Revoke every live key and OAuth client of the account and end its sessions.
 
-    A client takes its access tokens with it.
+    Call it inside the writing transaction. Revoking a client also ends its access tokens.
     """
     with recording():
         for key in SubscriptionKey.objects.filter(user=user, revoked__isnull=True):
@@ -114,13 +115,13 @@ def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
 
 
 def end_sessions(user: User) -> None:
-    """End the account's back-office sessions: each carries a hash over the epoch that moves on here."""
+    """End the account's back-office sessions by advancing the epoch: each session carries a hash of it."""
     User.objects.filter(pk=user.pk).update(session_epoch=models.F("session_epoch") + 1)
     user.refresh_from_db(fields=["session_epoch"])
 
 
 def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Author, reason: str = "") -> Role:
-    """Store a role of a site with its permissions; raises ValidationError on a name in use."""
+    """Store a role of a site with its permissions; raises ValidationError if the name is in use."""
     with recording():
         add_record(role, author=author, operation="AddRole", reason=reason)
         chosen = list(permissions)
@@ -135,10 +136,10 @@ def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Auth
 def update_role(
     role: Role, *, name: str | None = None, permissions: Iterable[Permission] | None = None, author: Author, reason: str
 ) -> Role:
-    """Rename a role or change what it permits; None keeps what it is.
+    """Rename a role or change what it permits; None leaves a value as it is.
 
-    Raises ValidationError on a name in use, and NotAllowedError where the author does not hold all that the role
-    permits, before and after (DECISIONS 9.4).
+    Raises ValidationError if the name is in use, and NotAllowedError if the author does not hold everything that the
+    role permits, before and after the change (DECISIONS 9.4).
     """
     chosen = None if permissions is None else list(permissions)
     adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen or ()}
@@ -163,10 +164,10 @@ def set_members(
     reason: str = "",
     directory_id: uuid.UUID | None = None,
 ) -> None:
-    """Add and remove members; adding one twice and removing an absent one change nothing. Locks the role's row.
+    """Add and remove members; adding a present member or removing an absent one changes nothing. Locks the role's row.
 
-    Raises ValidationError where a role would hold itself, through others too, or belongs to another site, and
-    NotAllowedError where the author may not give or take what the role permits.
+    Raises ValidationError if a role would contain itself, directly or through others, or belongs to another site, and
+    NotAllowedError if the author may not give or take away what the role permits.
     """
     with recording() as trail:
         locked = Role.objects.select_for_update(of=("self",), no_key=True).get(pk=role.pk)
@@ -216,7 +217,7 @@ def members_of(role: Role) -> list[dict[str, str]]:
 
 
 def refuse_circle(role: Role, member: Role) -> None:
-    """Raise ValidationError when the member is the role itself, holds it, or belongs to another site."""
+    """Raise ValidationError if the member is the role itself, contains it, or belongs to another site."""
     if member.site_id != role.site_id:
         raise ValidationError("No such role at this site.", code="InvalidReference")
     wait_to_nest(role.site_id)

@@ -1,4 +1,4 @@
-"""The networks from which a credential is accepted: reading them from text, and asking whether one holds an address."""
+"""The networks from which a credential is accepted: parsing them, and checking whether an address is in one of them."""
 
 import ipaddress
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,10 @@ MOST = 50
 
 
 def parse(texts: Iterable[str]) -> list[str]:
-    """Return the networks in their usual form, such as "192.0.2.0/24"; one address is a network of its own.
+    """Return the networks in normal form, such as "192.0.2.0/24"; a single address becomes a network of its own.
 
-    Raises ValidationError for a text that is not a network, for a network that holds every address (DECISIONS 9.6), and
-    for more than 50.
+    Raises ValidationError for text that is not a network, for a network that contains every address (DECISIONS 9.6),
+    and for more than 50 networks.
     """
     found: dict[str, None] = {}
     for text in texts:
@@ -32,9 +32,9 @@ def parse(texts: Iterable[str]) -> list[str]:
 
 
 def holds(networks: Sequence[str], address: str) -> bool:
-    """Return whether one of the networks holds the address; no networks at all hold every address.
+    """Return whether one of the networks contains the address; an empty list contains every address.
 
-    An IPv4 address that arrives as an IPv6 one (::ffff:192.0.2.1) is the IPv4 address.
+    An IPv4 address that arrives as an IPv6 address (::ffff:192.0.2.1) is treated as the IPv4 address.
     """
     if not networks:
         return True
@@ -48,7 +48,7 @@ def holds(networks: Sequence[str], address: str) -> bool:
 
 
 def _everything(networks: Iterable[str]) -> bool:
-    """Return whether the networks of one family add up to all of its addresses, as 0.0.0.0/1 and 128.0.0.0/1 do."""
+    """Return whether the networks of one family together cover all addresses, as 0.0.0.0/1 and 128.0.0.0/1 do."""
     parsed = [ipaddress.ip_network(network) for network in networks]
     v4 = [network for network in parsed if isinstance(network, ipaddress.IPv4Network)]
     v6 = [network for network in parsed if isinstance(network, ipaddress.IPv6Network)]

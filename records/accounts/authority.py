@@ -1,7 +1,7 @@
-"""Who may act on an account, a role, a credential or a directory: the one question of every door (DECISIONS 9.1).
+"""Who may act on an account, role, credential or directory: one check for every interface (DECISIONS 9.1).
 
-JSON, back-office, import, SCIM and profile all ask `may_act(actor, act, target)`; none has a rule of its own. What an
-account holds is read from the database each time, since a wrong answer here gives a person away.
+JSON, back-office, import, SCIM and profile all ask `may_act(actor, act, target)`; none of them has a rule of its own.
+What an account holds is read from the database each time, since a wrong answer here hands over somebody's account.
 """
 
 import uuid
@@ -22,7 +22,7 @@ Target = User | Role | Directory
 
 
 class NotAllowedError(ValidationError):
-    """Raised when somebody, or a directory, asks for what they may not do; the text says why in plain words."""
+    """Raised if a person or a directory asks for something that they may not do; the text gives the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, code="Forbidden")
@@ -59,10 +59,10 @@ IDENTITY_ACTS = frozenset(
         Act.END_SESSIONS,
     }
 )
-"""What takes an account over, brings it back or shuts its person out (DECISIONS 9.2)."""
+"""Acts that take an account over, restore its access or lock its person out (DECISIONS 9.2)."""
 
 ONLY_OF_OWN_ACCOUNTS = frozenset({Act.SET_PASSWORD, Act.SET_RECOVERY_ADDRESS})
-"""What a directory does to accounts that it made and never to those that it adopted (DECISIONS 9.2)."""
+"""Acts that a directory may do to accounts that it made, but never to those that it adopted (DECISIONS 9.2)."""
 
 ADMINISTRATIVE = frozenset(
     f"{app}.{verb}_{model}"
@@ -81,16 +81,17 @@ ADMINISTRATIVE = frozenset(
     for model in models
     for verb in ("add", "change", "delete")
 )
-"""The administrative permissions, which a directory gives only where a superuser lets it (DECISIONS 9.4, 13.12)."""
+"""The administrative permissions: a directory gives them only if a superuser allows it (DECISIONS 9.4, 13.12)."""
 
 CHANGE_USER, CHANGE_ROLE, ADD_ROLE = "accounts.change_user", "accounts.change_role", "accounts.add_role"
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who asks: an account, a directory, or the product itself where both are None.
+    """Who asks: an account, a directory, or the product itself if both are None.
 
-    `reauthenticated`: the person proved a moment ago, by password or factor, who they are. A key never does.
+    `reauthenticated` means that the person proved their identity a moment ago, by password or second factor. A key
+    never does.
     """
 
     user: User | None = None
@@ -99,12 +100,12 @@ class Actor:
 
     @property
     def is_product(self) -> bool:
-        """Return whether the product itself acts: a command, a migration, the worker."""
+        """Return whether the product itself acts, such as a command, a migration or the worker."""
         return self.user is None and self.directory is None
 
 
 def actor_of(author: Author, *, reauthenticated: bool = False) -> Actor:
-    """Return who is behind an author of changes; an account that is gone may do nothing."""
+    """Return the actor of an author of changes; an account that has been removed may do nothing."""
     if author.id is None:
         return Actor()
     user = User.objects.filter(pk=author.id).first() or User(pk=author.id, is_active=False)
@@ -114,19 +115,19 @@ def actor_of(author: Author, *, reauthenticated: bool = False) -> Actor:
 def may_act(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = ()) -> bool:
     """Return whether the actor may do this to the account, role or directory.
 
-    `adding` are permissions (`app.codename`) that the role is to get beside those that it has.
+    `adding` are permissions (`app.codename`) that are to be added to the role.
     """
     return not refusal(actor, act, target, adding=adding)
 
 
 def require(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = ()) -> None:
-    """Raise NotAllowedError, which says why, unless the actor may do this."""
+    """Raise NotAllowedError, with the reason, unless the actor may do this."""
     if reason := refusal(actor, act, target, adding=adding):
         raise NotAllowedError(reason)
 
 
 def refusal(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = ()) -> str:
-    """Return why the actor may not do this, '' where they may."""
+    """Return why the actor may not do this; '' if they may."""
     if actor.is_product:
         return ""
     if isinstance(target, Role):
@@ -144,7 +145,7 @@ def refusal(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (
 def held_by(user_id: uuid.UUID) -> Held:
     """Return what the account's roles permit at each site, whether or not the account is active; two queries.
 
-    A site at which it holds a role that permits nothing is there, too. Sites that are archived are not.
+    A site is included even if the account's roles there permit nothing. Archived sites are not included.
     """
     roles = access.roles_held(user_id)
     permitted = _permissions_of([role for held in roles.values() for role, _ in held])
@@ -152,9 +153,9 @@ def held_by(user_id: uuid.UUID) -> Held:
 
 
 def gives(role: Role) -> frozenset[str]:
-    """Return all that a member of the role holds by it: its own permissions and those of roles that it is a member of.
+    """Return everything that a member of the role holds: its own permissions and those of roles that it is a member of.
 
-    One query a level of nesting, and one for the permissions.
+    One query per level of nesting, and one for the permissions.
     """
     step, seen = {role.pk}, set[uuid.UUID]()
     while step:
@@ -165,7 +166,7 @@ def gives(role: Role) -> frozenset[str]:
 
 
 def _permissions_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, frozenset[str]]:
-    """Return what each role permits by itself, as it stands in this transaction; nothing is kept."""
+    """Return what each role permits by itself, as it is in this transaction; nothing is cached."""
     listed = list(roles)
     found: dict[uuid.UUID, set[str]] = defaultdict(set, {role: set() for role in listed})
     through = Role.permissions.through
@@ -206,9 +207,9 @@ def _account_refusal(actor: Actor, act: Act, target: User) -> str:
 
 
 def _rank_refusal(user: User, act: Act, target: User) -> str:
-    """Return why the user does not outrank the account at each of its sites (DECISIONS 9.2, 13.1).
+    """Return why the user does not outrank the account at one of its sites (DECISIONS 9.2, 13.1); '' if they do.
 
-    Making a key for a service account is giving what that account holds, so there an equal may (9.4).
+    Making a key for a service account means giving what that account holds, so an equal may do it (9.4).
     """
     own, held = _own(user), held_by(target.pk)
     sites = set(held) | {target.home_site_id}
@@ -227,7 +228,7 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
 
 
 def _role_refusal(actor: Actor, act: Act, role: Role, adding: frozenset[str]) -> str:
-    """Return why the actor may not give or take away the role: one grants only what one holds (DECISIONS 9.4)."""
+    """Return why the actor may not give or take away the role: one can give only what one holds (DECISIONS 9.4)."""
     given = gives(role) | adding
     if actor.directory is not None:
         return _beyond_directory(actor.directory, {role.site_id: given}, f"{act} “{role}”")
@@ -253,7 +254,7 @@ def sites_of(directory: Directory) -> set[uuid.UUID]:
 
 
 def _beyond_directory(directory: Directory, held: Held, doing: str) -> str:
-    """Return why what is held, or to be given, is more than the directory may give; '' where it is not."""
+    """Return why permissions that are held or to be given exceed what the directory may give; '' if they do not."""
     if set(held) - sites_of(directory):
         return f"The directory may not {doing}: there is a role at a site that is not the directory's."
     if not directory.may_administer and any(permissions & ADMINISTRATIVE for permissions in held.values()):
@@ -278,7 +279,7 @@ def _provisioning_refusal(directory: Directory, act: Act, target: User) -> str:
 
 
 def _directory_refusal(actor: Actor, directory: Directory) -> str:
-    """Return why the actor may not decide what the directory does: a token gives all that the directory may give."""
+    """Return why the actor may not configure the directory: its tokens can give everything that it may give."""
     user = actor.user
     if user is None or not user.is_active:
         return "Only an account with access may do this."

@@ -1,6 +1,6 @@
-"""The brake on mass removal: it stops a directory that takes away the access of many people within an hour.
+"""The brake on mass removal: it stops a directory that removes the access of many people within an hour.
 
-A directory that is set up wrongly, or that somebody else took over, could shut out a whole company. Beyond the limit
+A directory that is configured wrongly, or that an attacker took over, could lock out a whole company. Beyond the limit
 its removals are refused until a Site Administrator confirms them (DECISIONS 9.6, 13.10).
 """
 
@@ -23,11 +23,11 @@ from records.sites.writing import changing
 BRAKE = Author(None, "Brake on mass removal", Channel.SYSTEM)
 WINDOW = datetime.timedelta(hours=1)
 SINGLE_SWITCH_OFFS = 10
-"""How many people an hour a stopped directory can still switch off, one at a time: access must end."""
+"""How many people per hour a stopped directory can still switch off, one at a time: access must be able to end."""
 
 
 class MassRemovalError(NotAllowedError):
-    """Raised for a removal that the brake refuses; `close` then has to stop the directory, after the rollback."""
+    """Raised if the brake refuses a removal; after the rollback the caller calls `close`, which stops the directory."""
 
     def __init__(self, directory: Directory) -> None:
         super().__init__(
@@ -39,12 +39,12 @@ class MassRemovalError(NotAllowedError):
 
 
 def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switches_off: bool = False) -> None:
-    """Count people whom the directory is about to switch off, delete or take out of roles.
+    """Count people whom the directory is about to switch off, delete or remove from roles.
 
-    Call inside the writing transaction, after it has locked people and roles: the directory's row is locked here, and
-    whoever holds it must not wait for them. Raises MassRemovalError where these people are
-    beyond the limit, unless one account is switched off and not more than ten were within the hour since the stop.
-    A person who is removed twice within the hour counts once.
+    Call it inside the writing transaction, after people and roles have been locked: it locks the directory's row, and
+    whoever holds that lock must not wait for the others. Raises MassRemovalError if these people exceed the limit,
+    unless one account is switched off and at most ten were switched off within the hour since the stop. A person who is
+    removed twice within the hour counts once.
     """
     if not people:
         return
@@ -56,7 +56,7 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
         counted = DirectoryRemoval.objects.filter(directory=locked, at__gt=start)
         stopped = _is_beyond(locked, counted.values("user_id"), people)
         if stopped and switches_off and len(people) == 1:
-            # The request that is one too many still ends one person's access; the stop is written with it.
+            # The request that exceeds the limit still ends one person's access; the stop is stored together with it.
             locked = _stop(locked)
     if stopped:
         if not switches_off or len(people) != 1:
@@ -68,9 +68,9 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
 
 
 def _is_beyond(directory: Directory, earlier: QuerySet[Any, Any], people: Collection[uuid.UUID]) -> bool:
-    """Return whether so many people are more than the limit: a number, or a share of the people before the hour.
+    """Return whether the number of people exceeds the limit: a number, or a share of the people an hour ago.
 
-    `earlier` are the ids of whom the directory removed before these people; who is among both counts once.
+    `earlier` are the ids of the people whom the directory removed before these; somebody in both counts once.
     """
     gone = earlier.exclude(user_id__in=ids(people)).distinct().count() + len(people)
     if gone <= settings.DIRECTORY_BRAKE_PEOPLE:
@@ -81,7 +81,7 @@ def _is_beyond(directory: Directory, earlier: QuerySet[Any, Any], people: Collec
 
 
 def close(directory_id: uuid.UUID) -> None:
-    """Stop a directory whose request the brake refused; repeating it changes nothing. A transaction of its own."""
+    """Stop a directory whose request the brake refused; repeating it changes nothing. Opens its own transaction."""
     with recording():
         locked = Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory_id)
         if locked.stopped is None:
@@ -89,7 +89,7 @@ def close(directory_id: uuid.UUID) -> None:
 
 
 def _stop(directory: Directory) -> Directory:
-    """Write down that a locked directory was stopped, mail the Site Administrators, and return its row."""
+    """Record that a locked directory was stopped, mail the Site Administrators, and return its row."""
     site_id = directory.home_site_id
     with changing(Directory, None, directory.pk, author=BRAKE, operation="StopDirectory") as locked:
         locked.stopped = now()
@@ -105,10 +105,9 @@ def _stop(directory: Directory) -> Directory:
 
 
 def confirm(directory: Directory, *, author: Author, reason: str = "") -> None:
-    """Let a stopped directory go on: what it removed until now does not count any more.
+    """Let a stopped directory continue; its removals until now do not count any more.
 
-    Raises nothing where it is not stopped, and changes nothing then. The caller has asked whether the author may change
-    the directory.
+    If it is not stopped, this changes nothing. The caller has checked that the author may change the directory.
     """
     with changing(Directory, None, directory.pk, author=author, operation="ConfirmDirectory", reason=reason) as locked:
         if locked.stopped is None:
@@ -124,11 +123,11 @@ def confirm(directory: Directory, *, author: Author, reason: str = "") -> None:
 
 
 def forget_removals_of(directory: Directory, user_id: str) -> None:
-    """Forget a person whom the directory removed, as the connection check does with its test user; '' is nobody."""
+    """Forget a person whom the directory removed, as the connection check does for its test user; '' does nothing."""
     if user_id:
         DirectoryRemoval.objects.filter(directory=directory, user_id=user_id).delete()
 
 
 def forget_old_removals() -> int:
-    """Delete what the brake counts no more; returns how many rows there were."""
+    """Delete rows that the brake does not count any more; returns how many there were."""
     return DirectoryRemoval.objects.filter(at__lt=now() - 2 * WINDOW).delete()[0]

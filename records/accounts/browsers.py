@@ -1,6 +1,6 @@
-"""Browsers that have signed in to an account before: a signed cookie names them (DECISIONS 9.8).
+"""Browsers that have signed in to an account before; a signed cookie identifies them (DECISIONS 9.8).
 
-Nobody can lock a person out of them by guessing elsewhere. A known browser has a counter of its own.
+A known browser has its own counter of attempts, so that nobody can lock a person out by guessing elsewhere.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ _signer = TimestampSigner(salt="larder.known-browser")
 
 
 def browser_known_to(request: HttpRequest, account: User | None) -> str:
-    """Return the name of a browser that has signed in to the account, or whose open session is the account's; or ""."""
+    """Return the name of a browser that has signed in to the account or has a session of the account open; else ""."""
     if account is None:
         return ""
     name, accounts = _read(request)
@@ -33,7 +33,7 @@ def browser_known_to(request: HttpRequest, account: User | None) -> str:
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, account: User) -> None:
-    """Let the answer's cookie say that this browser has signed in to the account."""
+    """Record in the response's cookie that this browser has signed in to the account."""
     name, accounts = _read(request)
     kept = [key for key in accounts if key != str(account.pk)][-MOST_ACCOUNTS + 1 :]
     value = _signer.sign_object({"browser": name or secrets.token_urlsafe(16), "accounts": [*kept, str(account.pk)]})
@@ -43,7 +43,7 @@ def remember_browser(request: HttpRequest, response: HttpResponse, account: User
 
 
 def _read(request: HttpRequest) -> tuple[str, list[str]]:
-    """Return the browser's name and the accounts that it has signed in to; nothing where the cookie is not ours."""
+    """Return the browser's name and the accounts that it has signed in to; both are empty if the cookie is not ours."""
     try:
         kept = _signer.unsign_object(request.COOKIES.get(COOKIE, ""), max_age=DAYS * 24 * 60 * 60)
         return str(kept["browser"]), [str(key) for key in kept["accounts"]]

@@ -1,4 +1,4 @@
-"""Recent calls of keys: keeping the newest of each for a week, and reading them."""
+"""Recent calls of keys: storing the newest of each for a week, and reading them."""
 
 import datetime
 import uuid
@@ -11,26 +11,26 @@ from records.accounts.models import KeyCall
 from records.history.trail import now
 
 NEWEST = 100
-"""How many calls of a key are shown. Some more may be stored, since a key is not pruned at every write."""
+"""How many calls of a key are shown. A few more can be stored, since a key is not pruned at every write."""
 KEPT = datetime.timedelta(days=7)
 PRUNE_AFTER = 50
 SWEEP_EVERY = datetime.timedelta(hours=1)
 
 
 class CallKeeper:
-    """Writes calls in one statement, and drops what is too many or too old now and then; one a process is enough."""
+    """Writes calls in one statement, and regularly deletes excess and old calls. Each process needs one."""
 
     def __init__(self) -> None:
         self._since_pruned: Counter[uuid.UUID] = Counter()
         self._swept: datetime.datetime | None = None
 
     def keep(self, calls: Sequence[KeyCall]) -> None:
-        """Insert the calls in one transaction and prune their keys where it is time; raises DatabaseError."""
+        """Insert the calls in one transaction and prune their keys if it is time to; raises DatabaseError."""
         moment = now()
         written = Counter(call.key_id for call in calls)
         with transaction.atomic():
             KeyCall.objects.bulk_create(calls, batch_size=500)
-            # In the order of their ids, so that two processes which prune the same keys do not wait in a circle.
+            # Prune in the order of the ids, so that two processes that prune the same keys do not deadlock.
             due = sorted(key for key in written if self._is_due(key, written[key]))
             for key in due:
                 prune(key)
@@ -47,7 +47,7 @@ class CallKeeper:
 
 
 def prune(key_id: uuid.UUID) -> None:
-    """Drop all calls of a key but the newest."""
+    """Delete all calls of a key except the newest."""
     of_key = KeyCall.objects.filter(key_id=key_id)
     newest_dropped = of_key.order_by("-id").values_list("id", flat=True)[NEWEST : NEWEST + 1].first()
     if newest_dropped is not None:

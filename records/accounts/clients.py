@@ -1,4 +1,4 @@
-"""OAuth clients: issue, rotate, revoke, and what proves that a program is one (DECISIONS 2.3)."""
+"""OAuth clients: issuing, rotating, revoking, and authenticating a client (DECISIONS 2.3)."""
 
 import datetime
 import hmac
@@ -29,9 +29,9 @@ def issue_client(
     scopes: str = " ".join(SCOPES),
     expires: datetime.datetime | None = None,
 ) -> tuple[OAuthClient, str]:
-    """Make a client and return it with its secret, which is shown once and kept only as a digest.
+    """Make a client and return it with its secret, which is shown once; only a digest of it is stored.
 
-    Raises ValidationError when the user has five live clients already, or no access any more, and NotAllowedError where
+    Raises ValidationError if the user already has five live clients or has no access any more, and NotAllowedError if
     the author may not make one for the account. Locks the user's row.
     """
     with recording():
@@ -46,9 +46,10 @@ def issue_client(
 
 
 def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> tuple[OAuthClient, str]:
-    """Give a live client a new secret; the old one and every token fetched with it end at once. Locks the client's row.
+    """Give a live client a new secret; the old secret and every token fetched with it end at once.
 
-    Whoever needs an overlap issues a second client first. Raises ValidationError on a client that has ended.
+    Locks the client's row. Somebody who needs an overlap issues a second client first. Raises ValidationError if the
+    client has ended.
     """
     secret = peppers.new_secret("ls")
     with recording() as trail:
@@ -80,7 +81,7 @@ def _end_tokens(client: OAuthClient) -> None:
 
 
 def client_of(client_id: str, secret: str) -> OAuthClient | None:
-    """Return the live client of an active user that this secret proves, or None; one query."""
+    """Return the live client of an active user that has this secret, or None; one query."""
     try:
         key = uuid.UUID(client_id) if len(client_id) == 36 else None
     except ValueError:

@@ -1,10 +1,10 @@
-"""How a person confirmed who they are before an act such as a signature."""
+"""How a person confirmed their identity before an act such as a signature."""
 
 from django.db import models
 
 
 class Confirmation(models.TextChoices):
-    """What was asked of the person, and was right."""
+    """What the person was asked for and gave correctly."""
 
     PASSWORD = "Password", "Password"
     PASSKEY = "Passkey", "Passkey"

@@ -1,4 +1,4 @@
-"""What every kind of credential has in common: it is issued with a secret that is shown once, and ended."""
+"""What all kinds of credential share: they are issued with a secret that is shown once, and they are revoked."""
 
 import datetime
 from typing import TypeVar
@@ -13,7 +13,7 @@ from records.sites.writing import add_record, changing
 C = TypeVar("C", bound=Credential)
 
 AT_ONCE = 500
-"""How many credentials one run of a regular job notes as ended."""
+"""How many credentials one run of a regular job records as ended."""
 EXPIRY = Author(None, "Expiry", Channel.SYSTEM)
 
 _KINDS = {
@@ -28,7 +28,7 @@ _KINDS = {
 
 
 def note_event(credential: Credential, operation: str, *, author: Author) -> None:
-    """Note in the security log what was done to a credential, with its account or its directory's."""
+    """Record in the security log what was done to a credential, with the account or the directory's account."""
     site_id = getattr(credential, "history_site_id", None) or getattr(credential, "site_id", None)
     directory = getattr(credential, "directory", None)
     account: User | None = directory.service_account if directory else getattr(credential, "user", None)
@@ -36,9 +36,9 @@ def note_event(credential: Credential, operation: str, *, author: Author) -> Non
 
 
 def issue(credential: C, prefix: str, *, author: Author, operation: str) -> tuple[C, str]:
-    """Store a new credential and return it with its secret, of which only a digest is kept.
+    """Store a new credential and return it with its secret, of which only a digest is stored.
 
-    The caller holds a lock on whose it is, and has seen to it that one more is allowed. Raises ValidationError.
+    The caller holds a lock on the owner and has checked that one more is allowed. Raises ValidationError.
     """
     secret = peppers.new_secret(prefix)
     with recording():
@@ -50,9 +50,10 @@ def issue(credential: C, prefix: str, *, author: Author, operation: str) -> tupl
 
 
 def end_expired(kind: type[C], *, operation: str) -> int:
-    """Note the end of every live credential of a kind whose date has come, once each; returns how many there were.
+    """Record, once each, the end of every live credential of a kind that has expired; returns how many there were.
 
-    It opened nothing since that date; now it is revoked as of it, and the security log and the history say so.
+    The credential has not worked since that date. It is now marked as revoked at that date, and the security log and
+    the history record it.
     """
     ended = 0
     overdue = kind._default_manager.filter(revoked__isnull=True, expires__lte=now())
@@ -65,7 +66,7 @@ def end_expired(kind: type[C], *, operation: str) -> int:
 
 
 def revoke(credential: C, *, author: Author, operation: str, reason: str = "") -> C:
-    """End a credential at once, in every process; repeating it changes nothing. Locks its row."""
+    """End a credential at once, in every process; repeating it changes nothing. Locks the credential's row."""
     kind = type(credential)
     with changing(kind, None, credential.pk, author=author, operation=operation, reason=reason) as locked:
         if locked.revoked is None:

@@ -1,4 +1,4 @@
-"""The default roles of every site, kept in step with the operation rows (DECISIONS 2.5)."""
+"""The default roles of every site, kept consistent with the operation rows (DECISIONS 2.5)."""
 
 from collections import defaultdict
 from importlib import import_module
@@ -18,7 +18,7 @@ _lowest: dict[str, DefaultRole] = {}
 
 
 def register(permission: str, lowest: DefaultRole) -> None:
-    """Note that the lowest role and every higher one holds the permission, such as `items.add_item`."""
+    """Register that this role and every higher one holds the permission, such as `items.add_item`."""
     known = _lowest.get(permission)
     if known is None or ORDER.index(lowest) < ORDER.index(known):
         _lowest[permission] = lowest
@@ -32,9 +32,9 @@ def permissions_of(role: DefaultRole) -> set[str]:
 
 
 def bring_up_to_date(sites: list[Site] | None = None) -> None:
-    """Give the sites (all, when none are named) their default roles with exactly the permissions of the rows.
+    """Give the sites (all, if none are named) their default roles with exactly the permissions of the rows.
 
-    Runs after migrations and when a site is made; writes only what differs, and moves a changed role's revision on.
+    Runs after migrations and when a site is made. It writes only differences, and increments a changed role's revision.
     """
     known = {
         f"{app}.{codename}": key
@@ -55,7 +55,7 @@ def bring_up_to_date(sites: list[Site] | None = None) -> None:
 
 
 def _give(roles: list[tuple[Role, DefaultRole]], wanted: dict[DefaultRole, set[int]]) -> None:
-    """Make the roles' permissions exactly the wanted ones; a handful of statements for any number of roles."""
+    """Make the roles' permissions exactly the wanted ones, in a small, fixed number of statements."""
     through = Role.permissions.through
     held: dict[object, set[int]] = defaultdict(set)
     for role_id, permission_id in through.objects.filter(role__in=[role.pk for role, _ in roles]).values_list(

@@ -1,4 +1,4 @@
-"""Cloud directories and their provisioning tokens: make, issue, revoke and what opens a request with one."""
+"""Cloud directories and their provisioning tokens: making, issuing, revoking, and authenticating a request."""
 
 import datetime
 import json
@@ -45,13 +45,13 @@ PROVISIONING_TOKEN = Kind(
        AND (s.id = c.site_id
             OR s.id IN (SELECT x.site_id FROM accounts_directory_sites x WHERE x.directory_id = t.directory_id))""",
 )
-"""A token of a directory; its account is the directory's service account, and it reaches the directory's sites."""
+"""A token of a directory: its account is the directory's service account; it is valid at the directory's sites."""
 M = TypeVar("M", Site, Directory)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenToken:
-    """A token that opens provisioning, with its directory, whose sites are at hand, and who its changes are by."""
+    """A valid provisioning token with its directory, whose sites are loaded, and the author of its changes."""
 
     id: uuid.UUID
     name: str
@@ -65,10 +65,10 @@ class OpenToken:
 
 
 def token_of(secret: str, address: str = "") -> OpenToken | None:
-    """Return the live token with this secret, None when there is none.
+    """Return the live token with this secret, or None. `address` is the network address of the call.
 
-    `address` is the network address of the call. Raises WrongAddressError where the token is bound to address ranges
-    that do not hold it. One query, and one small write a minute at most.
+    Raises WrongAddressError if the token is bound to address ranges that do not contain the address. One query, and at
+    most one small write per minute.
     """
     opening = look_up(PROVISIONING_TOKEN, secret)
     moment = now()
@@ -101,11 +101,11 @@ def token_of(secret: str, address: str = "") -> OpenToken | None:
 
 
 class WrongAddressError(Exception):
-    """Raised for a call with a token from an address from which the token is not accepted."""
+    """Raised if a token is used from an address from which it is not accepted."""
 
 
 def _row(model: type[M], names: Sequence[str], values: Sequence[Any]) -> M:
-    """Return a stored row of which some columns were read; the others are read when they are asked for."""
+    """Return a stored row of which some columns were read; the others are loaded on access."""
     fields: list[Any] = [model._meta.get_field(name) for name in names]
     read = [field.to_python(value) for field, value in zip(fields, values, strict=True)]
     return model.from_db(connection.alias, names, read)
@@ -120,10 +120,10 @@ def add_directory(
     service_account: User | None = None,
     **choices: bool,
 ) -> Directory:
-    """Store a directory with its home site among its sites; makes its service account when none is given.
+    """Store a directory with its home site among its sites; makes a service account for it if none is given.
 
     `choices` are may_administer, matches_by_code, may_set_passwords and sends_invitations. Raises ValidationError, and
-    NotAllowedError where the author does not hold what the directory may give.
+    NotAllowedError if the author does not hold what the directory may give.
     """
     with recording():
         account = service_account
@@ -141,7 +141,7 @@ def add_directory(
 
 
 def set_sites(directory: Directory, sites: Iterable[Site], *, author: Author) -> None:
-    """Make these the sites whose roles the directory may see; the home site stays among them."""
+    """Make these the sites whose roles the directory may see; the home site always remains one of them."""
     with changing(Directory, None, directory.pk, author=author, operation="SetSites") as locked:
         locked.sites.set([directory.home_site, *sites])
 
@@ -157,13 +157,13 @@ def issue_token(
     dry_run: bool = False,
     addresses: Sequence[str] = (),
 ) -> tuple[ProvisioningToken, str]:
-    """Make a bearer token and return it with its secret, which is shown once and kept only as a digest.
+    """Make a bearer token and return it with its secret, which is shown once; only a digest of it is stored.
 
-    A `read_only` token changes nothing. The writes of a `dry_run` token are checked, answered and logged as always, and
-    rolled back. `addresses` are the networks, as "192.0.2.0/24", from which it is accepted,
-    none for any. Without `expires` it ends after PROVISIONING_TOKEN_DAYS. Raises ValidationError when the directory has
-    five live tokens, for a later end and for networks that hold every address, and NotAllowedError where the author
-    does not hold what the directory may give. Locks the directory's row (DECISIONS 9.6).
+    A `read_only` token changes nothing. The writes of a `dry_run` token are checked, answered and logged as usual, and
+    then rolled back. `addresses` are the networks, such as "192.0.2.0/24", from which the token is accepted; an empty
+    list means any. Without `expires` it ends after PROVISIONING_TOKEN_DAYS. Raises ValidationError if the directory has
+    five live tokens, if the end is too late, and for networks that contain every address; raises NotAllowedError if the
+    author does not hold what the directory may give. Locks the directory's row (DECISIONS 9.6).
     """
     with recording():
         Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk)
@@ -184,14 +184,14 @@ def issue_token(
 
 
 def latest_end() -> datetime.datetime | None:
-    """Return when a token that is made now ends at the latest; None where it may live without an end."""
+    """Return the latest possible end of a token that is made now; None if it need not have an end."""
     days: int = settings.PROVISIONING_TOKEN_DAYS
     return now() + datetime.timedelta(days=days) if days else None
 
 
 def _end_of_token(expires: datetime.datetime | None) -> datetime.datetime | None:
     latest = latest_end()
-    # Whoever chooses the last day that is allowed chooses all of it.
+    # If the last permitted day is chosen, the token is valid until the end of that day.
     if latest is not None and expires is not None and expires > latest + datetime.timedelta(days=1):
         fault = f"A token is good for {settings.PROVISIONING_TOKEN_DAYS} days at most."
         raise ValidationError({"expires": ValidationError(fault, code="InvalidValue")})

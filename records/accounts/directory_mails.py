@@ -25,7 +25,7 @@ SUBJECTS = {
 
 
 def administrators_of(site: Site, permission: str = "accounts.change_directory") -> list[User]:
-    """Return the people who may change directories, or do this, at the site; the superusers where there is nobody."""
+    """Return the people who hold the permission at the site; if there are none, the superusers."""
     people = access.accounts_at(site.pk).filter(is_service_account=False)
     found = [user for user in people if access.may(user, site, permission)]
     return found or list(User.objects.filter(Q(is_active=True), is_superuser=True, is_service_account=False))
@@ -42,7 +42,7 @@ def tell_administrators(directory: Directory, kind: str, detail: str = "") -> No
 
 @task()
 def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str, at: str, failed: int = 0) -> bool:
-    """Send one mail and return whether it was sent; while the mail server is down it is tried again for a day."""
+    """Send one mail and return whether it was sent; while the mail server is down, it is retried for a day."""
     directory = Directory.objects.filter(pk=directory_id).first()
     user = User.objects.filter(pk=user_id, is_active=True).first()
     if directory is None or user is None or not user.recovery_address:

@@ -1,4 +1,4 @@
-"""What an account repeats of its employee, so that sign-in, mails and directories see the same person."""
+"""Facts of an employee that are copied to the account, so that sign-in, mails and directories see the same person."""
 
 import unicodedata
 import uuid
@@ -16,12 +16,12 @@ from records.history.trail import Author, now
 from records.sites.text import fold
 
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
-"""Where an account keeps enterprise attributes without a column, such as a manager whom the employee cannot have."""
+"""Where an account keeps enterprise attributes without a column, such as a manager that the employee cannot have."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmployeeFacts:
-    """The facts of an employee that the account repeats."""
+    """The facts of an employee that are copied to the account."""
 
     given_name: str = ""
     family_name: str = ""
@@ -35,7 +35,7 @@ class EmployeeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One part of a kept attribute, under the key by which filters find it."""
+    """One part of a stored attribute, with the key by which filters find it."""
 
     attribute: str
     idx: int
@@ -44,7 +44,7 @@ class Key:
 
 
 def folded(text: str) -> str:
-    """Return the form under which kept text is the same without regard to case, alike in every database."""
+    """Return the case-folded form in which stored text is compared, the same on every database."""
     lower = unicodedata.normalize("NFC", text).replace("İ", "i").lower()
     return unicodedata.normalize("NFC", lower).replace("ς", "σ")  # noqa: RUF001 (the letter is meant)
 
@@ -52,10 +52,10 @@ def folded(text: str) -> str:
 def follow_employee(
     user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFacts, *, author: Author, actor: Actor | None = None
 ) -> None:
-    """Repeat on the account what changed of its employee, in the employee's transaction; the trail has it there.
+    """Copy what changed of an employee to the account, in the employee's transaction, which has the history entry.
 
-    Moves the account's revision on in any case: directories read both as one. Locks the account's row. The recovery
-    address follows only where the author, or the `actor` in their place, may change it (DECISIONS 9.3).
+    Always increments the account's revision, because directories read account and employee as one. Locks the account's
+    row. The recovery address follows only if the author, or the `actor` in their place, may change it (DECISIONS 9.3).
     """
     user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
     for name in ("given_name", "family_name"):
@@ -136,19 +136,19 @@ def _set_value(entries: list[dict[str, Any]], entry: dict[str, Any] | None, part
 
 
 def phone_entry(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the entry that carries the telephone number: of type work, else the first no mobile, fax or pager."""
+    """Return the telephone number's entry: the one of type work, else the first that is not a mobile, fax or pager."""
     plain = [entry for entry in entries if entry.get("value") and _kind(entry) not in ("mobile", "fax", "pager")]
     work = next((entry for entry in plain if _kind(entry) == "work"), None)
     return work or (plain[0] if plain else None)
 
 
 def mobile_entry(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the entry that carries the mobile number: the first of that type."""
+    """Return the mobile number's entry: the first of that type."""
     return next((entry for entry in entries if entry.get("value") and _kind(entry) == "mobile"), None)
 
 
 def address_entry(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the entry that carries the address: the primary, else the work, else the first one."""
+    """Return the address's entry: the primary one, else the one of type work, else the first."""
     primary = next((entry for entry in entries if entry.get("primary")), None)
     work = next((entry for entry in entries if _kind(entry) == "work"), None)
     return primary or work or (entries[0] if entries else None)
@@ -159,7 +159,7 @@ def _kind(entry: dict[str, Any]) -> str:
 
 
 def keys_of(attribute: str, value: Any) -> Iterator[Key]:
-    """Yield one key for each part of a kept attribute's value: a text, an object, or a list of either."""
+    """Yield one key for each part of a stored attribute's value, which is a text, an object, or a list of either."""
     for idx, entry in enumerate(value if isinstance(value, list) else [value]):
         parts = entry.items() if isinstance(entry, dict) else (("", entry),)
         for part, inner in parts:
@@ -169,7 +169,7 @@ def keys_of(attribute: str, value: Any) -> Iterator[Key]:
 
 
 def replace_keys(user: User, attributes: list[str] | None, keys: Iterable[Key]) -> None:
-    """Make these the account's keys, of the named attributes alone or of all."""
+    """Make these the account's keys, either of the named attributes or of all."""
     rows = UserAttribute.objects.filter(user=user)
     if attributes is not None:
         rows = rows.filter(attribute__in=[name.lower() for name in attributes])
@@ -178,7 +178,7 @@ def replace_keys(user: User, attributes: list[str] | None, keys: Iterable[Key]) 
 
 
 def add_keys(user: User, keys: Iterable[Key]) -> None:
-    """Add keys of attributes that the account has none of."""
+    """Add keys for attributes of which the account has none."""
     UserAttribute.objects.bulk_create(
         [
             UserAttribute(

@@ -1,7 +1,7 @@
-"""Counts wrong passwords and codes, and refuses more of them for a while (DECISIONS 9.8, 13.7).
+"""Counts wrong passwords and codes, and refuses further attempts for a while (DECISIONS 9.8, 13.7).
 
-Sign-in, password change and signature count together. An attempt is counted before the secret is checked and taken
-off again when it was right, so that attempts made at the same moment cannot exceed the limit either.
+Sign-in, password change and signature count together. An attempt is counted before the secret is checked and removed
+from the count if it was right, so that simultaneous attempts cannot exceed the limit either.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from records.accounts.models import GuessCounter
 SLOW_SECONDS = 2
 HOUR = 60 * 60
 _slow_answers = threading.BoundedSemaphore(2)
-"""How many answers of one process may wait at a time: the others are refused, so that threads stay free."""
+"""How many responses of one process may be delayed at a time; others are refused, so that threads stay free."""
 
 
 class TooManyGuessesError(Exception):
-    """This attempt is refused, unchecked; `wait` says for how many seconds."""
+    """Raised if an attempt is refused unchecked; `wait` is the number of seconds until the next one is possible."""
 
     def __init__(self, wait: float) -> None:
         self.wait = max(1, round(wait))
@@ -30,7 +30,7 @@ class TooManyGuessesError(Exception):
 
     @property
     def sentence(self) -> str:
-        """Return what the page says."""
+        """Return the message for the page."""
         if self.wait <= 90:
             return "Too many wrong attempts. Wait a minute, then try again."
         return f"Too many wrong attempts. Try again in {-(-self.wait // 60)} minutes."
@@ -38,7 +38,7 @@ class TooManyGuessesError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One counter that an attempt goes into: how many wrong ones it allows, and whether it refuses this attempt."""
+    """One counter that an attempt counts towards: how many wrong ones it allows, and whether it refuses this one."""
 
     key: str
     most: int
@@ -48,7 +48,7 @@ class Limit:
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt that is being checked. It stays counted as wrong unless `was_right` is called."""
+    """One attempt that is being checked. It counts as wrong unless `was_right` is called."""
 
     limits: list[Limit]
     moment: float
@@ -57,11 +57,11 @@ class Attempt:
 
     @property
     def locks_account(self) -> bool:
-        """Return whether the account is locked for unknown browsers since this attempt, unless it was right."""
+        """Return whether this attempt, unless it was right, locked the account for unknown browsers."""
         return any(key.startswith("account:") for key in self.locked)
 
     def was_right(self) -> None:
-        """Take the attempt off the counters again, and lift the locks that only it had reached."""
+        """Remove the attempt from the counters, and undo the locks that only this attempt caused."""
         mine = {limit.key: limit for limit in self.limits}
         with transaction.atomic():
             for counter in _locked_rows(list(mine)):
@@ -73,7 +73,7 @@ class Attempt:
 
 
 def counted_address(address: str) -> str:
-    """Return what attempts from an address count for: the IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the key that counts attempts from an address: the IPv4 address, or the /64 network of an IPv6 address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -87,11 +87,11 @@ def counted_address(address: str) -> str:
 
 
 def begin(account: str, *, address: str, browser: str = "") -> Attempt:
-    """Count an attempt at an account before its secret is checked; `browser` names one that is known to the account.
+    """Count an attempt at an account before its secret is checked; `browser` is the name of a known browser.
 
-    `account` is the account's id, or the folded name that was typed where no account has it. Wait two seconds where
-    the whole installation is under attack and the browser is unknown. Raise TooManyGuessesError where the account is
-    locked for unknown browsers, the address is refused, or a known browser guessed too often itself.
+    `account` is the account's id, or the folded name that was typed if no account has it. Waits two seconds if the
+    whole installation is under attack and the browser is unknown. Raises TooManyGuessesError if the account is locked
+    for unknown browsers, the address is refused, or a known browser itself guessed too often.
     """
     window = settings.SIGN_IN_LOCK_MINUTES * 60
     most = settings.SIGN_IN_FAILURES_ACCOUNT
@@ -110,7 +110,7 @@ def begin(account: str, *, address: str, browser: str = "") -> Attempt:
 
 
 def spend(kind: str, who: str, most: int, window: float = HOUR) -> None:
-    """Count one message or other act that is not a guess; raise TooManyGuessesError above `most` in the window."""
+    """Count one act that is not a guess, such as a message; raises TooManyGuessesError above `most` in the window."""
     _count([Limit(f"{kind}:{_digest(who)}", most, refuses=True, window=window)])
 
 
@@ -141,7 +141,7 @@ def _count(limits: list[Limit]) -> Attempt:
 
 
 def _locked_rows(keys: list[str]) -> list[GuessCounter]:
-    """Return the counters with their rows locked, always in one order, so that no two attempts block each other."""
+    """Return the counters with their rows locked, always in the same order, so that attempts do not deadlock."""
     return list(GuessCounter.objects.select_for_update(no_key=True).filter(key__in=keys).order_by("key"))
 
 
@@ -155,5 +155,5 @@ def _wait() -> None:
 
 
 def _digest(text: str) -> str:
-    """Return the name in a fixed length, and unreadable: what was typed as a name may be a password."""
+    """Return a digest of the name, of fixed length: somebody may have typed a password as the name."""
     return hashlib.sha256(text.encode()).hexdigest()

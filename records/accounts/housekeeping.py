@@ -1,4 +1,4 @@
-"""What the accounts room does regularly: drop what is old, note what has ended, announce what will end."""
+"""The regular jobs of the accounts room: delete old rows, record ended credentials, announce those that end soon."""
 
 import datetime
 
@@ -13,23 +13,23 @@ from records.accounts.models import AccessChange, OAuthClient, ProvisioningToken
 from records.history.trail import now, recording
 
 MARKS_KEPT = datetime.timedelta(hours=1)
-"""Far longer than any process remembers a caller, so that a version which was remembered never comes back."""
+"""Far longer than any process remembers a caller, so that a remembered access version never recurs."""
 
 
 def drop_old_access_changes() -> int:
-    """Delete old marks of access, all but the newest of each user and site; returns how many there were."""
+    """Delete old marks of access, except the newest of each user and site; returns how many there were."""
     newer = AccessChange.objects.filter(owner_id=OuterRef("owner_id"), pk__gt=OuterRef("pk"))
     return AccessChange.objects.filter(Exists(newer), at__lt=now() - MARKS_KEPT).delete()[0]
 
 
 ANNOUNCED = datetime.timedelta(days=14)
-"""How long before a provisioning token ends the Site Administrators are told (DECISIONS 9.6)."""
+"""How long before the end of a provisioning token the Site Administrators are notified (DECISIONS 9.6)."""
 AT_ONCE = 1_000
 
 
 @task()
 def look_after_credentials() -> dict[str, int]:
-    """Note ended credentials, announce ends of tokens, drop old rows; return how many of each. Runs once an hour."""
+    """Record ended credentials, announce ends of tokens, delete old rows; return the counts. Runs once an hour."""
     return {
         "announced": announce_ends(),
         "keys": end_expired(SubscriptionKey, operation="RevokeKey"),
@@ -65,7 +65,7 @@ def announce_ends() -> int:
 
 
 def forget_old_events() -> int:
-    """Delete rows of the security log past SECURITY_LOG_DAYS, a thousand at a time; the history keeps its Changes."""
+    """Delete security log rows older than SECURITY_LOG_DAYS, a thousand at a time; the history keeps its Changes."""
     deleted = 0
     while True:
         old = SecurityEvent.objects.filter(at__lt=now() - datetime.timedelta(days=settings.SECURITY_LOG_DAYS))

@@ -1,4 +1,4 @@
-"""Subscription keys: issue, rotate, revoke, and what opens a request with one (DECISIONS 2.2)."""
+"""Subscription keys: issuing, rotating, revoking, and authenticating a request (DECISIONS 2.2)."""
 
 import datetime
 import uuid
@@ -28,7 +28,7 @@ KEY = Kind(
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever opened a request with a valid key: the user, the key's site, and what the user may do there."""
+    """The caller of a request with a valid key: the user, the key's site, and what the user may do there."""
 
     user_id: uuid.UUID
     user_name: str
@@ -38,12 +38,12 @@ class Caller:
     permissions: access.Permissions
     opening: Opening
     proof: Proof | None = None
-    """The question whether all this still holds, which is asked before a remembered caller is answered."""
+    """A check whether all of this is still true; it runs before a remembered caller gets an answer."""
     is_authenticated: bool = True
 
     @property
     def site_ids(self) -> list[uuid.UUID]:
-        """Return the sites at which the caller holds a role, or for a superuser every site."""
+        """Return the sites at which the caller holds a role; for a superuser, every site."""
         return list(self.opening.permissions)
 
     def may(self, permission: str) -> bool:
@@ -51,12 +51,12 @@ class Caller:
         return access.granted(self.permissions, permission)
 
     def author(self, request_id: str) -> Author:
-        """Return the author that the caller's changes are written down to."""
+        """Return the author to whom the caller's changes are attributed."""
         return Author(self.user_id, self.user_name, Channel.JSON, self.key_name, request_id)
 
 
 class KeyEndedError(Exception):
-    """The key is known and opens nothing: revoked or expired, or its account or site has ended."""
+    """Raised if the key is known but not valid: it was revoked or expired, or its account or site has ended."""
 
     def __init__(self, key_id: uuid.UUID) -> None:
         super().__init__()
@@ -64,16 +64,16 @@ class KeyEndedError(Exception):
 
 
 def caller_of(secret: str) -> Caller | None:
-    """Return who holds this key, or None when there is none; raises KeyEndedError.
+    """Return the caller with this key, or None if there is no such key; raises KeyEndedError.
 
-    One query, and one small write a minute at most.
+    One query, and at most one small write per minute.
     """
     opening = open_key(secret)
     return None if opening is None else _caller(opening)
 
 
 def open_key(secret: str) -> Opening | None:
-    """Return what this key opens, and remember it; None where there is no such key. Raises KeyEndedError."""
+    """Return what this key opens, and remember it; None if there is no such key. Raises KeyEndedError."""
     opening = look_up(KEY, secret)
     if opening is None:
         return None
@@ -86,7 +86,7 @@ def open_key(secret: str) -> Opening | None:
 
 
 def remembered_caller(secret: str) -> Caller | None:
-    """Return who held this key within the last minute; the caller's proof has to be asked. No query."""
+    """Return who used this key within the last minute; the caller's proof must still be checked. Runs no query."""
     opening = remembered(KEY, secret)
     return None if opening is None else _caller(opening)
 
@@ -111,10 +111,10 @@ def note_use(
     last_used: datetime.datetime | None,
     moment: datetime.datetime,
 ) -> None:
-    """Write down that a credential was used, at most once a minute; its first use stands in the security log.
+    """Record that a credential was used, at most once a minute; its first use is recorded in the security log.
 
-    A database that cannot be written, since its disk is full or it is read-only, can still be read: a call is refused
-    only where the note of the first use cannot be written.
+    A database that is read-only, or whose disk is full, can still be read. A call is therefore refused only if its
+    credential's first use cannot be recorded.
     """
     if last_used is None:
         _note_first_use(kind, credential_id, moment)
@@ -140,7 +140,7 @@ def _note_first_use(
 
 
 def live_keys(user: User, site: Site) -> list[SubscriptionKey]:
-    """Return the user's keys for the site that still open it, newest first."""
+    """Return the user's keys for the site that are still valid, newest first."""
     keys = SubscriptionKey.objects.filter(user=user, site=site, revoked__isnull=True)
     return [key for key in keys if key.is_live]
 
@@ -148,11 +148,10 @@ def live_keys(user: User, site: Site) -> list[SubscriptionKey]:
 def issue_key(
     user: User, site: Site, name: str, *, author: Author, expires: datetime.datetime | None = None
 ) -> tuple[SubscriptionKey, str]:
-    """Make a key and return it with its secret, which is shown once and kept only as a digest.
+    """Make a key and return it with its secret, which is shown once; only a digest of it is stored.
 
-    Raises ValidationError when the user has two live keys for the site, holds no role there, or has no access any more,
-    and NotAllowedError where the author may not make one for the account.
-    Locks the user's row.
+    Raises ValidationError if the user already has two live keys for the site, holds no role there, or has no access any
+    more, and NotAllowedError if the author may not make one for the account. Locks the user's row.
     """
     with recording():
         if not User.objects.select_for_update(no_key=True).get(pk=user.pk).is_active:
@@ -173,9 +172,9 @@ def revoke_key(key_id: uuid.UUID, *, author: Author, reason: str = "") -> Subscr
 
 
 def rotate_key(key_id: uuid.UUID, *, author: Author) -> tuple[SubscriptionKey, str]:
-    """Issue a successor of the same name for the key's user and site; the old one lives until it is revoked.
+    """Issue a successor with the same name, user and site; the old key remains valid until it is revoked.
 
-    A key that expires is followed by one that lives as long as it was given.
+    The successor of a key that expires is valid for as long as the key was when it was issued.
     """
     key = SubscriptionKey.objects.select_related("user", "site").get(pk=key_id)
     expires = now() + (key.expires - key.created) if key.expires else None

@@ -1,4 +1,4 @@
-"""What an administrator does for a person whose phone or computer is lost: end sessions, remove second factors."""
+"""What an administrator does for a person who lost a phone or computer: end sessions, remove second factors."""
 
 from allauth.mfa.models import Authenticator
 
@@ -11,9 +11,9 @@ from records.history.trail import Author, recording
 
 
 def end_all_sessions(user: User, *, author: Author, reason: str) -> None:
-    """End every back-office session of an account, and mail its person; keys and OAuth clients go on.
+    """End every back-office session of an account, and mail its person; keys and OAuth clients remain valid.
 
-    Raises NotAllowedError where the author may not act on the account (DECISIONS 9.2). Locks the account's row.
+    Raises NotAllowedError if the author may not act on the account (DECISIONS 9.2). Locks the account's row.
     """
     with recording():
         locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
@@ -26,8 +26,8 @@ def end_all_sessions(user: User, *, author: Author, reason: str) -> None:
 def remove_factors(user: User, *, author: Author, reason: str) -> int:
     """Remove every second factor and recovery code of an account, end its sessions, and mail its person.
 
-    Returns how many there were. Where a second factor is mandatory the person sets up a new one at the next sign-in.
-    Raises NotAllowedError where the author may not act on the account (DECISIONS 9.2). Locks the account's row.
+    Returns how many there were. If a second factor is mandatory, the person sets up a new one at the next sign-in.
+    Raises NotAllowedError if the author may not act on the account (DECISIONS 9.2). Locks the account's row.
     """
     with recording():
         locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)

@@ -1,8 +1,8 @@
-"""User names that look like one another: what is refused in a name, and the key under which look-alikes meet.
+"""User names that look alike: which characters a name may not contain, and the key that look-alikes share.
 
-Names that differ only by ASCII look-alikes (1 and l, rn and m) are different names; invisible characters and several
-scripts within a word are refused, and so is a name that looks like another account's in another script (DECISIONS
-13.15). The data is Unicode's, by confusable-homoglyphs.
+Names that differ only by ASCII look-alikes (1 and l, rn and m) are different names. Invisible characters and several
+scripts within a word are refused, and so is a name that looks like another account's name in another script (DECISIONS
+13.15). The data comes from Unicode, by way of confusable-homoglyphs.
 """
 
 import re
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONGEST_LOOK = 1_020
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _INVISIBLE = re.compile(
-    # Letters, marks and symbols that Unicode draws as nothing, variation selectors among them.
+    # Letters, marks and symbols that Unicode displays as nothing, including variation selectors.
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 _NEUTRAL = frozenset({"COMMON", "INHERITED", "UNKNOWN"})
@@ -30,22 +30,22 @@ _WRITTEN_TOGETHER = (
     frozenset({"HAN", "BOPOMOFO"}),
     frozenset({"HAN", "HANGUL"}),
 )
-"""Scripts that one word of Japanese, Chinese or Korean mixes."""
+"""Scripts that are mixed within words of Japanese, Chinese or Korean."""
 
 
 def check_user_name(user_name: str, user: "User | None" = None) -> None:
-    """Raise ValidationError for a user name that is not to be given to the account, None for a new one.
+    """Raise ValidationError if the account (None for a new one) may not be given the user name.
 
-    Its code is InvalidValue for a name of several lines, with invisible characters, or with several scripts within a
-    word; Duplicate for another account's name, or one that looks like it in another script. A name that the account
-    has already may stay. One query.
+    The code is InvalidValue for a name with several lines, with invisible characters, or with several scripts within a
+    word, and Duplicate for another account's name or one that looks like it in another script. A name that the account
+    already has may stay. One query.
     """
     from records.accounts.models import User
 
     if user is not None and user_name == user.user_name:
         return
     try:
-        # A tab is refused too: who signs in types the name.
+        # A tab is refused too, because people type the name when they sign in.
         refuse_breaks(user_name.replace("\t", "\n"))
     except ValidationError as fault:
         raise ValidationError({"user_name": fault}) from fault
@@ -62,7 +62,7 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
 
 
 def look_of(user_name: str) -> str:
-    """Return the key that a name shares with those that look like it in another script; ASCII letters stay apart."""
+    """Return the key that a name shares with its look-alikes in other scripts; ASCII letters remain distinct."""
     text = unicodedata.normalize("NFKC", user_name)
     if text.isascii():
         return fold(text)[:LONGEST_LOOK]
@@ -71,7 +71,7 @@ def look_of(user_name: str) -> str:
 
 
 def _as_latin(character: str) -> str:
-    """Return the ASCII text that a character of another script looks like, else the character itself."""
+    """Return the ASCII text that looks like a character of another script; otherwise the character itself."""
     if character.isascii() or categories.alias(character) == "LATIN":
         return character
     found: list[dict[str, Any]] = confusables.confusables_data.get(character, [])
@@ -79,7 +79,7 @@ def _as_latin(character: str) -> str:
 
 
 def _fault_of(user_name: str) -> str:
-    """Return what is wrong with the characters of a name, '' for nothing."""
+    """Return what is wrong with the characters of a name; '' if nothing is."""
     if user_name.isascii():
         return ""
     if _INVISIBLE.search(user_name) or any(map(_is_invisible, user_name)):
@@ -97,7 +97,7 @@ def _is_invisible(character: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """Return the runs of letters, marks and numbers; what is between them parts words."""
+    """Return the runs of letters, marks and numbers; other characters separate words."""
     return "".join(one if unicodedata.category(one)[0] in "LMN" else " " for one in text).split()
 
 

@@ -1,4 +1,4 @@
-"""The OAuth 2 server on Authlib: client credentials and revocation with our models (RFC 6749, 7009, 8414)."""
+"""The OAuth 2 server, built on Authlib: client credentials and revocation (RFC 6749, 7009, 8414)."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ from records.history.trail import now
 
 LIFETIME = datetime.timedelta(minutes=30)
 KEPT = datetime.timedelta(days=1)
-"""How long a token that has expired is kept."""
+"""How long an expired token is kept."""
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
 LONGEST = 200
 UNKNOWN = "This client is unknown, expired or revoked."
@@ -43,9 +43,9 @@ class Form(OAuth2Payload):
 
 
 class FormRequest(OAuth2Request):
-    """A POST with a form body; parameters in the query are not looked at (RFC 6749, 2.3.1).
+    """A POST with a form body; query parameters are ignored (RFC 6749, 2.3.1).
 
-    Whether the way is secure is judged by the settings (BASE_URL), not by what the request says of itself.
+    The settings (BASE_URL) decide whether the connection is secure, not what the request says about itself.
     """
 
     def __init__(self, form: QueryDict, authorization: str) -> None:
@@ -59,11 +59,11 @@ class FormRequest(OAuth2Request):
 
 
 class WrongClientError(InvalidClientError):
-    """A client id and secret that prove nothing; unlike missing ones they count against the address."""
+    """Raised for a wrong client id or secret; unlike missing ones, wrong ones count against the address."""
 
 
 def _basic(authorization: str) -> tuple[str, str] | None:
-    """Return the id and secret of a Basic header, form-decoded (RFC 6749, 2.3.1), or None where there is none."""
+    """Return the id and secret of a Basic header, form-decoded (RFC 6749, 2.3.1); None if there is no such header."""
     scheme, _, encoded = authorization.strip().partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -76,10 +76,10 @@ def _basic(authorization: str) -> tuple[str, str] | None:
 
 
 class Server(AuthorizationServer):
-    """Issues tokens to our clients; every failed authentication is 401 invalid_client."""
+    """Issues tokens to our clients; every failed authentication is a 401 with invalid_client."""
 
     def authenticate_client(self, request: FormRequest, methods: list[str], endpoint: str = "token") -> OAuthClient:
-        """Return the client that a Basic header or the body's fields prove; raises InvalidClientError."""
+        """Return the client that the Basic header or the body's fields authenticate; raises InvalidClientError."""
         if request.client is not None:
             return request.client
         basic = _basic(request.headers["Authorization"])
@@ -100,13 +100,13 @@ class Server(AuthorizationServer):
         return client
 
     def create_oauth2_request(self, request: FormRequest) -> FormRequest:
-        """Return the request, which is one already."""
+        """Return the request unchanged: it already has the type that Authlib expects."""
         return request
 
     def save_token(self, token: dict[str, Any], request: FormRequest) -> None:
-        """Keep the token's digest, note the client's use, and forget its tokens that expired a day ago.
+        """Store the token's digest, record the client's use, and delete its tokens that expired a day ago.
 
-        Locks the client's row, so that no token is fetched with a secret that is being replaced just now.
+        Locks the client's row, so that no token is fetched with a secret that is being replaced at that moment.
         """
         moment, client = now(), request.client
         with transaction.atomic():
@@ -124,7 +124,7 @@ class Server(AuthorizationServer):
             OAuthClient.objects.filter(pk=client.pk).update(last_used=moment)
 
     def generate_token(self, grant_type: str, client: OAuthClient, **options: Any) -> dict[str, Any]:
-        """Return a fresh bearer token with the scopes asked for, or all that the client has."""
+        """Return a new bearer token with the requested scopes, or with all scopes of the client."""
         return {
             "access_token": peppers.new_secret("la"),
             "token_type": "Bearer",
@@ -142,7 +142,7 @@ def _granted(client: OAuthClient, asked: str | None) -> str:
 
 
 class ClientCredentials(grants.ClientCredentialsGrant):
-    """The one grant: a program acts in the name of its client's user (RFC 6749, 4.4)."""
+    """The only grant: a program acts in the name of its client's user (RFC 6749, 4.4)."""
 
     TOKEN_ENDPOINT_AUTH_METHODS = AUTH_METHODS
 
@@ -152,7 +152,7 @@ class ClientCredentials(grants.ClientCredentialsGrant):
 
 
 class Revocation(RevocationEndpoint):
-    """Ends a token of the client that asks; one that does not exist needs no ending (RFC 7009)."""
+    """Ends a token of the client that asks; a token that does not exist counts as ended (RFC 7009)."""
 
     CLIENT_AUTH_METHODS = AUTH_METHODS
 
@@ -176,13 +176,13 @@ server.register_endpoint(Revocation)
 
 
 def metadata(base_url: str) -> dict[str, Any]:
-    """Return what programs can find out about the server (RFC 8414)."""
+    """Return the metadata of the server (RFC 8414)."""
     base = base_url.rstrip("/")
     return {
         "issuer": base,
         "token_endpoint": f"{base}/oauth/token",
         "revocation_endpoint": f"{base}/oauth/revoke",
-        # Required, and a list without entries must not be sent; there is no authorization endpoint to answer from.
+        # RFC 8414 requires this field and forbids empty lists; there is no authorization endpoint to list a type for.
         "response_types_supported": ["none"],
         "grant_types_supported": ["client_credentials"],
         "scopes_supported": list(SCOPES),

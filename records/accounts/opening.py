@@ -1,8 +1,8 @@
 """What a credential opens: one lookup for keys, access tokens and provisioning tokens, over one query of roles.
 
-A process remembers for a minute what a key or an access token opened. What it remembers lets nobody in by itself: the
-caller's access version is compared in the statement whose answer the caller is given, so that access which has ended
-or changed since is noticed at once, in every process (`records/accounts/models/access_changes.py`).
+A process remembers for a minute what a key or an access token opened. This alone never grants access: the caller's
+access version is compared in the statement that reads the answer, so that a change or an end of access takes effect at
+once, in every process (`records/accounts/models/access_changes.py`).
 """
 
 import datetime
@@ -22,10 +22,10 @@ from records.history.statements import Statement, together
 from records.history.trail import now
 
 REMEMBERED = 60.0
-"""Seconds for which a process remembers an opening; then its end and its last use are looked up again."""
+"""Seconds for which a process remembers an opening; after that it reads the end and the last use again."""
 MOST_REMEMBERED = 10_000
 NO_SITE = uuid.UUID(int=0)
-"""What stands for the site of a credential that belongs to none."""
+"""The placeholder for the site of a credential that belongs to no site."""
 
 _VERSION = "(SELECT CAST(COALESCE(SUM(a.stamp), 0) AS BIGINT) FROM accounts_accesschange a WHERE a.owner_id {owners})"
 _SITES_OF_ROLES = """
@@ -37,10 +37,10 @@ _SITES_OF_ROLES = """
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of credential, in the words of SQL: its table `t`, its account `u`, its site `s`, and where it reaches.
+    """A kind of credential in terms of SQL: its table `t`, its account `u`, its site `s`, and the sites it reaches.
 
-    `columns` are read beside what all kinds have. `reach` gives id, name, role and the role's revision of every site
-    that it reaches; the row of the credential is `c`.
+    `columns` are read in addition to those that all kinds share. `reach` returns id, name, role and the role's revision
+    for every site that it reaches; in it, the row of the credential is `c`.
     """
 
     tables: str
@@ -51,8 +51,8 @@ class Kind:
     reach: str = _SITES_OF_ROLES
 
     def sql(self, match: str) -> str:
-        """Return the statement that looks a credential up: a row for each role or site, or one row without any."""
-        # Only texts of this module and of the kinds are put into the statement.
+        """Return the statement that looks a credential up; it returns a row per role or site, but at least one row."""
+        # The statement contains only text from this module and from the kinds.
         columns = "".join(f", {column} AS x{number}" for number, column in enumerate(self.columns))
         named = "".join(f", c.x{number}" for number in range(len(self.columns)))
         return f"""
@@ -73,7 +73,7 @@ SELECT c.id, c.name, c.last_used, c.expires, c.user_id, c.site_id, c.is_superuse
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a credential is and what it opens: whose it is, at which sites, and what is permitted there."""
+    """A credential and what it opens: whose it is, at which sites, and what is permitted there."""
 
     id: uuid.UUID
     name: str
@@ -89,11 +89,11 @@ class Opening:
     versions: Mapping[uuid.UUID, int]
 
     def is_live(self, moment: datetime.datetime) -> bool:
-        """Return whether the credential opens anything at this moment."""
+        """Return whether the credential is valid at this moment."""
         return self.opens and (self.expires is None or self.expires > moment)
 
     def proof(self, site_id: uuid.UUID) -> "Proof | None":
-        """Return the question whether all this still holds at the site, or None where it is not known there."""
+        """Return the check whether all of this is still true at the site; None if the site is not known here."""
         owners = {self.user_id, self.site_id, site_id}
         if any(owner not in self.versions for owner in owners):
             return None
@@ -102,14 +102,14 @@ class Opening:
 
 
 class Proof(NamedTuple):
-    """The question whether access is as it was remembered: the version of a user and two sites, added up."""
+    """A check that access has not changed since it was remembered: the summed versions of a user and two sites."""
 
     owners: tuple[Any, ...]
     version: int
 
     @property
     def statement(self) -> Statement:
-        """Return the statement that asks the question by itself; its one value is for `check`."""
+        """Return the statement that runs this check by itself; pass its only value to `check`."""
         return f"SELECT {PROOF_SQL}", self.owners
 
 
@@ -123,28 +123,28 @@ def proof_column(owners: Sequence[Any]) -> RawSQL:
 
 
 class StaleAccessError(Exception):
-    """What was remembered of a caller does not hold any more; the caller has to be looked up again."""
+    """Raised if what was remembered of a caller is out of date; the caller then has to be looked up again."""
 
 
 def prove(proof: Proof | None) -> None:
-    """Ask the database whether access is as it was remembered; raises StaleAccessError. One statement."""
+    """Check that access has not changed since it was remembered; raises StaleAccessError. One statement."""
     if proof is None:
         raise StaleAccessError
     check(proof, together([proof.statement])[0][0][0])
 
 
 def check(proof: Proof, version: int) -> None:
-    """Compare the version that a statement gave; raises StaleAccessError."""
+    """Compare the version that a statement returned; raises StaleAccessError if it differs."""
     if version != proof.version:
         raise StaleAccessError
 
 
 _remembered: dict[tuple[Kind, tuple[str, ...]], tuple[float, Opening]] = {}
-"""By the digests under all peppers, so that nothing is remembered under a pepper that does not count any more."""
+"""The key contains the digests under all peppers, so that removing a pepper also invalidates what was remembered."""
 
 
 def look_up(kind: Kind, secret: str) -> Opening | None:
-    """Return what is known of the credential with this secret, ended or not, or None; one statement."""
+    """Return what is known of the credential with this secret, valid or ended, or None; one statement."""
     digests = peppers.digests(secret)
     with connection.cursor() as cursor:
         cursor.execute(kind.sql(matching(digests)), digests)
@@ -153,7 +153,7 @@ def look_up(kind: Kind, secret: str) -> Opening | None:
 
 
 def remember(kind: Kind, secret: str, opening: Opening) -> None:
-    """Keep an opening for the next minute; one whose account has no access version is not kept."""
+    """Remember an opening for the next minute, unless its account has no access version."""
     if opening.versions[opening.user_id]:
         while len(_remembered) >= MOST_REMEMBERED:
             _remembered.pop(next(iter(_remembered)), None)
@@ -161,9 +161,9 @@ def remember(kind: Kind, secret: str, opening: Opening) -> None:
 
 
 def remembered(kind: Kind, secret: str) -> Opening | None:
-    """Return what the secret opened within the last minute, if it was this process that looked it up.
+    """Return what the secret opened within the last minute, if this process looked it up.
 
-    It says what may be done only together with its proof.
+    The result is valid only together with a check of its proof.
     """
     known = _remembered.get((kind, tuple(peppers.digests(secret))))
     if known is None or time.monotonic() - known[0] > REMEMBERED or not known[1].is_live(now()):
@@ -212,11 +212,11 @@ def _opening(rows: Sequence[Sequence[Any]]) -> Opening:
 
 
 def matching(digests: Sequence[str]) -> str:
-    """Return the condition that a digest is one of as many."""
+    """Return the condition that a digest is one of the given number of parameters."""
     return "= %s" if len(digests) == 1 else f"IN ({', '.join(['%s'] * len(digests))})"
 
 
 def aware(value: datetime.datetime | str) -> datetime.datetime:
-    """Return a moment that a raw query gave back."""
+    """Return, with its time zone, a moment that a raw query returned."""
     moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
     return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)

@@ -1,4 +1,4 @@
-"""Passwords that are refused though they are long: easily guessed ones, and ones with names (DECISIONS 9.8)."""
+"""Refuses passwords that are long but easily guessed, or that contain names (DECISIONS 9.8)."""
 
 import re
 import string
@@ -18,10 +18,10 @@ _LETTERS = str.maketrans("0134578@$!", "oieastbasi")
 
 
 class GuessablePasswordValidator(CommonPasswordValidator):
-    """Refuses common passwords, also with digits around them or in place of letters, rows of keys and repetitions."""
+    """Refuses common passwords (also with added digits or digits for letters), keyboard rows and repetitions."""
 
     def validate(self, password: str, user: Any = None) -> None:
-        """Raise ValidationError for a password that is tried first."""
+        """Raise ValidationError for a password that attackers try first."""
         folded = fold(password)
         core = folded.strip(_AROUND)
         tried = {folded, core, folded.translate(_LETTERS), core.translate(_LETTERS).strip(_AROUND)}
@@ -33,7 +33,7 @@ class GuessablePasswordValidator(CommonPasswordValidator):
             raise ValidationError("This password repeats itself too much.", code="password_repeats")
 
     def get_help_text(self) -> str:
-        """Return what the form says."""
+        """Return the help text of the form."""
         return "It must not be a common password, only digits, or a repetition."
 
 
@@ -41,7 +41,7 @@ class NameInPasswordValidator:
     """Refuses passwords that contain a name of the organisation, of one of its sites, or of the person."""
 
     def validate(self, password: str, user: Any = None) -> None:
-        """Raise ValidationError where a word of such a name, of four letters or more, is in the password."""
+        """Raise ValidationError if the password contains a word of such a name with four letters or more."""
         folded = fold(password)
         names = [settings.ORGANISATION_NAME, *Site.objects.values_list("name", flat=True)]
         if user is not None:
@@ -53,12 +53,12 @@ class NameInPasswordValidator:
             )
 
     def get_help_text(self) -> str:
-        """Return what the form says."""
+        """Return the help text of the form."""
         return "It must not contain your name, or the name of your site or organisation."
 
 
 def _is_repetition(text: str) -> bool:
-    """Return whether the text is a part of it over and over, such as "bread!bread!"."""
+    """Return whether the text repeats one part, such as "bread!bread!"."""
     return len(text) > 1 and text in (text + text)[1:-1] and len(text) // (text + text).index(text, 1) >= 3
 
 
@@ -66,5 +66,5 @@ _ROWS = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiop
 
 
 def _is_row(text: str) -> bool:
-    """Return whether the text is a row of letters or keys, forwards or backwards."""
+    """Return whether the text is a sequence of letters or keys, forwards or backwards."""
     return any(text in row * 2 or text[::-1] in row * 2 for row in _ROWS)

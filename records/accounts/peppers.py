@@ -1,4 +1,4 @@
-"""Secrets and their digests under a pepper of their own (DECISIONS 2.2)."""
+"""Secrets, and their digests with a pepper (DECISIONS 2.2)."""
 
 import hmac
 import secrets
@@ -7,17 +7,17 @@ from django.conf import settings
 
 
 def new_secret(prefix: str) -> str:
-    """Return a fresh secret of 256 bits that starts with prefix, so that a leaked one can be recognised."""
+    """Return a new secret of 256 bits that starts with the prefix, so that a leaked secret can be recognised."""
     return f"{prefix}_{secrets.token_urlsafe(32)}"
 
 
 def digest(secret: str) -> str:
-    """Return the digest (hex) to store, under the newest pepper."""
+    """Return the digest (hex) to store, computed with the newest pepper."""
     return _under(settings.CREDENTIAL_PEPPERS[0], secret)
 
 
 def digests(secret: str) -> list[str]:
-    """Return the digests to look for: under the newest pepper and every older one that still verifies."""
+    """Return the digests to look for: with the newest pepper and with every older one that is still accepted."""
     return [_under(pepper, secret) for pepper in settings.CREDENTIAL_PEPPERS]
 
 

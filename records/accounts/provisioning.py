@@ -35,7 +35,7 @@ class DesiredEmail:
 
 @dataclass(slots=True)
 class DesiredAccount:
-    """The whole state that an account is to have; `attributes` is what no column holds, `keys` the same for filters."""
+    """The complete desired state of an account; `attributes` has no columns, `keys` are the same values for filters."""
 
     user_name: str
     given_name: str = ""
@@ -52,11 +52,11 @@ class DesiredAccount:
     attributes: dict[str, Any] = field(default_factory=dict)
     keys: tuple[Key, ...] = ()
     notes: list[str] = field(default_factory=list)
-    """What of the request was not done, in plain words for the provisioning log."""
+    """What was requested but not done, in plain words for the provisioning log."""
 
     @property
     def email(self) -> str:
-        """Return the primary address, else the first of all, '' without any."""
+        """Return the primary address; if there is none, the first one; '' if there are no addresses."""
         first = self.emails[0].value if self.emails else ""
         return next((email.value for email in self.emails if email.primary), first)
 
@@ -75,11 +75,11 @@ _COLUMNS = (
 
 
 _UNCHECKED = ("password", "home_site", "directory")
-"""What a desired state does not hold: we set it to rows at hand."""
+"""Columns that are not checked: the request does not set them, or sets them to rows that are already loaded."""
 
 
 def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *, author: Author) -> User:
-    """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: a name in use)."""
+    """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: the name is in use)."""
     check_user_name(desired.user_name)
     _check_password(desired, directory)
     with recording() as trail:
@@ -118,12 +118,12 @@ def change_account(
     author: Author,
     operation: str,
 ) -> bool:
-    """Bring a locked account, fresh from the database, to the desired state and return whether anything changed.
+    """Bring a locked, freshly read account to the desired state and return whether anything changed.
 
-    `external` is what the directory calls it until now. Takes the account over when no directory owns it. Ends sessions
-    and credentials when it becomes inactive. Raises ValidationError, or NotAllowedError for what is not this
-    directory's to do; a request that switches the account off does that in any case, and `desired.notes` then names
-    what it left undone (DECISIONS 9.5, 13.9).
+    `external` is the identifier that the directory has used for it until now. Takes the account over if no directory
+    owns it. Ends sessions and credentials if it becomes inactive. Raises ValidationError, or NotAllowedError for what
+    this directory may not do. A request that switches the account off always does so, and `desired.notes` then lists
+    what was left undone (DECISIONS 9.5, 13.9).
     """
     actor = Actor(directory=directory)
     require(actor, Act.ADOPT, user)
@@ -181,7 +181,7 @@ def _note_events(user: User, before_name: str, *, was_active: bool, password: bo
 
 
 def _check_password(desired: DesiredAccount, directory: Directory) -> None:
-    """Drop a password that the directory may not set, and say so; raise ValidationError for one that is too weak."""
+    """Drop a password that the directory may not set, with a note; raise ValidationError for one that is too weak."""
     if not desired.password:
         return
     if not directory.may_set_passwords:
@@ -203,7 +203,7 @@ def _check_password(desired: DesiredAccount, directory: Directory) -> None:
 
 
 def _leave_undone(user: User, desired: DesiredAccount, actor: Actor) -> None:
-    """Take out of the desired state what the directory may not do, where it switches the account off; else raise."""
+    """Remove from the desired state what the directory may not do, if it switches the account off; otherwise raise."""
     asked = (
         (Act.RENAME, "user_name", user.user_name, desired.user_name != user.user_name),
         (Act.GIVE_ACCESS, "active", False, desired.active and not user.is_active),
@@ -219,10 +219,10 @@ def _leave_undone(user: User, desired: DesiredAccount, actor: Actor) -> None:
 
 
 def remove_account(user: User, directory: Directory, *, author: Author, operation: str = "RemoveUser") -> None:
-    """End a locked account for good: no access, no roles, its name and external id free again (DECISIONS 7.9).
+    """End a locked account for good: no access, no roles; its name and external id become free (DECISIONS 7.9).
 
-    Raises NotAllowedError for an account that holds more than the directory may give: it can be switched off; and where
-    the brake on mass removal refuses it.
+    Raises NotAllowedError for an account that holds more than the directory may give (the directory can still switch it
+    off), and if the brake on mass removal refuses it.
     """
     require(Actor(directory=directory), Act.REMOVE, user)
     with recording() as trail:
@@ -254,7 +254,7 @@ def remove_account(user: User, directory: Directory, *, author: Author, operatio
 
 
 def touch(user: User) -> None:
-    """Move a locked account's revision and stamp on after a change that its own row does not hold."""
+    """Increment a locked account's revision and set its stamp after a change that is not in its own row."""
     user.revision, user.last_modified = user.revision + 1, now()
     user.save(update_fields=["revision", "last_modified"])
 
@@ -265,10 +265,10 @@ def _save(user: User) -> None:
 
 
 def set_external_id(user: User, directory: Directory, value: str, stored: ExternalId | None) -> str:
-    """Keep what the directory calls the user and return what it called it before; an empty value identifies nobody.
+    """Store the directory's identifier of the user and return the previous one; an empty value identifies nobody.
 
-    `stored` is the row of until now. Raises ValidationError, code Duplicate, when another user of the directory is
-    called so.
+    `stored` is the row before the change. Raises ValidationError, code Duplicate, if another user of the directory has
+    this identifier.
     """
     before = stored.value if stored else ""
     if value == before:
@@ -290,7 +290,7 @@ def set_external_id(user: User, directory: Directory, value: str, stored: Extern
 
 
 def inactive_user(directory: Directory, external_id: str) -> uuid.UUID | None:
-    """Return the id of the directory's own inactive user whom it calls so; an empty value identifies nobody."""
+    """Return the id of the directory's own inactive user with this identifier; an empty value identifies nobody."""
     if not external_id:
         return None
     found = ExternalId.objects.filter(directory=directory, value=external_id, user__directory=directory)
@@ -298,7 +298,7 @@ def inactive_user(directory: Directory, external_id: str) -> uuid.UUID | None:
 
 
 def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
-    """Make the desired addresses the account's, in their order; rows that stay keep their id."""
+    """Give the account the desired addresses, in their order; rows that stay keep their ids."""
     wanted = list(entries)
     stored = list(user.emails.all())
     rows: list[UserEmail] = []
@@ -334,7 +334,7 @@ def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
 
 
 def _keep_emails(user: User, rows: list[UserEmail]) -> None:
-    """Let `user.emails.all()` answer the rows, which are the stored ones, without asking for them again."""
+    """Make `user.emails.all()` return these rows, which are the stored ones, without another query."""
     loaded: Any = user.emails.all()
     loaded._result_cache, loaded._prefetch_done = rows, True
     vars(user).setdefault("_prefetched_objects_cache", {})["emails"] = loaded

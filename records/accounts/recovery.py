@@ -1,4 +1,4 @@
-"""The recovery address: where links for a new password go, and how it changes (DECISIONS 9.3)."""
+"""The recovery address, to which links for a new password are sent, and how it changes (DECISIONS 9.3)."""
 
 from records.accounts.authority import Act, Actor, NotAllowedError, actor_of, may_act
 from records.accounts.models import SecurityKind, User
@@ -11,10 +11,10 @@ from records.sites.writing import changing
 def follow_fact(user: User, before: str, after: str, *, author: Author, actor: Actor | None = None) -> None:
     """Let a locked account's recovery address follow its person's e-mail address, or ask the person to confirm it.
 
-    It follows where the author may change it; otherwise it stays, the new address gets a link by which the person
-    confirms it, and the old one is told. A person who keeps another recovery address is asked nothing. Sets the
-    account's columns; the caller saves `recovery_address` and `pending_address`. `actor` is the directory where one
-    writes (default: the author's account). An address is never accepted because it matches.
+    It follows if the author may change it. Otherwise it stays, the new address gets a link by which the person confirms
+    it, and the old address gets a notice. A person who keeps a different recovery address is not asked. Sets the
+    account's columns; the caller saves `recovery_address` and `pending_address`. `actor` is the directory if a
+    directory writes (default: the author's account). An address is never accepted just because it matches.
     """
     if user.is_service_account or user.recovery_address == after:
         user.pending_address = ""
@@ -43,9 +43,9 @@ def set_recovery_address(
 
 
 def confirm_address(user: User, token: str, *, author: Author) -> bool:
-    """Make the address of a link the recovery address of the account that is signed in; returns whether it was good.
+    """Make the address of a link the recovery address of the signed-in account; returns whether the link was valid.
 
-    The session and the mail to the new address together prove the person.
+    The session and the mail to the new address together prove the person's identity.
     """
     with recording():
         locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)

@@ -1,4 +1,4 @@
-"""The members of a role that a directory gives and takes away: one statement reads what there is, a few write."""
+"""The members of a role that a directory adds and removes: one statement reads the present state, a few write."""
 
 import uuid
 from collections import defaultdict
@@ -22,9 +22,9 @@ from records.history.trail import Author, now, recording
 
 @dataclass(slots=True)
 class DesiredMembers:
-    """Which members come, under which display name, and which go; `exact` lets everybody go who is not among `put`.
+    """The members to add, with their display names, and those to remove; `exact` removes everybody not among `put`.
 
-    Whoever the directory cannot see stays, unless `drops_unseen` says that those of `drop` go too.
+    Members whom the directory cannot see stay, unless `drops_unseen` says that those among `drop` are removed too.
     """
 
     put: dict[uuid.UUID, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class DesiredMembers:
 
 
 def seen_members(directory_id: uuid.UUID, sites: Iterable[uuid.UUID]) -> Q:
-    """Return the condition on a membership that a directory of these sites sees its member."""
+    """Return the condition that a membership's member is visible to a directory of these sites."""
     listed = list(sites)
     person = Q(
         user__home_site_id__in=listed,
@@ -50,25 +50,25 @@ def seen_members(directory_id: uuid.UUID, sites: Iterable[uuid.UUID]) -> Q:
 
 
 class Known(NamedTuple):
-    """What the database knows of an id: which user or role it is, whether it may be a member, and whether it is one."""
+    """What the database knows about an id: which user or role it is, and whether it is or can become a member."""
 
     name: str
     is_user: bool
     is_visible: bool
     """Whether the directory sees the user or role."""
     is_eligible: bool
-    """Whether the directory can make it a member: a user whom it sees, or a role of the same site that it sees."""
+    """Whether the directory can add it: a user whom it sees, or a role of the same site that it sees."""
     membership: uuid.UUID | None
     display: str
 
 
 def change_members(role: Role, desired: DesiredMembers, directory: Directory, *, author: Author) -> bool:
-    """Let members come and go in set-based statements and return whether anything changed; the role is locked.
+    """Add and remove members in set-based statements and return whether anything changed; the role is locked.
 
-    Adding one twice and removing an absent one change nothing. `exact` spares members whom the directory cannot
-    see: accounts without an employee, people of other sites, deleted roles. Raises ValidationError naming an id that
-    is nobody's or of a member whom the directory cannot see, or a circle of roles; NotAllowedError where the brake on
-    mass removal refuses it.
+    Adding a present member or removing an absent one changes nothing. `exact` spares members whom the directory cannot
+    see: accounts without an employee, people of other sites, deleted roles. Raises ValidationError for an id that does
+    not exist, for a member whom the directory cannot see, and for a cycle of roles; raises NotAllowedError if the brake
+    on mass removal refuses it.
     """
     with recording() as trail:
         known = _known(role, desired, directory)
@@ -116,7 +116,7 @@ _PRESENT = " UNION SELECT COALESCE(m.user_id, m.member_role_id) FROM accounts_ro
 
 
 def _known(role: Role, desired: DesiredMembers, directory: Directory) -> dict[uuid.UUID, Known]:
-    """Return what the database knows of each id that the desired state names, and of all members if it is exact.
+    """Return what the database knows about each id of the desired state, and about all members if it is exact.
 
     One statement.
     """
@@ -143,7 +143,7 @@ def _known(role: Role, desired: DesiredMembers, directory: Directory) -> dict[uu
 
 
 def _refuse_unknown(role: Role, new: Collection[uuid.UUID], known: dict[uuid.UUID, Known]) -> None:
-    """Raise ValidationError for an id that cannot be a member, and for a role that would be within itself."""
+    """Raise ValidationError for an id that cannot be a member, and for a role that would contain itself."""
     for key in new:
         if not known[key].is_eligible:
             fault = ValidationError(f"There is no member with the id {str(key)!r}.", code="InvalidReference")
@@ -161,7 +161,7 @@ def _writes(
     gone: Collection[uuid.UUID],
     known: dict[uuid.UUID, Known],
 ) -> list[Statement]:
-    """Return the statements that take memberships away and store others, and move on the role and the people."""
+    """Return the statements that delete and store memberships and increment the role's and the people's revisions."""
     statements: list[Statement] = []
     if gone:
         memberships = ids_parameter(known[key].membership for key in gone)  # type: ignore[misc]
@@ -188,7 +188,7 @@ def _people(keys: Iterable[uuid.UUID], known: dict[uuid.UUID, Known]) -> list[uu
 
 
 def _people_of(roles: Iterable[uuid.UUID]) -> set[uuid.UUID]:
-    """Return the people in these roles, through other roles too; a query a level."""
+    """Return the people in these roles, including nested roles; one query per level."""
     people, seen, step = set[uuid.UUID](), set[uuid.UUID](), set(roles)
     while step:
         seen |= step
@@ -201,7 +201,7 @@ def _people_of(roles: Iterable[uuid.UUID]) -> set[uuid.UUID]:
 
 
 def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], known: dict[uuid.UUID, Known]) -> None:
-    """Keep the display names that came with members who are there already."""
+    """Store the new display names of members who are already there."""
     rows = [
         RoleMembership(pk=known[key].membership, display=display)
         for key, display in desired.put.items()
@@ -211,7 +211,7 @@ def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], known: di
 
 
 def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
-    """Raise ValidationError when one of the roles is this one or holds it, through others too; one query for them."""
+    """Raise ValidationError if one of the roles is this one or contains it, also through others; one query for all."""
     wait_to_nest(role.site_id)
     edges: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
     held = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)

@@ -19,7 +19,7 @@ from records.sites.writing import add_record, changing_locked
 
 @dataclass(slots=True)
 class DesiredRole:
-    """What a role is to become; None keeps what it is."""
+    """The desired state of a role; None leaves a value as it is."""
 
     name: str | None = None
     external_id: str | None = None
@@ -27,20 +27,20 @@ class DesiredRole:
 
 
 def lock_role(role_id: uuid.UUID) -> Role:
-    """Lock a role's row, which puts the writers of its members in order; raises Role.DoesNotExist."""
+    """Lock a role's row, so that its members are changed by one writer at a time; raises Role.DoesNotExist."""
     return Role.objects.select_for_update(of=("self",), no_key=True).get(pk=role_id, is_archived=False)
 
 
 def lock_roles_of(user_id: uuid.UUID) -> None:
-    """Lock the roles that a person is a member of, before the person: in this order every writer of members does."""
+    """Lock the roles that a person is a member of, before the person; all writers of members lock in this order."""
     roles = Role.objects.select_for_update(of=("self",), no_key=True).filter(memberships__user_id=user_id)
     list(roles.order_by("pk").values_list("pk", flat=True))
 
 
 def add_or_match_role(site_id: uuid.UUID, desired: DesiredRole, directory: Directory, *, author: Author) -> Role:
-    """Make a role of the site, or take over the one of that name that no directory owns or that this one deleted.
+    """Make a role of the site, or take over the one with that name if no directory owns it or this one deleted it.
 
-    Raises ValidationError, code Duplicate for a name that a directory owns, or NotAllowedError for a protected role.
+    Raises ValidationError, code Duplicate, for a name that a directory owns, or NotAllowedError for a protected role.
     """
     name = desired.name or ""
     with recording():
@@ -69,7 +69,8 @@ def add_or_match_role(site_id: uuid.UUID, desired: DesiredRole, directory: Direc
 def change_role(role: Role, desired: DesiredRole, directory: Directory, *, author: Author) -> Role:
     """Rename a locked role, set its external id, take it over and change its members.
 
-    Raises ValidationError (Duplicate: a name in use), or NotAllowedError for a role that is not this directory's.
+    Raises ValidationError (Duplicate: the name is in use), or NotAllowedError for a role that does not belong to this
+    directory.
     """
     refuse_foreign(role, directory)
     is_own = role.directory_id == directory.pk and not role.hidden_from_directory
@@ -100,9 +101,9 @@ def change_role(role: Role, desired: DesiredRole, directory: Directory, *, autho
 
 @contextmanager
 def _changing(role: Role, operation: str, *, author: Author) -> Iterator[None]:
-    """Let the block change the columns of a locked role, fresh from the database; then check, store and record them.
+    """Let the block change the columns of a locked, freshly read role; then check, store and record them.
 
-    Costs nothing when nothing changed: what a role permits is not a directory's to change, nor looked at.
+    Runs no query if nothing changed. A directory cannot change what a role permits, so that is not compared.
     """
     with (
         recording() as trail,
@@ -112,7 +113,7 @@ def _changing(role: Role, operation: str, *, author: Author) -> Iterator[None]:
 
 
 def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
-    """Archive a locked role that the directory made; from another take the members it added, and hide it from it."""
+    """Archive a locked role that the directory made; from another, remove the members it added, and hide the role."""
     refuse_foreign(role, directory)
     with recording():
         members = RoleMembership.objects.filter(role=role)
@@ -130,9 +131,10 @@ def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
 
 
 def refuse_foreign(role: Role, directory: Directory) -> None:
-    """Raise NotAllowedError for another directory's role, and for taking over one that this one may not give.
+    """Raise NotAllowedError for another directory's role, and for taking over a role that this one may not give.
 
-    Taking over a role is giving it (DECISIONS 9.4); a role of its own it renames, empties and deletes in any case.
+    Taking over a role counts as giving it (DECISIONS 9.4). The directory may always rename, empty and delete its own
+    roles.
     """
     if role.directory_id not in (None, directory.pk):
         raise NotAllowedError("This role belongs to another directory.")

@@ -1,4 +1,4 @@
-"""Who may nest roles at a time, and whose revision a change of roles moves on."""
+"""Serialising the nesting of roles, and the revisions that a change of roles increments."""
 
 import uuid
 from collections.abc import Iterable
@@ -10,10 +10,10 @@ from records.history.sets import Statement, id_of, ids_parameter, ids_sql, run
 
 
 def wait_to_nest(site_id: uuid.UUID) -> None:
-    """Let one transaction at a time put roles of a site into each other, so that two never close a circle together.
+    """Allow only one transaction at a time to nest roles of a site, so that two of them never create a cycle together.
 
-    Each has the outer role's row locked already, and locks people afterwards; no row would keep that order. SQLite has
-    one writer at a time anyway.
+    Each transaction has already locked the outer role's row and locks people afterwards, so a row lock would not keep
+    the order. SQLite has only one writer at a time anyway.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -21,7 +21,7 @@ def wait_to_nest(site_id: uuid.UUID) -> None:
 
 
 def touch_users(keys: Iterable[uuid.UUID]) -> None:
-    """Move on the revision of users whose groups changed; locks them in the order of their ids, against circles."""
+    """Increment the revision of users whose groups changed; locks them in the order of their ids, against deadlocks."""
     run([touching(keys)])
 
 
@@ -39,7 +39,7 @@ UPDATE accounts_user SET revision = revision + 1 FROM locked WHERE accounts_user
 
 
 def touch_members(role: Role) -> None:
-    """Move on the revision of the role's users, who see its name; call inside the writing transaction."""
+    """Increment the revision of the role's users, who see its name; call it inside the writing transaction."""
     held = RoleMembership.objects.filter(role_id=role.pk, user__isnull=False)
     touch_users(held.values_list("user_id", flat=True))
 
@@ -54,7 +54,7 @@ WITH RECURSIVE giving(outermost, id) AS (
 ) SELECT DISTINCT g.outermost, m.user_id FROM giving g JOIN accounts_rolemembership m ON m.role_id = g.id
     JOIN accounts_user u ON u.id = m.user_id WHERE u.is_active AND NOT u.is_service_account
 """
-"""The people who hold each of some roles, directly or through other roles."""
+"""A query of the people who hold each of some roles, directly or through other roles."""
 
 
 def people_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:

@@ -1,4 +1,4 @@
-"""The security log's one writer: rows that an investigator searches, the history's System changes, and log lines."""
+"""The only writer of the security log: its rows, the history's Changes of the channel System, and log lines."""
 
 import logging
 import uuid
@@ -17,10 +17,10 @@ from records.history.trail import Author, Channel, now, recording
 logger = logging.getLogger("larder.security")
 
 REQUEST_ADDRESS: ContextVar[str] = ContextVar("REQUEST_ADDRESS", default="")
-"""The network address of the request that runs now; '' outside of one. `RequestMiddleware` sets it."""
+"""The network address of the current request, '' outside a request. `RequestMiddleware` sets it."""
 
 ONLY_LOGGED = frozenset({SecurityKind.SIGN_IN_FAILED, SecurityKind.REFUSED})
-"""Kinds that leave a log line and no row: whoever is not signed in writes nothing to the database (DECISIONS 13.3)."""
+"""Kinds that leave only a log line: a caller who is not signed in writes nothing to the database (DECISIONS 13.3)."""
 
 WITHOUT_CHANGE = frozenset(
     {
@@ -37,7 +37,7 @@ WITHOUT_CHANGE = frozenset(
         SecurityKind.TOKEN_FIRST_USED,
     }
 )
-"""Kinds of which no write leaves a Change already; theirs is written here, with the channel System."""
+"""Kinds for which no other write leaves a Change; it is written here, with the channel System."""
 
 
 def security_event(
@@ -49,13 +49,13 @@ def security_event(
     detail: str = "",
     site_id: uuid.UUID | None = None,
 ) -> None:
-    """Note what happened to an account or a credential: in the security log, the history and the log (DECISIONS 9.9).
+    """Record an event of an account or a credential in the security log, the history and the log (DECISIONS 9.9).
 
-    The person is mailed where the kind is one of MAILED. Runs in the writing transaction and says nothing when that
-    fails. `author` is who did it (default: the account's own
-    person), `address` the network address it came from (default: the request's), `detail` a few plain words: the name
-    of a key, of a factor, of a role. Kinds of ONLY_LOGGED write no row at all. The address is stored as it is given; a
-    typed name is never passed here unless it is an account's.
+    The person gets a mail if the kind is one of MAILED. Runs in the writing transaction; if that fails, nothing is
+    recorded. `author` is who did it (default: the account's own person), `address` the network address it came from
+    (default: the request's), `detail` a few plain words, such as the name of a key, a factor or a role. Kinds of
+    ONLY_LOGGED write no row. The address is stored as it is given. Callers never pass a name that somebody typed unless
+    it is an account's name.
     """
     security_events(kind, [account], author=author, address=address, detail=detail, site_id=site_id)
 
@@ -69,7 +69,7 @@ def security_events(
     detail: str = "",
     site_id: uuid.UUID | None = None,
 ) -> None:
-    """Note the same event for several accounts; one statement for all their rows."""
+    """Record the same event for several accounts; one statement for all their rows."""
     accounts = list(accounts)
     events = [_event(kind, account, author, address, detail, site_id) for account in accounts]
     if not events:
@@ -127,9 +127,10 @@ def _event(
 def note_people(
     kind: SecurityKind, people: Mapping[uuid.UUID, str], *, author: Author, detail: str, site_id: uuid.UUID
 ) -> None:
-    """Note the same event for many people, by id with their names; for a kind that is not mailed and has its Change.
+    """Record the same event for many people, given as ids and names.
 
-    One statement, and none of the models: a directory can give ten thousand people a role at once.
+    For a kind that is not mailed and already has its Change. One statement and no model instances: a directory can give
+    ten thousand people a role at once.
     """
     if not people:
         return

@@ -15,7 +15,7 @@ from records.history.trail import now
 
 logger = logging.getLogger("larder.mail")
 DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 720))
-"""How long after each attempt that failed the next one is made."""
+"""The delay before the next attempt, after each attempt that failed."""
 
 SALT = "larder.recovery-address"
 LINK_DAYS = 3
@@ -31,20 +31,20 @@ MAILED = frozenset(
         SecurityKind.CLIENT_ISSUED,
     }
 )
-"""Events of which the account's person is told at the recovery address; changes of that address are told apart."""
+"""Events that are reported to the recovery address; changes of that address have their own notices."""
 
 
 def tell(user: User, kind: SecurityKind, to: str, detail: str = "", *, by: str = "") -> None:
-    """Queue a mail about the account to an address, in the writing transaction; nothing without an address."""
+    """Queue a mail about the account to an address, in the writing transaction; does nothing without an address."""
     if to and not user.is_service_account:
         mail_notice.enqueue(str(user.pk), kind.value, to, detail, by, f"{now():%Y-%m-%d %H:%M} UTC")
 
 
 @task()
 def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str, failed: int = 0) -> bool:
-    """Send one mail and return whether it was sent; while the mail server is down it is tried again for a day.
+    """Send one mail and return whether it was sent; while the mail server is down, it is retried for a day.
 
-    The mail to an address that is to be confirmed carries the link, as long as that address still waits for it.
+    The mail to an address that is to be confirmed contains the link, as long as that address is still waiting.
     """
     user = User.objects.filter(pk=user_id).first()
     if user is None:
@@ -77,13 +77,13 @@ def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str,
 
 
 def confirmation_link(user: User) -> str:
-    """Return the address of the page that confirms the waiting recovery address."""
+    """Return the URL of the page that confirms the waiting recovery address."""
     token = signing.dumps([str(user.pk), user.pending_address], salt=SALT)
     return f"{settings.BASE_URL.rstrip('/')}{reverse('confirm_address', args=(token,))}"
 
 
 def address_in(token: str, user: User) -> str:
-    """Return the address that the link confirms for the account; '' for another's, an old, used or altered link."""
+    """Return the address that the link confirms for the account; '' if the link is another's, old, used or altered."""
     try:
         key, address = signing.loads(token, salt=SALT, max_age=datetime.timedelta(days=LINK_DAYS))
     except (signing.BadSignature, ValueError, TypeError):

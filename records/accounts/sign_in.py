@@ -1,4 +1,4 @@
-"""Signing in by name and password: who may, and how often a password may be guessed (DECISIONS 9.7, 9.8)."""
+"""Signing in by name and password: who may, and how often a password may be tried (DECISIONS 9.7, 9.8)."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ from records.sites.text import fold
 
 
 def begin_guess(request: HttpRequest, account: User | None, name: str = "") -> guesses.Attempt:
-    """Count an attempt at the account, or at a name that no account has, from where the request comes.
+    """Count an attempt at the account, or at a name that no account has, under the address of the request.
 
-    Raise TooManyGuessesError, which the request also keeps as `guess_refusal`, so that the answer is a 429.
+    Raises TooManyGuessesError, which is also stored on the request as `guess_refusal`, so that the answer is a 429.
     """
     try:
         return guesses.begin(
@@ -31,7 +31,7 @@ def begin_guess(request: HttpRequest, account: User | None, name: str = "") -> g
 
 
 def note_wrong(request: HttpRequest, account: User | None, attempt: guesses.Attempt, detail: str = "") -> None:
-    """Write a wrong guess to the security log, and the lock-out of the account where this guess was its last."""
+    """Write a wrong guess to the security log, and the lock-out if this guess locked the account."""
     address = request.META.get("REMOTE_ADDR", "")
     security_event(SecurityKind.SIGN_IN_FAILED, account=account, address=address, detail=detail)
     if account is not None and attempt.locks_account:
@@ -39,7 +39,7 @@ def note_wrong(request: HttpRequest, account: User | None, attempt: guesses.Atte
 
 
 def own_password(request: HttpRequest, user: User, password: str) -> bool:
-    """Return whether this is the user's password; counts as signing in does. Raise TooManyGuessesError."""
+    """Return whether this is the user's password; counts like a sign-in. Raises TooManyGuessesError."""
     if not settings.PASSWORD_SIGN_IN or not user.has_usable_password():
         return False
     attempt = begin_guess(request, user)
@@ -52,14 +52,14 @@ def own_password(request: HttpRequest, user: User, password: str) -> bool:
 
 
 class AccountBackend(ModelBackend):
-    """Lets active people in; service accounts and removed accounts cannot sign in."""
+    """Authenticates active people; service accounts and removed accounts cannot sign in."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
-        """Return the account with the name (in any case) and password; counts the attempt where a request makes it.
+        """Return the account with the name (in any case) and password; counts the attempt if there is a request.
 
-        Raise PermissionDenied, which ends the search for an account, where the attempt is refused unchecked.
+        Raises PermissionDenied, which stops Django from asking further backends, if the attempt is refused unchecked.
         """
         if not settings.PASSWORD_SIGN_IN or not username or password is None:
             return None

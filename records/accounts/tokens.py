@@ -1,4 +1,4 @@
-"""Opening a request with a subscription key and an access token of the same user (DECISIONS 2.3)."""
+"""Authenticating a request with a subscription key and an access token of the same user (DECISIONS 2.3)."""
 
 import dataclasses
 import uuid
@@ -21,7 +21,7 @@ NO_TOKEN = uuid.UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class TokenCaller(Caller):
-    """Whoever opened a request with a key and a token, and what the token is for.
+    """The caller of a request with a key and a token, and the token's scopes.
 
     The caller has no permission before it has entered a site.
     """
@@ -30,7 +30,7 @@ class TokenCaller(Caller):
     scopes: frozenset[str] = frozenset()
 
     def at(self, site_id: uuid.UUID) -> "TokenCaller":
-        """Return the caller at a site, without any permission where the site does not exist or is archived."""
+        """Return the caller at a site, without any permission if the site does not exist or is archived."""
         return dataclasses.replace(
             self,
             site_id=site_id,
@@ -41,16 +41,16 @@ class TokenCaller(Caller):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a key and a token opened: nothing without a caller, and only the key's door without a token."""
+    """What a key and a token opened: without a caller, nothing; without a token, only what the key opens."""
 
     key_opens: bool
     caller: TokenCaller | None
     key_id: uuid.UUID | None = None
-    """The key, if there is one: also one that has ended."""
+    """The key, if there is one, even if it has ended."""
 
 
 def opened_by(key: str, token: str) -> Opened:
-    """Return who holds this key and this token; two queries, and one small write a minute at most.
+    """Return the caller with this key and this token; two queries, and at most one small write per minute.
 
     A token that is unknown, expired, revoked or another user's opens nothing.
     """
@@ -68,9 +68,9 @@ def opened_by(key: str, token: str) -> Opened:
 
 
 def remembered_caller(key: str, token: str) -> TokenCaller | None:
-    """Return who held this key and this token within the last minute; the caller's proof has to be asked. No query.
+    """Return who used this key and this token within the last minute; the caller's proof must still be checked.
 
-    None too where the user's access has changed between the two.
+    Runs no query. Also returns None if the user's access has changed between the two.
     """
     of_key, of_token = remembered(KEY, key), remembered(ACCESS_TOKEN, token)
     if of_key is None or of_token is None or of_key.user_id != of_token.user_id:

@@ -1,4 +1,4 @@
-"""The back-office pages of accounts and roles; those of directories are in scim/admin.py, with their calls."""
+"""The back-office pages of accounts and roles; the pages of directories are in scim/admin.py."""
 
 from records.accounts.admin import roles, security_log, users
 

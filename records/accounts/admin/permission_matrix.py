@@ -1,4 +1,4 @@
-"""The permission matrix: kinds of record down, what may be done with them across."""
+"""The permission matrix: one row per kind of record, one column per action."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ COLUMNS = ("view", "add", "change", "archive")
 
 
 class PermissionMatrix(forms.SelectMultiple):
-    """Checkboxes in a table; what fits no column stands at the end of its row with its own words."""
+    """Checkboxes in a table; a permission without a column is at the end of its row with its own label."""
 
     template_name = "accounts/matrix.html"
 
@@ -28,7 +28,7 @@ class PermissionMatrix(forms.SelectMultiple):
         return context
 
     def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
-        """Return nothing: the table holds the choices."""
+        """Return an empty list: the table contains the choices."""
         return []
 
     def rows(self, permissions: Iterable[Permission], chosen: set[int]) -> list[dict[str, Any]]:

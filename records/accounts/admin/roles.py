@@ -40,7 +40,7 @@ MEMBERS_A_PAGE = 100
 
 
 def grantable() -> Any:
-    """Return the permissions that something in the product asks for, in the order of the matrix."""
+    """Return the permissions that the product checks somewhere, in the order of the matrix."""
     wanted = Q(pk__in=[])
     for name in permissions_of(DefaultRole.SITE_ADMINISTRATOR):
         app, codename = name.split(".")
@@ -49,18 +49,18 @@ def grantable() -> Any:
 
 
 class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """The permissions of a role as a matrix of kinds of record and what may be done with them."""
+    """The permissions of a role as a matrix of kinds of record and actions."""
 
     widget = PermissionMatrix
 
     def label_from_instance(self, obj: Any) -> Any:
-        """Return the permission itself: the matrix words it."""
+        """Return the permission itself: the matrix shows its own labels."""
         return obj
 
 
 @admin.register(Role)
 class RoleAdmin(PlainAdmin):
-    """Roles of a site. What default roles permit follows the product; their members are the site's to choose."""
+    """Roles of a site. The product decides what default roles permit; the site chooses their members."""
 
     list_display = ("name", "kind", "directory")
     search_fields: ClassVar[Any] = ("name",)
@@ -71,7 +71,7 @@ class RoleAdmin(PlainAdmin):
 
     @admin.display(description="kind")
     def kind(self, role: Role) -> str:
-        """Return whether the product or the site made the role."""
+        """Return whether the role is a default role or one that the site made."""
         return "Default" if role.default_role else "Own"
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -81,25 +81,25 @@ class RoleAdmin(PlainAdmin):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether name and permissions may be changed: not those of a default role or a directory's."""
+        """Return whether name and permissions may be changed; those of a default role or a directory's role may not."""
         kept = obj is not None and (bool(obj.default_role) or obj.directory_id is not None)
         return not kept and super().has_change_permission(request, obj) and (obj is None or self.may_give(request, obj))
 
     def may_give(self, request: HttpRequest, role: Role) -> bool:
-        """Return whether the user may give the role: whoever holds all that it permits (DECISIONS 9.4)."""
+        """Return whether the user may give the role: the user must hold everything that it permits (DECISIONS 9.4)."""
         answers: dict[uuid.UUID, bool] = request.__dict__.setdefault("larder_may_give", {})
         if role.pk not in answers:
             answers[role.pk] = may_act(Actor(user=user_of(request)), Act.GIVE_ROLE, role)
         return answers[role.pk]
 
     def may_step(self, request: HttpRequest, step: Any, record: Any) -> bool:
-        """Return whether the role may be archived: only the site's own ones."""
+        """Return whether the role may be archived: only roles that the site made."""
         return self.has_change_permission(request, record) or (
             record.is_archived and not record.default_role and self.may(request, "change", record)
         )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the name and the permissions; the matrix is shown to those who cannot change it, too."""
+        """Return the name and the permissions; users who cannot change the matrix see it too."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
             return fieldsets
@@ -109,7 +109,7 @@ class RoleAdmin(PlainAdmin):
         ]
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Show the matrix of a role that cannot be changed, and the way to its members."""
+        """Show the matrix of a role that cannot be changed, with a link to its members."""
         role = context.get("original")
         if role is not None:
             context["members_url"] = reverse("admin:accounts_role_members", args=(quote(role.pk),))
@@ -119,7 +119,7 @@ class RoleAdmin(PlainAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
-        """Add a role of the site's own."""
+        """Add a role for the site."""
         role = Role(site_id=site_id, name=values["name"])
         return add_role(role, permissions=values["permissions"], author=author_of(request))
 
@@ -132,7 +132,7 @@ class RoleAdmin(PlainAdmin):
             return update_role(record, name=name, permissions=permissions, author=author_of(request), reason=reason)
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore the role; for its members a group has gone or come."""
+        """Archive or restore the role, which also removes it from or returns it to its members' groups."""
         with recording():
             act = Act.TAKE_ROLE if archived else Act.GIVE_ROLE
             require(actor_of(author_of(request)), act, record)
@@ -141,7 +141,7 @@ class RoleAdmin(PlainAdmin):
         return locked
 
     def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> Any:
-        """Return whom a role can have as member: people of the site (for a superuser all), and the site's roles."""
+        """Return the possible members of a role: the site's roles and people (for a superuser, people of all sites)."""
         if field.related_model is User:
             people = User.objects.filter(is_active=True)
             if user_of(request).is_superuser or site_id is None:
@@ -153,12 +153,12 @@ class RoleAdmin(PlainAdmin):
     # --- Members ---------------------------------------------------------------------------------------------------
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with the members' page before them."""
+        """Return the admin's URLs, preceded by that of the members' page."""
         view = self.admin_site.admin_view(self.members_view)
         return [path("<str:object_id>/members/", view, name="accounts_role_members"), *super().get_urls()]
 
     def members_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show a page of the role's members, add some, or take some out, with a reason."""
+        """Show a page of the role's members; add or remove members, with a reason."""
         role = self.found(request, object_id)
         writable = self.may(request, "change", role) and not role.is_archived and self.may_give(request, role)
         people = self.field_choices(request, RoleMembership._meta.get_field("user"), role.site_id)
@@ -207,7 +207,7 @@ class RoleAdmin(PlainAdmin):
 
 
 class MembersForm(ReasonForm):
-    """Whom to add to a role and whom to take out, and why."""
+    """The members to add to and remove from a role, and the reason."""
 
     field_order = ("users", "roles", "change_reason")
 
@@ -230,7 +230,7 @@ class MembersForm(ReasonForm):
         self.order_fields(self.field_order)
 
     def clean(self) -> Any:
-        """Return the cleaned data with the marked memberships."""
+        """Return the cleaned data with the selected memberships."""
         data = super().clean() or self.cleaned_data
         marked: Iterable[str] = self.sent.getlist("remove") if self.sent is not None else ()
         data["remove"] = [key for key in map(as_uuid, marked) if key is not None]

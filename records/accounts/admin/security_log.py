@@ -1,4 +1,4 @@
-"""The page of the security log: what happened to accounts and credentials, for investigators (DECISIONS 9.9)."""
+"""The page of the security log: what happened to accounts and credentials (DECISIONS 9.9)."""
 
 import datetime
 import uuid
@@ -28,12 +28,12 @@ register("accounts.view_securityevent", DefaultRole.SITE_ADMINISTRATOR)
 
 PERIODS = {"1": "Last 24 hours", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
 EXACT = frozenset({"account_id", "author_id", "address"})
-"""Columns to which the links of the list narrow it."""
+"""The columns by which links on the page filter the list."""
 STEP = 1_000
 
 
 class PeriodFilter(admin.SimpleListFilter):
-    """Narrows the log to the last days."""
+    """Filters the log to the last few days."""
 
     title = "period"
     parameter_name = "days"
@@ -43,23 +43,23 @@ class PeriodFilter(admin.SimpleListFilter):
         return list(PERIODS.items())
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
+        """Filter the list."""
         days = self.value()
         return queryset.filter(at__gte=now() - datetime.timedelta(days=int(days))) if days in PERIODS else queryset
 
 
 class KindFilter(admin.SimpleListFilter):
-    """Narrows the log to one kind of event."""
+    """Filters the log to one kind of event."""
 
     title = "what"
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the kinds, in the order of their words."""
+        """Return the kinds, ordered by label."""
         return sorted(((str(kind.value), str(kind.label)) for kind in SecurityKind), key=lambda pair: pair[1])
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
+        """Filter the list."""
         return queryset.filter(kind=self.value()) if self.value() else queryset
 
 
@@ -72,7 +72,7 @@ def _link(parameter: str, value: Any, text: str) -> str:
 
 @admin.register(SecurityEvent)
 class SecurityEventAdmin(SavedFilterPages):
-    """The security log of the sites whose log the user may read; what belongs to no site is for superusers."""
+    """The security log of the sites whose log the user may read; only superusers see events without a site."""
 
     list_display = ("at", "what", "account", "from_address", "by", "channel", "detail")
     list_display_links = None
@@ -92,11 +92,11 @@ class SecurityEventAdmin(SavedFilterPages):
         return self.may(request, "view", obj)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: the log writes itself."""
+        """Return False: only the product writes the log."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: an event is never edited."""
+        """Return False: an event is never edited."""
         return False
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
@@ -107,47 +107,47 @@ class SecurityEventAdmin(SavedFilterPages):
         return rows.filter(site__in=self.sites_where(request, "view"))
 
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
-        """Return the site's events, and those of no site, which are among the rows for superusers alone."""
+        """Return the site's events, and those without a site, which only superusers' rows contain."""
         return rows.filter(Q(site=site) | Q(site=None)) if site is not None else rows.filter(site=None)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Return whether the list may be narrowed by this in its address: also to an account, author or address."""
+        """Return whether a query parameter may filter the list; account, author and network address may, too."""
         return lookup in EXACT or super().lookup_allowed(lookup, value, request)
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns, the moment in the site's time."""
+        """Return the columns, with the time in the site's time zone."""
         return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
 
     @admin.display(description="account")
     def account(self, event: SecurityEvent) -> str:
-        """Return the account's name, which leads to all that happened to the account."""
+        """Return the account's name as a link to all events of the account."""
         return _link("account_id", event.account_id, event.account_name)
 
     @admin.display(description="from address")
     def from_address(self, event: SecurityEvent) -> str:
-        """Return the network address, which leads to all that came from it."""
+        """Return the network address as a link to all events from that address."""
         return _link("address", event.address, event.address)
 
     @admin.display(description="by")
     def by(self, event: SecurityEvent) -> str:
-        """Return who did it, which leads to all that they did."""
+        """Return the author as a link to all events that they caused."""
         return _link("author_id", event.author_id, event.author_name)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the list that counts nothing."""
+        """Return the list class that does not count the rows."""
         return RecordList
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
-        """Return the events that hold every word of the term."""
+        """Return the events that contain every word of the search term."""
         return search(queryset, self.search_fields, search_term), False
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with the export before them."""
+        """Return the admin's URLs, preceded by that of the export."""
         view = self.admin_site.admin_view(self.export_view)
         return [path("export/csv/", view, name="accounts_securityevent_export"), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the log in the current site's time, with the way to its export."""
+        """Show the log in the current site's time zone, with a link to its export."""
         show_times_of(current_site(request))
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         address = reverse("admin:accounts_securityevent_export") + query
@@ -158,7 +158,7 @@ class SecurityEventAdmin(SavedFilterPages):
         return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def export_view(self, request: HttpRequest) -> Any:
-        """Answer the log as it is filtered and searched, as a CSV file with moments in UTC."""
+        """Return the log as it is filtered and searched, as a CSV file with times in UTC."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
@@ -171,7 +171,7 @@ class SecurityEventAdmin(SavedFilterPages):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Refuse: the list shows all of an event."""
+        """Refuse: the list already shows everything about an event."""
         raise Http404
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
@@ -180,7 +180,7 @@ class SecurityEventAdmin(SavedFilterPages):
 
 
 def _lines(rows: models.QuerySet[SecurityEvent]) -> Iterator[list[str]]:
-    """Yield the header and a line for each event; what a spreadsheet would run as a formula is made harmless."""
+    """Yield the header and a line for each event; text that a spreadsheet would run as a formula is made harmless."""
     yield ["When", "What", "Account", "AccountId", "Address", "By", "ById", "Channel", "Detail", "RequestId"]
     for event in rows.iterator(STEP):
         ids: list[uuid.UUID | None] = [event.account_id, event.author_id]

@@ -83,7 +83,7 @@ INVITE = RecordStep(
 
 
 class AddressForm(ReasonForm):
-    """Where links for a new password go from now on."""
+    """The address to which links for a new password are sent from now on."""
 
     recovery_address = forms.EmailField(
         max_length=EMAIL,
@@ -138,29 +138,29 @@ REMOVE_FACTORS = RecordStep(
 
 
 class ActiveFilter(admin.SimpleListFilter):
-    """Shows accounts with access unless others are asked for."""
+    """Shows accounts with access unless the user asks for others."""
 
     title = "access"
     parameter_name = "active"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return what can be chosen beside the default."""
+        """Return the choices beside the default."""
         return [("no", "Without access"), ("all", "All")]
 
     def choices(self, changelist: Any) -> Any:
-        """Yield the choices, the default named as what it is."""
+        """Yield the choices, with the default under its own label."""
         first, *rest = super().choices(changelist)
         yield {**first, "display": "With access"}
         yield from rest
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
+        """Filter the list."""
         return queryset if self.value() == "all" else queryset.filter(is_active=self.value() != "no")
 
 
 @admin.register(User)
 class UserAdmin(PlainAdmin):
-    """Accounts at home at a site or with a role there."""
+    """Accounts whose home site is the site or that hold a role there."""
 
     site_field = None
     record_actions = (INVITE, SET_ADDRESS, END_SESSIONS, REMOVE_FACTORS, END_ACCESS, GIVE_ACCESS)
@@ -182,13 +182,13 @@ class UserAdmin(PlainAdmin):
         return rows.filter(_at(self.sites_where(request, "view")))
 
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
-        """Return the accounts at home at the site or with a role there."""
+        """Return the accounts whose home site is the site or that hold a role there."""
         return rows.filter(_at([site.pk])) if site is not None else rows
 
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
         """Return whether the user may do this to the account.
 
-        Whoever changes an account can take it over: `may_act` decides (DECISIONS 9.2).
+        Whoever may change an account can take it over, so `may_act` decides (DECISIONS 9.2).
         """
         user = user_of(request)
         if user.is_superuser:
@@ -205,16 +205,16 @@ class UserAdmin(PlainAdmin):
         return answers[record.pk]
 
     def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
-        """Return whether the user may take the step: whoever may change the account."""
+        """Return whether the user may take the step: anybody who may change the account may."""
         return self.may(request, "change", record)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the account may be changed here: its directory keeps one that belongs to it."""
+        """Return whether the account can be changed here; only the directory changes an account that belongs to it."""
         owned = obj is not None and (obj.directory_id is not None or obj.removed is not None)
         return not owned and super().has_change_permission(request, obj)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; what makes a superuser is for superusers."""
+        """Return the fields; only superusers see the fields that make somebody a superuser."""
         names = ["user_name", "given_name", "family_name", "display_name", "email", "is_service_account"]
         if user_of(request).is_superuser:
             names.append("is_superuser")
@@ -225,7 +225,7 @@ class UserAdmin(PlainAdmin):
         return (*self_fieldsets, *stamps)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what is fixed: whether an account is a person's or an integration's is decided when it is made."""
+        """Return the read-only fields: a stored account cannot change between a person's and an integration's."""
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "is_service_account") if obj is not None else fixed
 
@@ -238,12 +238,12 @@ class UserAdmin(PlainAdmin):
 
     @admin.display(description="kind", ordering="is_service_account")
     def kind(self, user: User) -> str:
-        """Return whose account it is: a cross under "service account" would read as a fault."""
+        """Return the kind of account in words: a cross in a column "service account" would look like an error."""
         return "Service account" if user.is_service_account else "Person"
 
     @admin.display(description="access", ordering="is_active")
     def may_sign_in(self, user: User) -> str:
-        """Return whether the account still opens anything."""
+        """Return whether the account still has access."""
         return "Yes" if user.is_active else format_html('<span class="tag">{}</span>', "Ended")
 
     @admin.display(description="last sign-in")
@@ -252,13 +252,13 @@ class UserAdmin(PlainAdmin):
         return shown(user.last_login) or NOTHING
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
-        """Add an account at home at the current site; its person sets a password by mail."""
+        """Add an account whose home site is the current site; its person sets a password by mail."""
         return add_user(User(home_site=current_site(request), **values), author=author_of(request))
 
     def update_record(
         self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
     ) -> Any:
-        """Change an account. Raises ValidationError on a name in use."""
+        """Change an account. Raises ValidationError if the name is in use."""
         with unchanged_since_seen(record, precondition):
             return update_user(record, values, author=author_of(request), reason=reason)
 

@@ -1,4 +1,4 @@
-"""Marks by which a process sees in one look whether anybody's access has changed."""
+"""Marks by which a process notices, in one query, that somebody's access has changed."""
 
 from typing import ClassVar
 
@@ -8,13 +8,15 @@ from records.history.trail import now
 
 
 class AccessChange(models.Model):
-    """A mark that the access of a user, or at a site, has changed: granted, changed or ended.
+    """A mark that access has been granted, changed or ended, for a user or at a site.
 
-    The sum of an owner's stamps is its **access version**. Whoever remembers what a caller may do remembers the version
-    too, and compares it in the statement whose answer the caller is given. Triggers of the database write the marks
-    (`records/accounts/access_triggers.py`), so that no writer can forget one; marks are only added, so that writers
-    never wait for each other; stamps are random, so that no rollback and no restored backup brings an old version back
-    for other rights. Marks are not records and leave no Change.
+    The sum of an owner's stamps is its **access version**. Whoever remembers what a caller may do also remembers the
+    version, and compares it in the statement that reads the answer for the caller. Database triggers write the marks
+    (`records/accounts/access_triggers.py`), so that no code path can forget one. Marks are only added, so that writers
+    never wait for each other. Stamps are random, so that after a rollback or a restored backup an old version never
+    matches different permissions.
+
+    Marks are not records and leave no Change.
     """
 
     id = models.BigAutoField(primary_key=True)

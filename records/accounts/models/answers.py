@@ -1,4 +1,4 @@
-"""Answers kept for callers who repeat a request with an Idempotency-Key (DECISIONS 1.14)."""
+"""Stored answers, for callers who repeat a request with an Idempotency-Key (DECISIONS 1.14)."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from records.history.trail import now
 
 
 class KeptAnswer(models.Model):
-    """What the first request under an Idempotency-Key answered, stored in the same transaction as its write."""
+    """The answer to the first request with an Idempotency-Key, stored in the same transaction as its write."""
 
     id = models.BigAutoField(primary_key=True)
     user = models.ForeignKey("accounts.User", models.CASCADE, related_name="+", db_index=False)

@@ -1,4 +1,4 @@
-"""What a directory gave and no column holds, in the form in which filters find it."""
+"""Attributes that a directory sent and that have no column, in the form in which filters find them."""
 
 from typing import ClassVar
 
@@ -8,11 +8,11 @@ START = 100
 
 
 class UserAttribute(models.Model):
-    """One part of an attribute that a directory gave and no column holds, under its comparison key.
+    """One part of an attribute that a directory sent and that has no column, under its comparison key.
 
-    `User.directory_attributes` keeps the same as it was given; both are written together, by
-    `records.accounts.provisioning` alone. `attribute` and `part` are names in lower case, `idx` counts a list's
-    entries, `start` is the beginning of the key, short enough for an index.
+    `User.directory_attributes` keeps the attributes as they were sent; only `records.accounts.provisioning` writes
+    both, always together. `attribute` and `part` are names in lower case, `idx` counts a list's entries, and `start` is
+    the beginning of the key, short enough for an index.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -1,4 +1,4 @@
-"""The calls that keys made lately: what their owners see on the profile page."""
+"""The recent calls of keys, which their owners see on the profile page."""
 
 from typing import ClassVar
 
@@ -8,14 +8,14 @@ from records.accounts.models.credentials import SubscriptionKey
 
 
 class KeyCall(models.Model):
-    """One request that a subscription key made: when, which operation, how it ended and how long it took.
+    """One request with a subscription key: when, which operation, its status and its duration.
 
-    No body, address or person is kept, and only the newest calls of a key for a week (`records/accounts/calls.py`).
+    No body, address or person is stored, and only the newest calls of a key for a week (`records/accounts/calls.py`).
     Calls are not records and leave no Change.
     """
 
     id = models.BigAutoField(primary_key=True)
-    # Without a constraint in the database: checking it would take a lock on the key's row at every write of calls.
+    # The database has no constraint here: checking it would lock the key's row at every write of calls.
     key = models.ForeignKey(SubscriptionKey, models.CASCADE, related_name="calls", db_constraint=False, db_index=False)
     at = models.DateTimeField()
     operation = models.CharField(max_length=100)

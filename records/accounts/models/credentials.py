@@ -1,4 +1,4 @@
-"""Credentials kept as digests: subscription keys of users and provisioning tokens of directories."""
+"""Credentials stored as digests: subscription keys of users and provisioning tokens of directories."""
 
 import uuid
 from typing import ClassVar
@@ -10,7 +10,7 @@ from records.sites.text import LineField
 
 
 class Credential(models.Model):
-    """A secret that was shown once; only its digest is kept, with its name, its last four characters and its dates."""
+    """A secret that was shown once; only its digest, name, last four characters and dates are stored."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = LineField(blank=False)
@@ -32,18 +32,18 @@ class Credential(models.Model):
         return self.name
 
     def check_row(self) -> None:
-        """Check a credential that is issued. One that ends is not checked: its end must not fail."""
+        """Check a credential that is being issued. One that is being ended is not checked: ending it must not fail."""
         if self._state.adding:
             self.full_clean(validate_unique=False)
 
     @property
     def is_live(self) -> bool:
-        """Return whether the credential still opens its door."""
+        """Return whether the credential is still valid."""
         return self.revoked is None and (self.expires is None or self.expires > now())
 
     @property
     def state(self) -> str:
-        """Return "live", "expired" or "revoked". One that was noted as ended at its date has expired."""
+        """Return "live", "expired" or "revoked". One that was recorded as ended at its expiry date is "expired"."""
         if self.is_live:
             return "live"
         expired = self.expires is not None and (self.revoked is None or self.revoked >= self.expires)
@@ -51,7 +51,7 @@ class Credential(models.Model):
 
 
 class SubscriptionKey(Credential):
-    """A user's key for the six endpoints of one site; two live ones per user and site allow rotation."""
+    """A user's key for the six endpoints of one site; a user can have two live keys per site, for rotation."""
 
     user = models.ForeignKey("accounts.User", models.PROTECT, related_name="subscription_keys")
     site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+")
@@ -61,7 +61,7 @@ class SubscriptionKey(Credential):
 
 
 class Dialect(models.TextChoices):
-    """The habits of the directory behind a token (DECISIONS 7.7, 7.8)."""
+    """The kind of directory that uses a token, since their requests differ (DECISIONS 7.7, 7.8)."""
 
     DOCUMENTED = "documented", "Documented"
     RFC = "rfc7643", "RFC 7643"
@@ -70,7 +70,7 @@ class Dialect(models.TextChoices):
 
 
 class ProvisioningToken(Credential):
-    """A bearer token of a directory; it opens provisioning and nothing else."""
+    """A bearer token of a directory; it gives access to provisioning and nothing else."""
 
     directory = models.ForeignKey("accounts.Directory", models.PROTECT, related_name="tokens")
     dialect = models.CharField(max_length=20, choices=Dialect.choices, default=Dialect.DOCUMENTED)
@@ -96,5 +96,5 @@ class ProvisioningToken(Credential):
 
     @property
     def history_site_id(self) -> uuid.UUID:
-        """Return the site in whose history the token's changes are."""
+        """Return the site whose history contains the token's changes."""
         return self.directory.home_site_id

@@ -11,7 +11,7 @@ from records.sites.text import LineField
 
 
 class Directory(models.Model):
-    """A cloud directory (Microsoft Entra ID, Okta) that keeps users and roles of some sites (DECISIONS 2.4)."""
+    """A cloud directory (Microsoft Entra ID, Okta) that manages users and roles of some sites (DECISIONS 2.4)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = LineField(blank=False, unique=True)
@@ -67,12 +67,12 @@ class Directory(models.Model):
 
     @property
     def history_site_id(self) -> uuid.UUID:
-        """Return the site in whose history the directory's changes are."""
+        """Return the site whose history contains the directory's changes."""
         return self.home_site_id
 
 
 class DirectoryRemoval(models.Model):
-    """One person whom a directory switched off, deleted or took out of roles; the brake counts them (DECISIONS 9.6)."""
+    """One person whom a directory switched off, deleted or removed from roles; for the brake (DECISIONS 9.6)."""
 
     id = models.BigAutoField(primary_key=True)
     directory = models.ForeignKey(Directory, models.CASCADE, related_name="+", db_index=False)
@@ -88,7 +88,7 @@ class DirectoryRemoval(models.Model):
 
 
 class ExternalId(models.Model):
-    """The identifier that a directory gave to a user; an empty one identifies nobody and has no row."""
+    """The identifier that a directory gave to a user; an empty one identifies nobody and is not stored."""
 
     id = models.BigAutoField(primary_key=True)
     directory = models.ForeignKey(Directory, models.CASCADE, related_name="+", db_index=False)

@@ -1,4 +1,4 @@
-"""How often secrets were guessed wrong, in the database, so that all processes count together (DECISIONS 9.8)."""
+"""Counts of wrong guesses, kept in the database so that all processes count together (DECISIONS 9.8)."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from django.db import models
 class GuessCounter(models.Model):
     """The recent attempts of one account, address or browser, or of the whole installation.
 
-    `times` holds the moments of the attempts that are not known to be right, as seconds since 1970, oldest first.
+    `times` contains the times of the attempts that are not known to be right, as seconds since 1970, oldest first.
     """
 
     key = models.CharField(max_length=128, unique=True)

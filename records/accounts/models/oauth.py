@@ -15,7 +15,7 @@ SCOPES = (READ_MATERIALS, WRITE_MATERIALS)
 
 
 def are_scopes(value: str) -> None:
-    """Raise ValidationError unless value names scopes that there are, separated by spaces."""
+    """Raise ValidationError unless the value is a list of known scopes, separated by spaces."""
     named = value.split()
     if not named or not set(named) <= set(SCOPES):
         raise ValidationError(f"Scopes are: {', '.join(SCOPES)}.", code="InvalidValue")
@@ -32,19 +32,19 @@ class OAuthClient(Credential):
 
     @property
     def history_site_id(self) -> uuid.UUID | None:
-        """Return the site in whose history the client's changes are."""
+        """Return the site whose history contains the client's changes."""
         return self.user.home_site_id
 
     @property
     def client_id(self) -> str:
-        """Return the id that the program sends with its secret."""
+        """Return the client id, which the program sends together with its secret."""
         return str(self.pk)
 
 
 class AccessToken(models.Model):
-    """A token that a client fetched: it opens /materials for 30 minutes, together with a key of the same user.
+    """A token that a client fetched: it gives access to /materials for 30 minutes, with a key of the same user.
 
-    Only its digest is kept. Tokens are not records and leave no Change; changes of the client do.
+    Only its digest is stored. Tokens are not records and leave no Change; changes of the client do.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

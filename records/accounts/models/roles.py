@@ -59,12 +59,12 @@ class Role(models.Model):
         return self.name
 
     def prepare(self) -> None:
-        """Set what follows from the name."""
+        """Set the columns that are derived from the name."""
         self.name_key = fold(self.name)
 
 
 class RoleMembership(models.Model):
-    """One member of a role: a user, or another role whose members hold this role too."""
+    """One member of a role: a user, or another role whose members then hold this role too."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     role = models.ForeignKey(Role, models.CASCADE, related_name="memberships", db_index=False)

@@ -1,4 +1,4 @@
-"""The security log: what happened to accounts and credentials, in the form in which an investigator looks for it."""
+"""The security log: what happened to accounts and credentials, in a form that can be searched."""
 
 from typing import ClassVar
 
@@ -45,9 +45,9 @@ class SecurityKind(models.TextChoices):
 class SecurityEvent(models.Model):
     """One event: when, what, which account, from which address, by whom and through which channel.
 
-    The history keeps the same as a Change, which proves it; these rows are what the page of the security log searches.
-    Accounts are kept as ids with the names that they had then, since the log outlives them. Rows are written by
-    `records.accounts.security` and never changed.
+    The history contains the same event as a Change, which proves it; the page of the security log searches these rows.
+    Accounts are stored as ids with the names that they had at that time, since the log outlives them. Only
+    `records.accounts.security` writes rows, and they are never changed.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -81,5 +81,5 @@ class SecurityEvent(models.Model):
 
     @property
     def what(self) -> str:
-        """Return the kind in words."""
+        """Return the label of the kind."""
         return SecurityKind(self.kind).label if self.kind in SecurityKind else self.kind

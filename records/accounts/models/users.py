@@ -15,14 +15,14 @@ from records.sites.text import EMAIL, LineField, fold
 
 
 class UserManager(BaseUserManager["User"]):
-    """Makes accounts; names are compared under their folded key."""
+    """Makes accounts; user names are compared by their folded key."""
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Return the account with that name in any case; raises DoesNotExist."""
         return self.get(user_name_key=fold(username or ""))
 
     def create_user(self, user_name: str, password: str | None = None, **fields: Any) -> "User":
-        """Make an account, with an unusable password when none is given."""
+        """Make an account, with an unusable password if none is given."""
         fields.setdefault("recovery_address", fields.get("email", ""))
         keys = {"user_name_key": fold(user_name), "user_name_look": look_of(user_name)}
         user = self.model(user_name=user_name, **keys, **fields)
@@ -36,18 +36,18 @@ class UserManager(BaseUserManager["User"]):
 
 
 def printed_name(display_name: str, given_name: str, family_name: str, user_name: str) -> str:
-    """Return an account's display name, else its given and family name, else its user name."""
+    """Return an account's display name; if empty, its given and family name; if those are empty, its user name."""
     return display_name or f"{given_name} {family_name}".strip() or user_name
 
 
 class User(AbstractBaseUser):
-    """One account: a person (then the Employee has the same Id) or a service account of an integration.
+    """One account: a person (the Employee then has the same Id) or a service account of an integration.
 
-    `user_name_key` is the folded name and unique in the installation; an account that a directory deleted gives it
-    back (null) and is never used again. Names that look alike in different scripts share a `user_name_look`. `email` is
-    a fact that the employee's record repeats; `recovery_address` opens the account and changes only by
-    `records.accounts.recovery` (DECISIONS 9.3). `made_by_directory` tells an account that its directory made from one
-    that it adopted.
+    `user_name_key` is the folded name and unique in the installation; if a directory deletes an account, its key
+    becomes null and the account is never used again. Names that look alike in different scripts share a
+    `user_name_look`. `email` is copied from the employee's record; `recovery_address` gives access to the account, and
+    only `records.accounts.recovery` changes it (DECISIONS 9.3). `made_by_directory` distinguishes an account that its
+    directory made from one that it adopted.
     """
 
     SEARCHED: ClassVar[tuple[str, ...]] = ("user_name", "given_name", "family_name", "display_name", "email")
@@ -117,7 +117,7 @@ class User(AbstractBaseUser):
         ordering = ("user_name", "id")
         indexes = (
             models.Index(fields=("directory", "id"), name="user_of_directory"),
-            # Whom a directory sees, in the order of its pages.
+            # For the users that a directory sees, in the order of its pages.
             models.Index(
                 fields=("home_site", "id"),
                 condition=Q(removed__isnull=True, is_service_account=False),
@@ -131,18 +131,18 @@ class User(AbstractBaseUser):
         return self.printed_name
 
     def unique_error_message(self, model_class: type[models.Model], unique_check: Any) -> ValidationError:
-        """Word the fault of a name that is in use; the key is nothing that anybody sees."""
+        """Report a name in use as a fault of the user name, since nobody sees the key."""
         if tuple(unique_check) == ("user_name_key",):
             return ValidationError("Another account has this user name.", code="Duplicate")
         return super().unique_error_message(model_class, unique_check)
 
     @property
     def history_site_id(self) -> uuid.UUID | None:
-        """Return the site in whose history the account's changes are."""
+        """Return the site whose history contains the account's changes."""
         return self.home_site_id
 
     def prepare(self) -> None:
-        """Set what follows from the user name; the name of an account that is removed is free again."""
+        """Set the columns that are derived from the user name; the name of a removed account can be used again."""
         self.user_name_key = None if self.removed else fold(self.user_name)
         self.user_name_look = None if self.removed else look_of(self.user_name)
 
@@ -157,32 +157,32 @@ class User(AbstractBaseUser):
         return self.is_active and not self.is_service_account
 
     def get_full_name(self) -> str:
-        """Return the printed name (asked for by Django)."""
+        """Return the printed name (called by Django)."""
         return self.printed_name
 
     def get_short_name(self) -> str:
-        """Return the first name, else the printed name."""
+        """Return the given name; if empty, the printed name."""
         return self.given_name or self.printed_name
 
     def _get_session_auth_hash(self, secret: str | bytes | None = None) -> str:
-        """Return what a session must carry: over the password and the epoch, so that moving the epoch ends them all."""
+        """Return the text whose hash sessions contain: password and epoch, so that a new epoch ends all sessions."""
         return salted_hmac(
             "larder.session", f"{self.password}:{self.session_epoch}", secret=secret, algorithm="sha256"
         ).hexdigest()
 
     def get_session_auth_hash(self) -> str:
-        """Return the hash that the account's sessions carry (asked for by Django)."""
+        """Return the hash that the account's sessions contain (called by Django)."""
         return self._get_session_auth_hash()
 
     def has_perm(self, perm: str, obj: Any = None) -> bool:
-        """Return whether the account holds the permission at the object's site, or at any site without an object."""
+        """Return whether the account holds the permission at the object's site; without an object, at any site."""
         from records.accounts import access
 
         site_id = getattr(obj, "site_id", None)
         return access.may(self, site_id, perm) if site_id else access.may_anywhere(self, perm)
 
     def has_perms(self, perm_list: Any, obj: Any = None) -> bool:
-        """Return whether the account holds every one of the permissions."""
+        """Return whether the account holds all of the permissions."""
         return all(self.has_perm(perm, obj) for perm in perm_list)
 
     def has_module_perms(self, app_label: str) -> bool:
@@ -193,7 +193,7 @@ class User(AbstractBaseUser):
 
 
 class UserEmail(models.Model):
-    """One e-mail address of an account, with the type and the primary mark that its directory gave."""
+    """One e-mail address of an account, with the type and the primary flag that its directory sent."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="emails", db_index=False)
