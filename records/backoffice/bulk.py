@@ -12,7 +12,6 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -114,14 +113,9 @@ class BulkPages(FormPages):
         step.act(self, request, record, reason, {})
 
     def _fault_of_field(self, request: HttpRequest, name: str, record: Any) -> str:
-        page: Any = self
         if not self.has_change_permission(request, record):
             return "It is archived." if record.is_archived else "You may not change it now."
-        state_of(request).form = FormState(record, self.site_id_of(record), writable=True)
-        shown = flatten_fieldsets(page.get_fieldsets(request, record))
-        if name not in shown or name in page.get_readonly_fields(request, record):
-            return "This cannot be set on it now."
-        return ""
+        return "" if name in self.settable_fields(request, record) else "This cannot be set on it now."
 
     def _set_field(self, request: HttpRequest, name: str, record: Any, reason: str, value: Any) -> None:
         self.update_record(request, record, {name: value}, reason=reason, precondition=lambda locked: None)

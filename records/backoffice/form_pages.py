@@ -84,6 +84,19 @@ class FormPages(StepPages, TrailPages):
         """Return whether a change of the record must be explained."""
         return True
 
+    def settable_fields(self, request: HttpRequest, record: Any) -> set[str]:
+        """Return the names of the record's own fields that its form lets the user set now; no query."""
+        if not self.has_change_permission(request, record):
+            return set()
+        state = state_of(request)
+        before, state.form = state.form, FormState(record, self.site_id_of(record), writable=True)
+        try:
+            shown = flatten_fieldsets(self.get_fieldsets(request, record))
+            readonly = self.get_readonly_fields(request, record)
+        finally:
+            state.form = before
+        return {name for name in shown if isinstance(name, str) and name not in readonly}
+
     # --- The page ----------------------------------------------------------------------------------------------------
 
     def get_formset_kwargs(self, request: HttpRequest, obj: Any, inline: Any, prefix: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A record's history pages: every change field by field, filtered, paged, and compared between any two moments."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from django.apps import apps
@@ -27,10 +27,25 @@ from records.sites.models import SiteRecord
 PAGE = 25
 
 
-def lines_of(model: Any, fields: Iterable[dict[str, Any]], hidden: Sequence[str], days: Any) -> list[dict[str, str]]:
-    """Return changed fields as label, old and new text, private ones left out."""
+def no_offers(change: Change) -> Mapping[str, str]:
+    """Return nothing: no value of the change can be put back."""
+    return {}
+
+
+def lines_of(
+    model: Any,
+    fields: Iterable[dict[str, Any]],
+    hidden: Sequence[str],
+    days: Any,
+    offers: Mapping[str, str] | None = None,
+) -> list[dict[str, str]]:
+    """Return changed fields as label, old and new text, private ones left out.
+
+    With `offers` (field names to addresses) each line has the address at which its old value is put back, or "".
+    """
     return [
         {
+            **({} if offers is None else {"put_back": offers.get(entry["field"], "")}),
             "label": field_label(model, entry["field"]),
             "old": printed(entry.get("old"), day=days(entry["field"])),
             "new": printed(entry.get("new"), day=days(entry["field"])),
@@ -68,6 +83,10 @@ class TrailPages(SitePermissions):
         if len(own) == 1:
             return name not in self.moments
         return not any(own[1] in getattr(inline, "moments", ()) for inline in self.inlines)
+
+    def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[str, str]]:
+        """Return what gives, for a change of the record, where its fields' old values are put back."""
+        return no_offers
 
     def conflict_context(self, request: HttpRequest, record: Any, form: Any, conflict: Conflict) -> dict[str, Any]:
         """Return what a conflict's notice says: who changed what and when, and which fields both changed."""
@@ -110,6 +129,7 @@ class TrailPages(SitePermissions):
         own = [change for change in found[:PAGE] if change.record_id == record.pk]
         older = ends["from"].pk if "from" in ends else own[-1].pk if own else None
         newer = ends["to"].pk if "to" in ends else own[0].pk if own else None
+        offers = self.offers_on(request, record)
 
         def entry(change: Change) -> dict[str, Any]:
             is_own = change.record_id == record.pk
@@ -119,7 +139,9 @@ class TrailPages(SitePermissions):
                 "change": change,
                 "at": shown(change.at),
                 "of": "" if is_own else f"{model._meta.verbose_name} {change.record_name}",
-                "lines": lines_of(model, change.fields, hidden if is_own else (), days),
+                "lines": lines_of(
+                    model, change.fields, hidden if is_own else (), days, offers(change) if is_own else {}
+                ),
                 "is_own": is_own,
                 "is_from": change.pk == older,
                 "is_to": change.pk == newer,

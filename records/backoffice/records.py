@@ -40,6 +40,7 @@ from records.backoffice.form_pages import FormPages
 from records.backoffice.formfields import RecordFields
 from records.backoffice.list_columns import ColumnPages
 from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPaginator, search
+from records.backoffice.putting_back import PutBackPages
 from records.backoffice.reading import ReadingPage
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.statuses import status_column
@@ -49,7 +50,9 @@ from records.backoffice.wording import field_label
 from records.sites.writing import archive_record
 
 
-class RecordAdmin(TransferPages, SavedFilterPages, ColumnPages, BulkPages, RecordFields, ReadingPage, FormPages):
+class RecordAdmin(
+    TransferPages, SavedFilterPages, ColumnPages, BulkPages, PutBackPages, RecordFields, ReadingPage, FormPages
+):
     """The list, form and history pages of one kind of record; see the module."""
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)

@@ -1,0 +1,250 @@
+"""“Put this value back”: the value that a field had before a change becomes the record's value again.
+
+It is an ordinary change: the action that saves the form writes it, with its checks, a reason and a Change of its own.
+Only plain fields that the form lets the user set are offered: no child rows, lists of records, statuses, files, or
+erased values.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import models
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from records.backoffice.about import address_of
+from records.backoffice.conflicts import StaleError, last_change, refuse_when_stale, trail_of
+from records.backoffice.current import show_times_of, site_at
+from records.backoffice.datetimes import shown
+from records.backoffice.form_errors import show_faults
+from records.backoffice.form_pages import FormPages
+from records.backoffice.forms import ReasonForm
+from records.backoffice.history_pages import no_offers
+from records.backoffice.wording import field_label, printed
+from records.history.digests import is_erased
+from records.history.erasure import is_mark
+from records.history.models import Change
+from records.history.snapshots import columns
+from records.sites.models import SiteRecord
+from records.sites.targets import UNKNOWN, errors_of
+from records.sites.writing import RecordNotFoundError
+
+TEXTS = (models.CharField, models.TextField)
+PLAIN = (
+    *TEXTS,
+    models.IntegerField,
+    models.DecimalField,
+    models.FloatField,
+    models.BooleanField,
+    models.DateField,
+    models.ForeignKey,
+)
+"""The kinds of fields whose values can be put back; a date-time field is a date field too."""
+
+SAME = "The record has this value already."
+
+
+@dataclass(frozen=True, slots=True)
+class OldValue:
+    """The value that a field had before a change: the change, its entry, the field, and the value to be written."""
+
+    change: Change
+    entry: Mapping[str, Any]
+    field: Any
+    value: Any
+
+
+class PutBackPages(FormPages):
+    """What the history page offers to put back, and the page that asks for the reason."""
+
+    def get_urls(self) -> Any:
+        """Return the admin's addresses with that of the page before them."""
+        view = self.admin_site.admin_view(self.put_back_view)
+        address = "<str:object_id>/history/<uuid:change_id>/<str:name>/"
+        return [path(address, view, name=self._address_name), *super().get_urls()]
+
+    @property
+    def _address_name(self) -> str:
+        return f"{self.opts.app_label}_{self.opts.model_name}_put_back"
+
+    def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[str, str]]:
+        """Return what gives, for a change of the record, the addresses at which its fields' old values are put back.
+
+        The addresses are by the fields' names. Costs one query, and none where the user may change nothing.
+        """
+        fields = self._plain_fields(request, record)
+        if not fields:
+            return no_offers
+        first = self._first_number(record)
+
+        def offers(change: Change) -> Mapping[str, str]:
+            entries = [] if change.number == first else change.fields
+            names = [
+                entry["field"]
+                for entry in entries
+                if entry["field"] in fields and not fault_of(record, fields[entry["field"]], entry)
+            ]
+            address = f"admin:{self._address_name}"
+            return {name: reverse(address, args=(quote(record.pk), change.pk, name)) for name in names}
+
+        return offers
+
+    def _plain_fields(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        if not isinstance(record, SiteRecord):
+            return {}
+        settable = self.settable_fields(request, record)
+        columns_of = self.opts.concrete_fields
+        return {field.name: field for field in columns_of if field.name in settable and isinstance(field, PLAIN)}
+
+    @staticmethod
+    def _first_number(record: Any) -> int | None:
+        """Return the number of the change that added the record: before it there was no value."""
+        return trail_of(record).order_by("number").values_list("number", flat=True).first()
+
+    def put_back_view(
+        self, request: HttpRequest, object_id: str, change_id: uuid.UUID, name: str, *, is_stale: bool = False
+    ) -> HttpResponse:
+        """Show the value now and the value to be put back and ask for the reason; once it is given, write it.
+
+        Where somebody changed the record since the page was shown (`is_stale`), the page is shown again and says so.
+        """
+        record = self.found(request, object_id)
+        if not self.has_history_permission(request, record):
+            raise PermissionDenied
+        history = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=(quote(record.pk),))
+        label = field_label(self.model, name)
+        try:
+            old = self._old_value(request, record, change_id, name)
+        except ValidationError as refused:
+            text = f"{label}: nothing was put back. {' '.join(refused.messages)}"
+            self.message_user(request, text, messages.WARNING)
+            return redirect(history)
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+        try:
+            if is_stale:
+                form.add_error(None, _what_happened(record))
+            elif form.is_bound and form.is_valid() and self._put_back(request, record, old, form):
+                self.message_user(request, f"{label}: the earlier value was put back.", messages.SUCCESS)
+                return redirect(history)
+        except StaleError:
+            return self.put_back_view(request, object_id, change_id, name, is_stale=True)
+        except RecordNotFoundError:
+            raise Http404 from None
+        show_times_of(site_at(request, self.site_id_of(record)))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Put a value back: {record}",
+            "opts": self.opts,
+            "original": record,
+            "change": old.change,
+            "at": shown(old.change.at),
+            "label": label,
+            "now": printed(_as_the_trail_says(record, old.field), day=self.is_day(name)),
+            "then": printed(old.entry.get("old"), day=self.is_day(name)),
+            "seen": last_change(record),
+            "form": form,
+            "back": address_of(record),
+            "history": history,
+        }
+        return TemplateResponse(request, "backoffice/put_back.html", context)
+
+    def _old_value(self, request: HttpRequest, record: Any, change_id: uuid.UUID, name: str) -> OldValue:
+        """Return what the address names.
+
+        Raises PermissionDenied, Http404 where the change has no such value to offer, and ValidationError where the
+        value cannot be put back now.
+        """
+        if not self.has_change_permission(request, record):
+            if self.may(request, "change", record) and getattr(record, "is_archived", False):
+                raise ValidationError(f"This {self.opts.verbose_name} is archived. Restore it before you change it.")
+            raise PermissionDenied
+        field = self._plain_fields(request, record).get(name)
+        change = trail_of(record).filter(pk=change_id).first()
+        entry = next((one for one in change.fields if one["field"] == name), None) if change is not None else None
+        if field is None or change is None or entry is None or change.number == self._first_number(record):
+            raise Http404
+        if fault := fault_of(record, field, entry):
+            raise ValidationError(fault)
+        return OldValue(change, entry, field, self._value_of(request, record, field, entry.get("old")))
+
+    def _put_back(self, request: HttpRequest, record: Any, old: OldValue, form: ReasonForm) -> bool:
+        """Write the value as the form would, and return whether that was done; the form has the faults."""
+        seen = request.POST.get("larder_seen", "")
+        try:
+            self.update_record(
+                request,
+                record,
+                {old.field.name: old.value},
+                reason=form.cleaned_data["change_reason"].strip(),
+                precondition=lambda locked: refuse_when_stale(locked, seen),
+            )
+        except ValidationError as fault:
+            show_faults(form, (), fault)
+            return False
+        return True
+
+    def _value_of(self, request: HttpRequest, record: Any, field: Any, old: Any) -> Any:
+        """Return a value of the trail as the writer takes it.
+
+        Raises ValidationError on a record that is gone, archived, or not among those that the user may choose.
+        """
+        if is_nothing(old):
+            return None if field.null else ""
+        if not field.is_relation:
+            return field.to_python(old)
+        site_id = self.site_id_of(record)
+        page: Any = self
+        row = page.field_choices(request, field, site_id).filter(pk=old["id"]).first()
+        if row is not None:
+            return row
+        target = field.related_model
+        stored = target._base_manager.filter(pk=old["id"]).first()
+        why = errors_of(target, [stored], site_id, self.model).get(stored.pk) if stored is not None else None  # type: ignore[arg-type]
+        raise ValidationError(why or UNKNOWN.format(name=target._meta.verbose_name), code="InvalidReference")
+
+
+def is_nothing(value: Any) -> bool:
+    """Return whether a value of the trail says that the field was empty."""
+    return value is None or value == ""
+
+
+def fault_of(record: Any, field: Any, entry: Mapping[str, Any]) -> str:
+    """Return why the old value of a change's entry cannot be put back, as a sentence; empty where it can. No query."""
+    old, new, now = entry.get("old"), entry.get("new"), getattr(record, field.attname)
+    if any(is_erased(value) or is_mark(value) for value in (old, new, now)):
+        return "The value was erased for good."
+    if is_nothing(old):
+        if is_nothing(now):
+            return "The field is empty already."
+        may_be_empty = field.blank and (field.null or isinstance(field, TEXTS))
+        return "" if may_be_empty else "The field must not be empty."
+    if field.is_relation:
+        if not isinstance(old, dict) or "id" not in old:
+            return "The history does not say which record it was."
+        return SAME if str(now) == str(old["id"]) else ""
+    try:
+        is_same = columns(record)[field.name] == old or field.to_python(old) == now
+    except ValidationError as fault:
+        return " ".join(fault.messages)
+    return SAME if is_same else ""
+
+
+def _what_happened(record: Any) -> str:
+    newest = trail_of(record).first()
+    person = newest.author_name if newest is not None and newest.author_name else "The system"
+    return f"{person} changed this record while this page was open. Look at the value now, then confirm again."
+
+
+def _as_the_trail_says(record: Any, field: Any) -> Any:
+    """Return the record's value as the history would tell it: the name of a reference."""
+    if not field.is_relation:
+        return columns(record)[field.name]
+    target = getattr(record, field.name)
+    return None if target is None else str(target)

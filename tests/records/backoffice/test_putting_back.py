@@ -1,0 +1,263 @@
+"""Putting a value of the history back: an ordinary change with a reason, offered only where it can be done."""
+
+import datetime
+import re
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.complaints.actions import update_complaint_detail
+from records.complaints.erasure import erase_consumer
+from records.complaints.models import Complaint
+from records.complaints.workflow import archive_complaint
+from records.history.models import Change
+from records.reference.actions import archive_entry
+from records.reference.models import Product
+from records.sites.models import Entity, Site
+from tests import make
+from tests.make.backoffice import address, browser, save, sign_in
+from tests.make.complaints import make_complaint, make_completed, make_entry
+from tests.make.items import make_item
+
+pytestmark = pytest.mark.django_db
+
+
+def changes_of(record: Any) -> list[Change]:
+    return list(Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("number"))
+
+
+def where(record: Any, name: str, change: Change | None = None) -> str:
+    """Return the address at which what the change (the newest) replaced in the field is put back."""
+    number = (change or changes_of(record)[-1]).pk
+    kind = f"admin:{record._meta.app_label}_{record._meta.model_name}_put_back"
+    return reverse(kind, args=(record.pk, number, name))
+
+
+def offered(client: Client, record: Any) -> list[str]:
+    """Return the names of the fields that the history page offers to put back, newest change first."""
+    page = client.get(address(record, "history")).content.decode()
+    return re.findall(r'class="put-back" href="[^"]*/([a-z_]+)/"', page)
+
+
+def confirmed(shown: Any, reason: str = "Was right") -> dict[str, str]:
+    """Return what the confirmation page sends once the reason is typed."""
+    assert f'name="larder_seen" value="{shown.context["seen"]}"' in shown.content.decode()
+    return {"larder_seen": shown.context["seen"], "change_reason": reason}
+
+
+def put_back(client: Client, place: str, reason: str = "Was right") -> Any:
+    return client.post(place, confirmed(client.get(place), reason), follow=True)
+
+
+def changed(complaint: Complaint, **values: Any) -> Complaint:
+    return update_complaint_detail(
+        complaint.site_id, complaint.pk, values, author=make.SYSTEM, may_change_completed=True, reason="Because"
+    )
+
+
+def day(number: int) -> datetime.datetime:
+    return datetime.datetime(2026, 3, number, 9, 30, 12, 345000, tzinfo=datetime.UTC)
+
+
+def test_plain_values_of_each_kind_are_put_back_exactly_with_a_change_and_its_reason(site: Site) -> None:
+    bread, cake = make_entry(Product, site, "Rye loaf"), make_entry(Product, site, "Cake")
+    folder = make.make_folder(site, Entity.COMPLAINT)
+    before = {
+        "complaint_description": "A stone\nin it",
+        "product": bread,
+        "date": day(1),
+        "severity": "Major",
+        "trace_number": "",
+        "entity_folder": None,
+    }
+    after = {
+        "complaint_description": "A stick",
+        "product": cake,
+        "date": day(2),
+        "severity": "Minor",
+        "trace_number": "L7",
+        "entity_folder": folder,
+    }
+    complaint = make_complaint(site, **before)
+    changed(complaint, **after)
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER)
+    client, update = sign_in(manager, site), changes_of(complaint)[-1]
+    assert sorted(offered(client, complaint)) == sorted(before)
+    for name, value in before.items():
+        answer = put_back(client, where(complaint, name, update), f"Wrong {name}")
+        assert "the earlier value was put back." in answer.content.decode()
+        assert getattr(Complaint.objects.get(pk=complaint.pk), name) == value
+        change = changes_of(complaint)[-1]
+        assert (change.reason, change.author_id, change.channel) == (f"Wrong {name}", manager.pk, "Back-office")
+        [entry], [mirrored] = change.fields, [entry for entry in update.fields if entry["field"] == name]
+        assert (entry["field"], entry["new"] or None) == (name, mirrored["old"] or None)
+    assert len(changes_of(complaint)) == 2 + len(before)
+
+
+def test_the_page_shows_both_values_and_asks_for_the_reason(site: Site) -> None:
+    bread, cake = make_entry(Product, site, "Rye loaf"), make_entry(Product, site, "Cake")
+    complaint = make_complaint(site, product=bread)
+    changed(complaint, product=cake)
+    client, place = browser(site), where(complaint, "product")
+    page = client.get(place)
+    assert (page.context["now"], page.context["then"]) == ("Cake", "Rye loaf")
+    refused = put_back(client, place, " ")
+    assert "This field is required." in refused.content.decode()
+    assert Complaint.objects.get(pk=complaint.pk).product == cake
+    assert len(changes_of(complaint)) == 2
+
+
+def test_rows_lists_and_statuses_and_what_the_first_change_tells_are_not_offered(site: Site) -> None:
+    employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
+    client = browser(site)
+    save(client, employee, **{"employment_history-0-company": "Bakery", "change_reason": "Misread"})
+    assert offered(client, employee) == []
+    assert client.get(where(employee, "employment_history.company")).status_code == 404
+    assert client.get(where(employee, "employment_history")).status_code == 404
+    assert client.get(where(employee, "position", changes_of(employee)[0])).status_code == 404
+    complaint = make_completed(site)
+    assert offered(client, complaint) == ["review_report"]
+    assert client.get(where(complaint, "record_status")).status_code == 404
+    assert client.get(where(complaint, "nonsense")).status_code == 404
+
+
+def test_the_value_that_is_in_place_is_not_offered_and_not_written_again(site: Site) -> None:
+    item = make_item(site, name="Oven")
+    client = browser(site)
+    save(client, item, name="Big oven", change_reason="Bigger")
+    place = where(item, "name")
+    assert offered(client, item) == ["name"]
+    save(client, item, name="Oven", change_reason="Not bigger")
+    assert offered(client, item) == ["name"], "Only “Big oven” can be put back now."
+    said = client.post(place, {"change_reason": "Again"}, follow=True).content.decode()
+    assert "Name: nothing was put back. The record has this value already." in said
+    assert len(changes_of(item)) == 3
+
+
+def test_who_was_slower_sees_who_changed_the_record_and_decides_again(site: Site) -> None:
+    item = make_item(site, name="Oven")
+    client = browser(site)
+    save(client, item, name="Big oven", change_reason="Bigger")
+    place = where(item, "name")
+    data = confirmed(client.get(place))
+    other = make.make_user(site=site, role=DefaultRole.MANAGER)
+    save(sign_in(other, site), item, name="Huge oven", change_reason="Bigger still")
+    shown = client.post(place, data)
+    assert f"{other.printed_name} changed this record while this page was open." in shown.content.decode()
+    assert (shown.context["now"], shown.context["then"]) == ("Huge oven", "Oven")
+    assert len(changes_of(item)) == 3
+    assert "Was right</textarea>" in shown.content.decode()
+    assert client.post(place, {"change_reason": "Without having seen anything"}).status_code == 200
+    assert len(changes_of(item)) == 3
+    client.post(place, confirmed(shown))
+    item.refresh_from_db()
+    assert (item.name, len(changes_of(item))) == ("Oven", 4)
+
+
+def test_nothing_is_put_back_into_an_archived_record(site: Site) -> None:
+    complaint = make_complaint(site, severity="Major")
+    changed(complaint, severity="Minor")
+    client, place = browser(site), where(complaint, "severity")
+    data = confirmed(client.get(place))
+    archive_complaint(site.pk, complaint.pk, archived=True, author=make.SYSTEM, reason="Old")
+    assert offered(client, complaint) == []
+    said = client.post(place, data, follow=True).content.decode()
+    assert "This complaint is archived. Restore it before you change it." in said
+    assert len(changes_of(complaint)) == 3
+
+
+@pytest.mark.parametrize("gone", ["archived", "elsewhere"])
+def test_a_reference_that_cannot_be_chosen_any_more_is_said_in_plain_words(
+    site: Site, other_site: Site, gone: str
+) -> None:
+    bread, cake = make_entry(Product, site, "Rye loaf"), make_entry(Product, site, "Cake")
+    complaint = make_complaint(site, product=bread)
+    changed(complaint, product=cake)
+    if gone == "archived":
+        archive_entry(bread, author=make.SYSTEM)
+    else:
+        Product.objects.filter(pk=bread.pk).update(site=other_site)
+    client, place = browser(site), where(complaint, "product")
+    why = {
+        "archived": "This product is archived and cannot be chosen any more.",
+        "elsewhere": "No such product at this site.",
+    }
+    said = client.post(place, {"change_reason": "x"}, follow=True).content.decode()
+    assert f"Product: nothing was put back. {why[gone]}" in said
+    assert len(changes_of(complaint)) == 2
+
+
+def test_an_erased_value_is_not_put_back(site: Site) -> None:
+    complaint = make_complaint(site, consumer_last_name="Przybylski", severity="Major")
+    changed(complaint, consumer_last_name="Smith", severity="Minor")
+    update, client = changes_of(complaint)[-1], browser(site)
+    assert sorted(offered(client, complaint)) == ["consumer_last_name", "severity"]
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked for it")
+    assert set(offered(client, complaint)) == {"severity"}
+    count = len(changes_of(complaint))
+    said = client.post(where(complaint, "consumer_last_name", update), {"change_reason": "x"}, follow=True)
+    assert "The value was erased for good." in said.content.decode()
+    assert len(changes_of(complaint)) == count
+
+
+def test_who_may_not_change_the_record_is_offered_nothing_and_refused(site: Site, other_site: Site) -> None:
+    item, foreign = make_item(site, name="Oven"), make_item(other_site, name="Oven")
+    for one in (item, foreign):
+        save(browser(one.site), one, name="Big oven", change_reason="Bigger")
+    auditor = make.make_user(site=site)
+    make.make_role(site, ["items.view_item", "history.view_change"], [auditor])
+    for client in (sign_in(auditor, site), browser(site, DefaultRole.READER)):
+        assert client.get(where(item, "name")).status_code == 403
+        assert client.post(where(item, "name"), {"change_reason": "x"}).status_code == 403
+    assert offered(sign_in(auditor, site), item) == []
+    manager = browser(site)
+    assert manager.get(where(foreign, "name")).status_code == 404
+    assert manager.post(where(foreign, "name"), {"change_reason": "x"}).status_code == 404
+    theirs = changes_of(foreign)[-1]
+    assert manager.get(where(item, "name", theirs)).status_code == 404, "A change of another record."
+    unknown = Change(pk=uuid.uuid4())
+    assert manager.get(where(item, "name", unknown)).status_code == 404
+    assert [len(changes_of(one)) for one in (item, foreign)] == [2, 2]
+
+
+def test_a_private_value_is_not_there_for_who_may_not_see_it(site: Site) -> None:
+    employee = make.make_employee(site, address="1 Mill Lane")
+    save(browser(site), employee, address="2 Mill Lane", position="Baker", change_reason="Moved")
+    clerk = make.make_user(site=site)
+    seen = ["employees.view_employee", "employees.change_employee", "history.view_change"]
+    make.make_role(site, seen, [clerk])
+    client = sign_in(clerk, site)
+    assert offered(client, employee) == ["position"]
+    assert client.get(where(employee, "address")).status_code == 404
+
+
+def test_what_the_writer_refuses_is_said_and_changes_nothing(site: Site) -> None:
+    made, spoilt = day(1), day(9)
+    complaint = make_complaint(site, manufacture_date=made, expiration_date=day(5))
+    changed(complaint, expiration_date=spoilt)
+    changed(complaint, manufacture_date=day(7))
+    client, earlier = browser(site), changes_of(complaint)[1]
+    answer = put_back(client, where(complaint, "expiration_date", earlier))
+    assert answer.context["form"].errors
+    assert "expiration date" in answer.content.decode().lower()
+    assert Complaint.objects.get(pk=complaint.pk).expiration_date == spoilt
+    assert len(changes_of(complaint)) == 3
+
+
+def test_the_history_costs_as_many_queries_for_many_changes_as_for_few(
+    site: Site, django_assert_max_num_queries: Any
+) -> None:
+    item = make_item(site, name="Oven 0")
+    client = browser(site)
+    save(client, item, name="Oven 1", change_reason="More")
+    with django_assert_max_num_queries(40) as few:
+        client.get(address(item, "history"))
+    count = len(few.captured_queries)
+    for number in range(2, 8):
+        save(client, item, name=f"Oven {number}", change_reason="More")
+    with django_assert_max_num_queries(count):
+        assert offered(client, item) == ["name"] * 7
