@@ -1,4 +1,4 @@
-"""Writes to documents, each one transaction with its history; signing is in `documents.approvals`."""
+"""The writes to documents. Each is one transaction with its history; signing is in `documents.approvals`."""
 
 import uuid
 from collections.abc import Sequence
@@ -32,9 +32,9 @@ SIGNERS = ("user_to_review", "user_to_approve")
 def add_document(
     site_id: uuid.UUID, values: Values, content: Incoming, *, author: Author, operation: str = "AddDocument"
 ) -> Document:
-    """Add a document with its first version, numbered `version` (default 1).
+    """Add a document with its first version, whose number is `version` (default 1).
 
-    Raises ValidationError or StorageUnavailableError, and then stores nothing.
+    Raises ValidationError or StorageUnavailableError; nothing is stored in that case.
     """
     check_file_name(values)
     given = {**values}
@@ -60,10 +60,10 @@ def update_document(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Document:
-    """Store a file as the document's next version: last + 1 under the document's lock; the earlier ones stay.
+    """Store a file as the document's next version, which gets the last number + 1 under the document's lock.
 
-    Signers and notified users that are not among values stay as they are. Raises RecordNotFoundError, ValidationError,
-    StorageUnavailableError, or what the precondition raises.
+    Earlier versions are kept. Signers and notified users that are missing from `values` stay as they are. Raises
+    RecordNotFoundError, ValidationError, StorageUnavailableError, or the error of the precondition.
     """
     known = Document.objects.filter(site_id=site_id, pk=document_id).first()
     if known is None:
@@ -108,8 +108,9 @@ def change_details(
 ) -> Document:
     """Change a document's details without a new version (back-office only).
 
-    Reviewers and approvers are those of the next version; while a version waits they are replaced one by one with
-    `approvals.replace_signer`. Raises RecordNotFoundError, ValidationError, or what the precondition raises.
+    The reviewers and approvers apply to the next version. While a version waits for its signers, they can only be
+    replaced one by one with `approvals.replace_signer`. Raises RecordNotFoundError, ValidationError, or the error of
+    the precondition.
     """
     with changing(
         Document, site_id, document_id, author=author, operation=operation, reason=reason, precondition=precondition
@@ -134,9 +135,9 @@ def change_details(
 def archive_document(
     site_id: uuid.UUID, document_id: uuid.UUID, *, archived: bool, author: Author, reason: str
 ) -> Document:
-    """Archive or restore a document, with a reason; a version that waits asks its signers by mail once it is back.
+    """Archive or restore a document, with a reason.
 
-    Raises RecordNotFoundError.
+    After a restore, the signers of a waiting version are asked again by mail. Raises RecordNotFoundError.
     """
     with recording():
         document = archive_record(
@@ -154,7 +155,7 @@ def archive_document(
 
 
 def users_of(document: Document) -> dict[str, set[uuid.UUID]]:
-    """Return the ids on the document's three lists; a query each."""
+    """Return the ids of the users on the document's three lists; one query for each list."""
     return {name: set(getattr(document, name).values_list("pk", flat=True)) for name in USERS}
 
 
@@ -165,7 +166,7 @@ def _ordered(document: Document, name: str) -> Any:
 
 
 def check_approvers(site_id: uuid.UUID, approvers: Sequence[User]) -> None:
-    """Raise ValidationError where the site demands an approver and none is named (DECISIONS 5)."""
+    """Raise ValidationError if the site demands an approver and none is named (DECISIONS 5)."""
     if not approvers and Site.objects.filter(pk=site_id, demands_approver=True).exists():
         text = "Every document of this site needs an approver."
         raise ValidationError({"user_to_approve": ValidationError(text, code="RequiredField")})

@@ -1,4 +1,4 @@
-"""The back-office pages of documents: the master list, details, uploads; for versions see `documents.pages`."""
+"""The back-office pages of documents: the list, details and uploads. Pages of versions are in `documents.pages`."""
 
 import uuid
 from typing import Any
@@ -34,12 +34,12 @@ BYTES = "application/octet-stream"
 
 
 def upload_field() -> forms.FileField:
-    """Return the field that takes a version's file."""
+    """Return the form field for a version's file."""
     return forms.FileField(label="File", max_length=NAME, help_text="Kept as it is, under its own name.")
 
 
 class NewDocumentForm(RecordForm):
-    """A new document: its details, its first file, and the number to start from."""
+    """The form for a new document: its details, its first file, and the number of its first version."""
 
     file = upload_field()
     first_number = forms.IntegerField(
@@ -52,13 +52,13 @@ class NewDocumentForm(RecordForm):
 
 
 class UploadForm(ReasonForm):
-    """A newer file, and why there is one."""
+    """The form for a newer file and the reason for it."""
 
     file = upload_field()
 
 
 def received(upload: Any) -> tuple[UploadedPart, Values]:
-    """Return an uploaded file with its name and type; raises ValidationError for one that cannot be kept."""
+    """Return an uploaded file with its name and type; raises ValidationError for a file that cannot be stored."""
     try:
         content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
     except FileEmptyError:
@@ -71,7 +71,7 @@ def received(upload: Any) -> tuple[UploadedPart, Values]:
 
 
 def storage_fault() -> ValidationError:
-    """Return what to say while the storage cannot be written."""
+    """Return the message that is shown when the file storage is not available."""
     return ValidationError("The file storage cannot be reached. Nothing was saved; try again.", code="Unavailable")
 
 
@@ -99,7 +99,7 @@ UPLOAD = RecordStep(
 
 @admin.register(Document)
 class DocumentAdmin(RecordAdmin):
-    """Documents with the version in force, their state and their next review."""
+    """The documents with their version in force, their status and their next review."""
 
     form = NewDocumentForm
     update_action = staticmethod(actions.change_details)
@@ -111,12 +111,12 @@ class DocumentAdmin(RecordAdmin):
     readonly_fields = FACTS
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """Return the form: a file belongs to a new document; later ones are uploaded as versions."""
+        """Return the form. A new document includes its file; later files are uploaded as new versions."""
         form: Any = NewDocumentForm if obj is None else RecordForm
         return super().get_form(request, obj, change, **{"form": form, **kwargs})
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields: with the file for a new document, with the newest version's facts for a stored one."""
+        """Return the fields: those of the first file for a new document, else the data of the visible version."""
         newest = ("First version", NEW_VERSION) if obj is None else (self._title_of_facts(request, obj), FACTS)
         sets = ((None, DETAILS), newest, ("Who signs, who is notified, who must read", (*USERS, "must_read")))
         return [(title, {"fields": fields}) for title, fields in sets]
@@ -124,12 +124,12 @@ class DocumentAdmin(RecordAdmin):
     # --- As in force ------------------------------------------------------------------------------------------------
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        """Return the documents that exist for the user, with the facts that the user sees of each."""
+        """Return the documents that the user may see, each with the version data that the user sees."""
         sites = {*self.sites_where(request, "view"), *self.sites_where(request, "change")}
         return documents_for(user_of(request), super().get_queryset(request), sites)
 
     def sees_pending(self, request: HttpRequest, record: Any = None) -> bool:
-        """Return whether the user sees versions that are not in force: at the record's site, or at the current one."""
+        """Return whether the user may see versions that are not in force, at the record's or else the current site."""
         return access.may(user_of(request), record.site_id if record else current_site(request), SEE_PENDING)
 
     def _title_of_facts(self, request: HttpRequest, record: Document) -> str:
@@ -137,30 +137,30 @@ class DocumentAdmin(RecordAdmin):
         return "Version in force" if in_force else "Newest version"
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Return the filters; by status only for those who see more than what is in force."""
+        """Return the filters; the status filter is only for users who may see versions that are not in force."""
         return self.list_filter if self.sees_pending(request) else (ArchivedFilter,)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Refuse to narrow a list by the newest version's facts where the list shows those in force."""
+        """Refuse a filter on data of the newest version if the list shows versions in force."""
         if request is not None and lookup.split("__")[0] in VERSION_FACTS and not self.sees_pending(request):
             return False
         return super().lookup_allowed(lookup, value, request)
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
-        """Return the columns by which the list can be sorted: not by facts of a version that it does not show."""
+        """Return the sortable columns, without data of a version that the list does not show."""
         if self.sees_pending(request):
             return super().get_sortable_by(request)
         return [name for name in self.get_list_display(request) if name in ("site_sequence_id", "name")]
 
     def get_search_fields(self, request: HttpRequest) -> Any:
-        """Return the columns that the list searches; the file name is that of the version that is shown."""
+        """Return the columns that the search covers; the file name is that of the version that the list shows."""
         names = super().get_search_fields(request)
         if self.sees_pending(request):
             return names
         return ["in_force__file_name" if name == "file_name" else name for name in names]
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Document:
-        """Add a document with the file that was sent."""
+        """Add a document with the uploaded file."""
         content, facts = received(values.pop("file"))
         facts["version"] = values.pop("first_number")
         try:
@@ -175,7 +175,7 @@ class DocumentAdmin(RecordAdmin):
         )
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with those of a document's versions before them."""
+        """Return the admin's addresses, preceded by those of a document's versions."""
         view = self.admin_site.admin_view
         return [
             path("<str:object_id>/versions/", view(self.versions_view), name="documents_document_versions"),
@@ -192,7 +192,7 @@ class DocumentAdmin(RecordAdmin):
         return pages.versions(self, request, self.found(request, object_id))
 
     def readers_view(self, request: HttpRequest, object_id: str) -> Any:
-        """Show who has read the version in force, and who has not."""
+        """Show who has read the version in force and who has not."""
         return reading_pages.readers(self, request, self.found(request, object_id))
 
     def compare_view(self, request: HttpRequest, object_id: str) -> Any:
@@ -200,5 +200,5 @@ class DocumentAdmin(RecordAdmin):
         return pages.compare(self, request, self.found(request, object_id))
 
     def replace_view(self, request: HttpRequest, object_id: str, signer_id: uuid.UUID) -> Any:
-        """Ask somebody else to sign."""
+        """Replace a signer by another person."""
         return pages.replace(self, request, self.found(request, object_id), signer_id)

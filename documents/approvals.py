@@ -1,7 +1,7 @@
-"""Review and approval: who signs a version, what a signature demands, and what it moves (DECISIONS 5).
+"""Review and approval: who signs a version, what a signature requires, and how the status changes (DECISIONS 5).
 
-Each function is one transaction that locks the document's row, so that of two signatures, or a signature and a newer
-file, one comes first and the other sees what it did.
+Each function is one transaction that locks the document's row. If two signatures, or a signature and a newer file,
+arrive together, the second one therefore sees the result of the first.
 """
 
 import uuid
@@ -29,7 +29,7 @@ DUTY = {status: duty for duty, status in TURN.items()}
 
 
 def own_password(user: User, password: str) -> Confirmation | None:
-    """Confirm the user by the password, or return None; pages pass a check of their own, which knows other ways too."""
+    """Confirm the user's identity by password, or return None; pages pass a check that also accepts other methods."""
     return Confirmation.PASSWORD if user.check_password(password) else None
 
 
@@ -42,9 +42,10 @@ def sign_review(
     comment: str = "",
     confirm: Confirm = own_password,
 ) -> DocumentVersion:
-    """Sign as reviewer; the last reviewer hands the version on to the approvers, or brings it into force unsigned.
+    """Sign as reviewer.
 
-    Raises RecordNotFoundError, ValidationError (password, not this person's turn, state), FileDamagedError.
+    After the last review, the version goes to its approvers, or comes into force if it has none. Raises
+    RecordNotFoundError, ValidationError (wrong password, not this person's turn, wrong status) or FileDamagedError.
     """
     with _signing(version_id, user, password, Duty.REVIEW, confirm, author, "SignReview") as (document, version, by):
         _sign(version, user, Meaning.REVIEWED, comment, Duty.REVIEW, by)
@@ -65,9 +66,9 @@ def approve(
     comment: str = "",
     confirm: Confirm = own_password,
 ) -> DocumentVersion:
-    """Sign as approver; the last approver brings the version into force, which supersedes the one before it.
+    """Sign as approver; the last approval brings the version into force and supersedes the previous one.
 
-    Raises as `sign_review` does, and ValidationError for whoever uploaded the version.
+    Raises the errors of `sign_review`, and ValidationError if the approver uploaded the version.
     """
     with _signing(version_id, user, password, Duty.APPROVE, confirm, author, "Approve") as (document, version, by):
         if version.created_by_id == user.pk:
@@ -91,7 +92,7 @@ def reject(
 ) -> DocumentVersion:
     """Reject as the reviewer or approver whose turn it is; one rejection sends the version back for change.
 
-    Raises as `sign_review` does, and ValidationError without a comment.
+    Raises the errors of `sign_review`, and ValidationError if there is no comment.
     """
     if is_blank(comment):
         text = "Say what has to change: a rejection needs a comment."
@@ -112,9 +113,9 @@ def _signing(
     author: Author,
     operation: str,
 ) -> Iterator[tuple[Document, DocumentVersion, Confirmation]]:
-    """Check who signs and the file before the lock, then lock the document and see that it is this person's turn.
+    """Check the signer's identity and the file, then lock the document and check that it is this person's turn.
 
-    Yields the document, the version, and how the person confirmed who they are.
+    Yields the document, the version, and how the person confirmed their identity.
     """
     known = DocumentVersion.objects.filter(pk=version_id).first()
     if known is None or not access.holds_role_at(user.pk, known.site_id):
@@ -164,11 +165,11 @@ def _refused(text: str, code: str) -> ValidationError:
 
 
 def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author: Author) -> Signer:
-    """Ask somebody else to sign instead of a reviewer or approver who is away; signatures given stay.
+    """Replace a reviewer or approver who is away by another person; signatures that were given are kept.
 
-    The document's own list follows, so that its next version asks the successor too. Raises RecordNotFoundError, or
-    ValidationError: no reason, signed already, version no longer waiting, successor not valid at the site, asked
-    already, or approver of their own upload.
+    The document's own list changes too, so that the next version asks the successor. Raises RecordNotFoundError. Raises
+    ValidationError if there is no reason, if the signer has signed already, if the version no longer waits, or if the
+    successor is not valid at the site, was asked already, or would approve their own upload.
     """
     if is_blank(reason):
         raise ValidationError({"reason": ValidationError("A reason is required.", code="RequiredField")})
@@ -213,7 +214,7 @@ def _check_successor(document: Document, version: DocumentVersion, duty: Duty, s
 
 
 def waiting() -> QuerySet[Signer]:
-    """Return every signature that a version waits for, oldest first."""
+    """Return every signature that a version still waits for, oldest first."""
     turn = Q()
     for duty, status in TURN.items():
         turn |= Q(duty=duty, version__record_status=status)
@@ -222,5 +223,5 @@ def waiting() -> QuerySet[Signer]:
 
 
 def waiting_for(user: User) -> QuerySet[Signer]:
-    """Return what waits for this person at the sites where they hold a role, oldest first."""
+    """Return the signatures that this person still owes at the sites where they hold a role, oldest first."""
     return waiting().filter(user=user, version__site_id__in=access.sites_where(user))

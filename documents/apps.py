@@ -1,17 +1,17 @@
-"""The documents room."""
+"""The app configuration of documents."""
 
 from django.apps import AppConfig
 
 
 class DocumentsConfig(AppConfig):
-    """Registers documents, and their pages with the back-office."""
+    """Registers documents and their back-office pages."""
 
     name = "documents"
     label = "documents"
     verbose_name = "Documents"
 
     def ready(self) -> None:
-        """Add the inbox and the pages of versions and of readings to the back-office."""
+        """Add the inbox and the pages of versions and readings to the back-office."""
         from documents import pages, reading_pages
         from records.backoffice import extension_points
 

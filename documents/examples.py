@@ -12,20 +12,20 @@ TEXTS = {1: b"Wash your hands for twenty seconds.", 2: b"Wash your hands for thi
 
 
 def file(number: int) -> dict[str, Any]:
-    """Return what a version's file looks like when it is read."""
+    """Return a version's file as it appears in an answer."""
     text = TEXTS[number]
     facts = {"FileType": "text/plain", "FileName": f"hand-washing-{number}.txt", "FileSize": len(text)}
     return {**facts, "FileHash": hashlib.sha256(text).hexdigest()}
 
 
 def sent(number: int) -> dict[str, str]:
-    """Return a version's file as it is sent."""
+    """Return a version's file as it appears in a request."""
     facts = {"FileType": "text/plain", "FileName": f"hand-washing-{number}.txt"}
     return {**facts, "FileContent": base64.b64encode(TEXTS[number]).decode()}
 
 
 def line(key: str, number: int, status: str) -> dict[str, Any]:
-    """Return a version's line in its document."""
+    """Return a version's entry in its document's list."""
     names = ("FileName", "FileType", "FileSize", "FileHash")
     facts = {name: file(number)[name] for name in names}
     return {"Id": key, "Version": number, **facts, "RecordStatus": status, "Created": MOMENT, "CreatedBy": CALLER}

@@ -1,4 +1,4 @@
-"""Controlled documents, their versions with signers and signatures, and the mails that a version owes."""
+"""Controlled documents, their versions with signers and signatures, and the mails about a version."""
 
 import uuid
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from records.sites.text import FreeTextField, LineField
 
 
 class Status(models.TextChoices):
-    """Where a version stands on its way into force (DECISIONS 5)."""
+    """The status of a version (DECISIONS 5)."""
 
     AWAITING_REVIEW = "Awaiting Review", "Awaiting Review"
     AWAITING_APPROVAL = "Awaiting Approval", "Awaiting Approval"
@@ -42,26 +42,27 @@ PENDING = frozenset(
         *("versions", "signers", "signatures"),
     }
 )
-"""What changes while a version is on its way into force: only Managers see such a change in the feed."""
+"""Fields that change before a version comes into force; only Managers see such a change in the feed."""
 FACTS = ("version", "record_status", "file_type", "file_name", "file_size", "file_hash")
-"""What a document shows of its newest version, or of the one in force to those who see only that."""
+"""What a document shows of its newest version, or of the version in force to users who may see only that."""
 FIRST_VERSION, LAST_VERSION = 1, 2_147_483_647
 
 
 class VersionInForce(models.ForeignObject):  # type: ignore[type-arg]
-    """The version in force, joined in queries by the document's Id and `effective_version`; no column of its own."""
+    """The version in force, which queries join by the document's Id and `effective_version`; it is not a column."""
 
     def contribute_to_class(self, cls: Any, name: str, private_only: bool = True, **kwargs: Any) -> None:
-        """Add the relation for queries alone: neither to migrations nor as an attribute that a document loads."""
+        """Add the relation for queries only; migrations ignore it, and documents do not load it as an attribute."""
         super().contribute_to_class(cls, name, private_only=True, **kwargs)
         setattr(cls, name, None)
 
 
 class Document(SiteRecord):
-    """A controlled document: its title, who signs and who is notified, and the facts of its newest version.
+    """A controlled document: its title, who signs it, who is notified, and the data of its newest version.
 
-    What describes the newest version (version, status, file) is written in the transaction that makes or moves the
-    version, so that reads and lists need no join; `effective_version` is the number of the one in force.
+    The data of the newest version (version, status, file) is copied to the document in the transaction that adds or
+    changes the version, so that reads and lists need no join. `effective_version` is the number of the version in
+    force.
     """
 
     ENTITY = Entity.DOCUMENT
@@ -127,26 +128,27 @@ class Document(SiteRecord):
         return self.name
 
     def record_role(self) -> str:
-        """Return the lowest default role that sees the document: readers, once a version is in force."""
+        """Return the lowest default role that sees the document: readers do, once a version is in force."""
         return MANAGER if self.effective_version is None else READER
 
     @classmethod
     def hidden_from(cls, user_id: uuid.UUID) -> models.QuerySet[Any]:
-        """Return the documents that do not exist for an account that sees them as they are in force.
+        """Return the documents that an account cannot see if it may see only versions in force.
 
-        None of their versions is in force, and the account neither uploaded nor is asked to sign the newest one.
+        No version of these documents is in force, and the account neither uploaded the newest version nor was asked to
+        sign it.
         """
         newest = DocumentVersion.of(user_id).filter(document=OuterRef("pk"), version=OuterRef("version"))
         return cls.objects.filter(~Exists(newest), effective_version__isnull=True)
 
 
 def shown_in_force() -> dict[str, Any]:
-    """Return annotations with a document's facts in force, or its newest ones where no version is in force."""
+    """Return annotations with the data of the version in force, or of the newest version if none is in force."""
     return {f"shown_{name}": Coalesce(f"in_force__{name}", name) for name in FACTS}
 
 
 class DocumentVersion(FileRecord):
-    """One file of a document, never altered once stored; only its status moves on, in `documents.approvals`.
+    """One file of a document. It is never altered after it is stored; `documents.approvals` changes only its status.
 
     At most one version of a document is in force, and at most one waits for signatures.
     """
@@ -192,26 +194,26 @@ class DocumentVersion(FileRecord):
 
     @classmethod
     def of(cls, user_id: uuid.UUID) -> models.QuerySet["DocumentVersion"]:
-        """Return the versions that the account uploaded, or is or was asked to sign."""
+        """Return the versions that the account uploaded, or that it is or was asked to sign."""
         asked = Signer.objects.filter(version=OuterRef("pk"), user=user_id)
         return cls.objects.filter(Q(created_by=user_id) | Q(Exists(asked)))
 
     def described(self) -> str:
-        """Return where the file belongs: site, document and version."""
+        """Return the site, document and version to which the file belongs."""
         document = self.document
         number = f"document {document.site_sequence_id} ({document.pk})"
         return f"{document.site}: {number}, version {self.version} ({self.pk})"
 
 
 class Duty(models.TextChoices):
-    """What a signer is asked to do with a version."""
+    """What a signer is asked to do with a version: review or approve it."""
 
     REVIEW = "Review", "Review"
     APPROVE = "Approve", "Approve"
 
 
 class Meaning(models.TextChoices):
-    """What a signature says."""
+    """The meaning of a signature."""
 
     REVIEWED = "Reviewed", "Reviewed"
     APPROVED = "Approved", "Approved"
@@ -219,7 +221,7 @@ class Meaning(models.TextChoices):
 
 
 class Signature(models.Model):
-    """What a person signed: printed name, meaning, time, the file's SHA-256, and how they confirmed who they are."""
+    """A person's signature: printed name, meaning, time, the file's SHA-256, and how the person was identified."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     document = models.ForeignKey(Document, models.PROTECT, related_name="signatures", editable=False)
@@ -252,7 +254,7 @@ class Signature(models.Model):
 
 
 class Signer(ChildRow):
-    """Whoever is asked to review or approve one version, and the signature once it is given."""
+    """A person who is asked to review or approve one version, with the signature once it is given."""
 
     document = models.ForeignKey(Document, models.PROTECT, related_name="signers", editable=False)
     version = models.ForeignKey(DocumentVersion, models.PROTECT, related_name="signers", db_index=False, editable=False)
@@ -275,9 +277,9 @@ class Signer(ChildRow):
 
 
 class Reading(models.Model):
-    """That a person confirmed to have read a version: printed name, time, and the file's SHA-256 (DECISIONS 12.4).
+    """A person's confirmation of having read a version: printed name, time, and the file's SHA-256 (DECISIONS 12.4).
 
-    Each is written once and never altered; its Change is what "I have read and understood" leaves in the history.
+    It is written once and never altered. Its Change records "I have read and understood" in the history.
     """
 
     HISTORY_PROVES_ROWS: ClassVar[bool] = True
@@ -304,14 +306,14 @@ class Reading(models.Model):
 
 
 class Notice(models.Model):
-    """One mail that a version owes to a person; kept with its outcome, so that it is sent once.
+    """One mail about a version to one person; it is kept with its outcome, so that the mail is sent once.
 
-    Sent out by `documents.tasks`: whoever takes a notice moves `due` on first, so that no two workers send it and one
-    that a killed worker had taken comes up again.
+    `documents.tasks` sends it. A worker that takes a notice first moves `due` into the future, so that no other worker
+    sends the notice as well. If that worker is killed, the notice becomes due again.
     """
 
     class Kind(models.TextChoices):
-        """Why the mail is sent."""
+        """The reason for the mail."""
 
         REVIEW = "Review", "Asked to review"
         APPROVE = "Approve", "Asked to approve"

@@ -1,4 +1,7 @@
-"""Who is owed a mail: written down and queued in the transaction that causes it, sent by `documents.tasks` after it."""
+"""Decides who gets a mail about a version.
+
+Notices are stored and queued in the transaction that causes them; `documents.tasks` sends them afterwards.
+"""
 
 import uuid
 from collections.abc import Iterable
@@ -18,7 +21,7 @@ KINDS = {
 
 
 def tell(version: DocumentVersion) -> None:
-    """Owe a mail to whoever's turn it is with the version, or to everybody who is notified that it is in force."""
+    """Store a mail to each person who must sign the version next, or who is notified that it is in force."""
     kind = KINDS.get(Status(version.record_status))
     if kind is Notice.Kind.IN_FORCE:
         owe(version, kind, version.document.user_to_notify.values_list("pk", flat=True))
@@ -30,7 +33,7 @@ def tell(version: DocumentVersion) -> None:
 
 
 def ask_readers(document: Document) -> None:
-    """Owe a mail to each person who must read the version in force, was not asked by mail and has not read it."""
+    """Store a mail to each person who must read the version in force, has not read it and was not asked by mail yet."""
     version = document.versions.filter(record_status__in=IN_FORCE).first()
     if version is None:
         return
@@ -40,9 +43,9 @@ def ask_readers(document: Document) -> None:
 
 
 def owe(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID]) -> None:
-    """Write down a mail to each active account with an address, and queue the sending.
+    """Store a mail to each active account that has an address, and queue the sending.
 
-    Whoever was asked before, and replaced, is asked anew: the earlier mail may never have been sent.
+    A person who was asked before and then replaced gets a new mail, because the earlier one may never have been sent.
     """
     keys = list(users)
     reachable = User.objects.filter(pk__in=keys, is_active=True).exclude(email="").values_list("pk", flat=True)
@@ -53,7 +56,7 @@ def owe(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID])
 
 
 def owe_again(document: Document) -> None:
-    """Let the mails of a restored document that were dropped as no longer owed be judged, and sent, anew."""
+    """Check again the mails of a restored document that were dropped as no longer needed, and send those that are."""
     moment = now()
     dropped = Notice.objects.filter(version__document=document, last_error=NOT_OWED)
     if dropped.update(sent=None, due=moment, created=moment, attempts=0, last_error=""):

@@ -1,4 +1,4 @@
-"""Pages about versions: the signer's inbox, signing, a document's versions, comparing two, replacing a signer."""
+"""Pages about versions: the inbox of a signer, the versions of a document, comparing two, and replacing a signer."""
 
 import uuid
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ PAGE = 200
 
 
 def addresses(admin_site: Any) -> Sequence[Any]:
-    """Return the addresses below /admin/ that belong to no single document."""
+    """Return the addresses below /admin/ that do not belong to a single document."""
 
     def inbox_page(request: HttpRequest) -> HttpResponseBase:
         return inbox(admin_site, request)
@@ -51,7 +51,7 @@ def addresses(admin_site: Any) -> Sequence[Any]:
 
 
 def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
-    """Return the buttons of a document's page that lead to the file in force and to its versions."""
+    """Return the links on a document's page that lead to the file in force and to its versions."""
     if not isinstance(record, Document):
         return ()
     address = reverse("admin:documents_document_versions", args=(quote(record.pk),))
@@ -66,7 +66,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 
 
 def inbox(admin_site: Any, request: HttpRequest) -> HttpResponseBase:
-    """Show what waits for the person who is signed in, oldest first, at all their sites."""
+    """Show everything that waits for the signed-in person's signature at all their sites, oldest first."""
     waiting = list(approvals.waiting_for(user_of(request))[: PAGE + 1])
     context = {
         **admin_site.each_context(request),
@@ -78,7 +78,7 @@ def inbox(admin_site: Any, request: HttpRequest) -> HttpResponseBase:
 
 
 def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
-    """Serve a version's file to those who may see the version, and to whoever is asked to sign or read it."""
+    """Serve a version's file to users who may see the version, and to people who are asked to sign or read it."""
     version = DocumentVersion.objects.filter(pk=version_id).first()
     user = user_of(request)
     if version is None or not (
@@ -91,7 +91,7 @@ def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
 
 
 def file_in_force(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
-    """Serve the file of a document's version in force to those who may see documents at its site."""
+    """Serve the file of a document's version in force to users who may see documents at its site."""
     version = DocumentVersion.objects.filter(document=document_id, record_status__in=IN_FORCE).first()
     if version is None or not visibility.may_read(user_of(request), version):
         raise Http404("There is no such file.")
@@ -110,9 +110,9 @@ def _served(request: HttpRequest, version: DocumentVersion) -> HttpResponseBase:
 
 
 def versions(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponseBase:
-    """Show every version that the user may see, the newest first, with its file, signers and signatures.
+    """Show every version that the user may see, newest first, with its file, signers and signatures.
 
-    A fixed number of queries.
+    Makes a fixed number of queries.
     """
     rows = (
         visibility.versions_for(user_of(request), document)
@@ -145,7 +145,7 @@ def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, Any]:
 
 
 def compare(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponseBase:
-    """Show the details of two versions side by side, and which of them differ."""
+    """Show the details of two versions side by side, and mark those that differ."""
     seen = visibility.versions_for(user_of(request), document)
     rows = seen.select_related("created_by").prefetch_related("signatures")
     asked = (request.GET.get("from", ""), request.GET.get("to", ""))
@@ -198,7 +198,7 @@ def _context(model_admin: Any, request: HttpRequest, document: Document, title: 
 
 
 class ReplaceForm(ReasonForm):
-    """Who signs instead, and why."""
+    """The form that asks for the new signer and the reason."""
 
     field_order = ("user", "change_reason")
 
@@ -213,7 +213,7 @@ class ReplaceForm(ReasonForm):
 
 
 def replace(model_admin: Any, request: HttpRequest, document: Document, signer_id: uuid.UUID) -> HttpResponseBase:
-    """Ask who signs instead of somebody who is away, and why."""
+    """Ask who signs instead of a person who is away, and why."""
     if not access.may(user_of(request), document.site_id, REPLACE):
         raise PermissionDenied
     signer = Signer.objects.select_related("user", "version").filter(pk=signer_id, document=document).first()

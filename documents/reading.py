@@ -1,7 +1,7 @@
-"""Who must read which version in force, and the confirmation that somebody has read it (DECISIONS 12.4).
+"""Who must read which version in force, and the confirmation of having read it (DECISIONS 12.4).
 
-The members of a document's `must_read` roles are asked once for each version in force. Reading an older version does
-not count for a newer one: it has expired.
+The members of a document's `must_read` roles are asked once for each version in force. A confirmation for an older
+version has expired: it does not count for a newer one.
 """
 
 import datetime
@@ -21,7 +21,7 @@ from records.history.trail import Author, now, recording
 from records.sites.writing import RecordNotFoundError
 
 READ_WITHIN = datetime.timedelta(days=14)
-"""How long after it came into force a version has to be read."""
+"""The time within which a version must be read after it came into force."""
 
 
 def readers_of(documents: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
@@ -37,7 +37,7 @@ def readers_of(documents: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUI
 
 
 def to_read(site_ids: Collection[uuid.UUID]) -> QuerySet[DocumentVersion]:
-    """Return the versions in force at the sites that somebody must read, with their documents."""
+    """Return the versions in force at these sites that have required readers, with their documents."""
     asked = Document.must_read.through.objects.filter(document=OuterRef("document"))
     rows = DocumentVersion.objects.filter(
         Exists(asked), site__in=site_ids, record_status__in=IN_FORCE, document__is_archived=False
@@ -46,7 +46,7 @@ def to_read(site_ids: Collection[uuid.UUID]) -> QuerySet[DocumentVersion]:
 
 
 def waiting_for(user: User) -> QuerySet[DocumentVersion]:
-    """Return the versions in force that the person must read and has not read yet; asks for their roles at once."""
+    """Return the versions in force that the person must still read. The person's roles are queried immediately."""
     held = access.roles_held(user.pk) if user.is_active and not user.is_service_account else {}
     mine = Document.must_read.through.objects.filter(
         document=OuterRef("document"), role__in=[role for roles in held.values() for role, _ in roles]
@@ -56,21 +56,21 @@ def waiting_for(user: User) -> QuerySet[DocumentVersion]:
 
 
 def due(version: DocumentVersion) -> datetime.datetime:
-    """Return when a version in force has to be read by those who must read it."""
+    """Return the time by which the required readers must have read a version in force."""
     return (version.in_force_since or version.created) + READ_WITHIN
 
 
 def confirm(version_id: uuid.UUID, user: User, *, author: Author) -> Reading:
-    """Write down that the person has read and understood a version in force; saying it twice changes nothing.
+    """Record that the person has read and understood a version in force; repeating it changes nothing.
 
-    Raises RecordNotFoundError for a version that this person need not read, and ValidationError (InvalidTransition)
-    for one that is not in force any more.
+    Raises RecordNotFoundError for a version that this person need not read, and ValidationError (InvalidTransition) for
+    one that is not in force any more.
     """
     with recording() as trail:
         version = DocumentVersion.objects.select_related("document").filter(pk=version_id).first()
         if version is None:
             raise RecordNotFoundError
-        # Under the document's lock, so that a newer version comes into force before this or after it.
+        # This runs under the document's lock, so that a newer version comes into force either before or after it.
         Document.objects.select_for_update(of=("self",), no_key=True).get(pk=version.document_id)
         version.refresh_from_db(fields=["record_status"])
         known = Reading.objects.filter(version=version, user=user).first()

@@ -1,4 +1,4 @@
-"""Pages about reading: what I must read, the confirmation, who has read a document, and the matrix of a site."""
+"""Pages about reading: a person's reading list, the confirmation, the readers of a document, and a site's matrix."""
 
 import uuid
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ from records.sites.writing import RecordNotFoundError
 
 SEE = "documents.view_reading"
 PEOPLE, DOCUMENTS = 50, 8
-"""How many rows and columns one page of the matrix has."""
+"""The number of rows and columns on one page of the matrix."""
 
 
 def addresses(admin_site: Any) -> Sequence[Any]:
-    """Return the addresses below /admin/ that belong to no single document."""
+    """Return the addresses below /admin/ that do not belong to a single document."""
 
     def list_page(request: HttpRequest) -> HttpResponse:
         return my_reading(admin_site, request)
@@ -49,14 +49,14 @@ def addresses(admin_site: Any) -> Sequence[Any]:
 
 
 def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
-    """Return the button of a document's page that leads to its readers, for who may see readings."""
+    """Return the link from a document's page to its readers, for users who may see readings."""
     if not isinstance(record, Document) or not access.may(user_of(request), record.site_id, SEE):
         return ()
     return (RecordLink("readers", "Readers", reverse("admin:documents_document_readers", args=(quote(record.pk),))),)
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line that leads to the matrix, for who may see readings."""
+    """Return the menu entry that leads to the matrix, for users who may see readings."""
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         return ()
@@ -64,7 +64,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
 
 
 def my_reading(admin_site: Any, request: HttpRequest) -> HttpResponse:
-    """Show what the person who is signed in must read, at all their sites."""
+    """Show the versions that the signed-in person must read at all their sites."""
     page = _page(reading.waiting_for(user_of(request)), request.GET.get("page"), PEOPLE)
     context = {
         **admin_site.each_context(request),
@@ -76,7 +76,7 @@ def my_reading(admin_site: Any, request: HttpRequest) -> HttpResponse:
 
 
 def confirm(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
-    """Show a version that this person must read, and take their confirmation."""
+    """Show a version that this person must read, and record the confirmation."""
     user = user_of(request)
     version = reading.waiting_for(user).filter(pk=version_id).first()
     if version is None:
@@ -104,7 +104,7 @@ def confirm(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> Htt
 
 
 def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponse:
-    """Show who must read a document's version in force, who has read it, and who has not; seven queries."""
+    """Show who must read a document's version in force, who has read it and who has not; seven queries."""
     if not access.may(user_of(request), document.site_id, SEE):
         raise PermissionDenied
     show_times_of(site_at(request, document.site_id))
@@ -131,7 +131,7 @@ def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
 
 
 def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
-    """Show who of the current site has read what, person by document; a fixed number of queries."""
+    """Show which people at the current site have read which documents; a fixed number of queries."""
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         raise PermissionDenied
@@ -183,14 +183,14 @@ def _people(keys: set[uuid.UUID]) -> Any:
 
 
 def _newest_readings(documents: Any, people: Any) -> dict[tuple[uuid.UUID, uuid.UUID], Reading]:
-    """Return each person's reading of each document's highest version among those that they read; one query."""
+    """Return each person's reading of the highest version that they have read, for each document; one query."""
     rows = Reading.objects.filter(document__in=list(documents), user__in=[user.pk for user in people])
     ordered = rows.select_related("version").order_by("version__version")
     return {(row.user_id, row.document_id): row for row in ordered}
 
 
 def _cell(version: DocumentVersion | None, newest: Reading | None) -> dict[str, Any]:
-    """Return how a person who must read a version in force stands with it: read, expired or missing."""
+    """Return the state of a person who must read a version in force: read, expired or missing."""
     if newest is None:
         return {"state": "missing", "text": "Missing"}
     if version is not None and newest.version_id == version.pk:

@@ -1,4 +1,4 @@
-"""The export of what is known of documents; files come in through the document's own pages, one by one."""
+"""The export of documents. There is no import: files are uploaded on the pages of each document."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LEFT_OUT = ("FileContent", "FileURL", "DocumentVersion", "Signer")
 
 @transferable
 class DocumentResource(RecordResource):
-    """Documents, without their files."""
+    """The export of documents, without their files."""
 
     model = Document
     table = WireTable(DocumentSerializer, without=LEFT_OUT)
@@ -21,7 +21,7 @@ class DocumentResource(RecordResource):
     can_import = False
 
     def __init__(self, **given: Any) -> None:
-        """Prepare an export: of the facts in force for whoever sees no others."""
+        """Prepare an export: users who may see only versions in force get the data of those."""
         super().__init__(**given)
         if not self.may(Document.SEEN_WHOLE_WITH):
             self.table = self.in_force  # type: ignore[misc]

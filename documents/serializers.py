@@ -1,4 +1,4 @@
-"""The wire shapes of documents and their versions, and the same shapes for whoever sees only what is in force."""
+"""The JSON shapes of documents and versions, also for callers who see only versions in force."""
 
 from functools import cache
 
@@ -37,7 +37,7 @@ class VersionLineSerializer(WireSerializer):
 
 
 class UpdateDocumentSerializer(WireSerializer):
-    """A document with its file: the body of UpdateDocument; the file becomes a new version."""
+    """A document with its file, as the body of UpdateDocument; the file becomes a new version."""
 
     FileContent = FileContentField(required=True, max_length=None)
     FileURL = OnDemandField(read_only=True)
@@ -84,7 +84,7 @@ class DocumentSerializer(UpdateDocumentSerializer):
 
 
 class SignatureSerializer(WireSerializer):
-    """One signature under a version."""
+    """One signature on a version."""
 
     class Meta:
         model = Signature
@@ -119,7 +119,7 @@ class DocumentVersionSerializer(WireSerializer):
 
 
 class SignerSerializer(WireSerializer):
-    """Who is asked to sign which version; part of no answer, it tells whose own a version is."""
+    """A person who is asked to sign a version. This is not part of any answer; it shows whose own a version is."""
 
     class Meta:
         model = Signer
@@ -127,7 +127,7 @@ class SignerSerializer(WireSerializer):
 
 
 class VersionInForceSerializer(DocumentVersionSerializer):
-    """A version with its signers, for a caller who sees it only where it is in force or the caller's own."""
+    """A version with its signers, for a caller who sees only versions in force and their own versions."""
 
     Signer = ChildRows(SignerSerializer, source_name="signers", read_only=True, required=None)
 
@@ -136,7 +136,7 @@ class VersionInForceSerializer(DocumentVersionSerializer):
 
 
 class DocumentInForceSerializer(DocumentSerializer):
-    """A document as it is in force: the file fields describe that version, not a newer one on its way."""
+    """A document with the version in force: the file fields describe that version instead of a newer one."""
 
     Signer = ChildRows(SignerSerializer, source_name="signers", read_only=True, required=None)
 
@@ -145,7 +145,7 @@ class DocumentInForceSerializer(DocumentSerializer):
 
     @classmethod
     def plan(cls) -> ReadPlan:
-        """Return the plan, with the facts of the version in force, or of the newest where none is."""
+        """Return the plan, with the data of the version in force, or of the newest version if none is in force."""
         return _in_force_plan()
 
 

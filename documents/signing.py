@@ -1,4 +1,4 @@
-"""The page on which somebody signs or rejects a version that waits for them."""
+"""The page on which a person signs or rejects a version that waits for them."""
 
 import uuid
 from typing import Any
@@ -29,11 +29,11 @@ REJECT = "reject"
 SAID = {Duty.REVIEW: "I have reviewed it", Duty.APPROVE: "I approve it"}
 BY_PROVIDER = "provider"
 LONGEST_ANSWER = 20_000
-"""Characters of a passkey's answer: a few hundred, more with large extensions."""
+"""The most characters in a passkey's answer; it usually has a few hundred, but large extensions need more."""
 
 
 class SigningForm(forms.Form):
-    """What a signature asks: the decision, a comment, and who signs, confirmed again."""
+    """The form of a signature: the decision, a comment, and a confirmation of the signer's identity."""
 
     decision = forms.ChoiceField(widget=forms.RadioSelect)
     comment = TextField(
@@ -63,7 +63,7 @@ class SigningForm(forms.Form):
 
 
 def sign(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
-    """Show a version that waits for this person, and take their signature or rejection."""
+    """Show a version that waits for this person, and record their signature or rejection."""
     user = user_of(request)
     asked = approvals.waiting_for(user).filter(version_id=version_id).first()
     if asked is None:
@@ -111,7 +111,7 @@ def _ways_shown(user: User, ways: set[Confirmation], *, confirmed: bool) -> dict
 def _to_provider(
     request: HttpRequest, version: DocumentVersion, purpose: str, data: dict[str, Any]
 ) -> HttpResponseBase:
-    """Keep what was entered, and lead to the company's provider, which asks the person again."""
+    """Store the entered values, and redirect to the company's identity provider, which asks for a new sign-in."""
     request.session[purpose] = {"decision": data["decision"], "comment": data["comment"]}
     here = reverse("admin:documents_sign", args=(version.pk,))
     account = str(request.user.pk)
@@ -119,7 +119,7 @@ def _to_provider(
 
 
 def _signed(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose: str, form: SigningForm) -> str:
-    """Give the signature that was asked for and return what was said, or "" with the faults in the form."""
+    """Sign or reject and return the success message, or "" with the faults in the form."""
     try:
         said = _decide(request, version, duty, purpose, form.cleaned_data)
     except ValidationError as fault:
@@ -136,10 +136,10 @@ def _signed(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose:
 
 
 def _decide(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose: str, data: dict[str, Any]) -> str:
-    """Give the signature and return what was said; raises what the approvals raise."""
+    """Sign or reject and return the success message; raises the errors of `documents.approvals`."""
 
     def confirm(user: User, password: str) -> Confirmation:
-        """Check who signs; wrong guesses are counted as those of a sign-in are."""
+        """Check the signer's identity; wrong attempts are counted like those of a sign-in."""
         return confirmation.confirm(
             request, user, purpose=purpose, password=password, passkey=data.get("credential", "")
         )

@@ -1,4 +1,4 @@
-"""The worker's part: sending the mails that versions owe, each once, and again later while the mail server is down."""
+"""The background task that sends the mails about versions. Each is sent once; failures are retried later."""
 
 import datetime
 import logging
@@ -17,7 +17,7 @@ from records.history.trail import now
 
 logger = logging.getLogger("larder.documents")
 LEASE = datetime.timedelta(minutes=5)
-"""How long a taken notice is left alone; longer than any mail server is waited for."""
+"""The time for which other workers leave a taken notice alone; it is longer than any mail server's timeout."""
 DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180))
 BATCH = 200
 GIVEN_UP = datetime.timedelta(days=7)
@@ -29,10 +29,10 @@ TEMPLATES = {Notice.Kind.IN_FORCE: "document_in_force", Notice.Kind.READ: "docum
 
 @task()
 def send_notices() -> int:
-    """Send every mail that is due, and return how many went out.
+    """Send every mail that is due, and return how many were sent.
 
-    Run it as often as you like: it takes only what is due, and one that fails is due again later. What a killed
-    worker had taken comes up again when its lease ends, under the same Message-ID.
+    It may run as often as you like: it takes only mails that are due, and a mail that fails becomes due again later. If
+    a worker is killed, its mails become due again when the lease ends and keep their Message-ID.
     """
     sent = 0
     due = Notice.objects.filter(sent__isnull=True, due__lte=now(), created__gt=now() - GIVEN_UP)
@@ -47,7 +47,7 @@ def send_notices() -> int:
 
 
 def _take(key: uuid.UUID) -> bool:
-    """Claim a notice for as long as the lease; False where another worker has it."""
+    """Claim a notice for the time of the lease; returns False if another worker has it."""
     free = Notice.objects.filter(pk=key, sent__isnull=True, due__lte=now())
     return free.update(due=now() + LEASE, attempts=F("attempts") + 1) == 1
 
@@ -70,9 +70,9 @@ def _send(notice: Notice) -> bool:
 
 
 def still_owed(notice: Notice) -> bool:
-    """Return whether the mail would still be true: the version waits for this active person, or is in force.
+    """Return whether the mail is still correct: the version still waits for this active person, or is in force.
 
-    Somebody who holds no role at the site any more is told nothing of its documents.
+    A person who no longer holds a role at the site gets no mail about its documents.
     """
     version, user = notice.version, notice.user
     if not user.is_active or not user.email or version.document.is_archived:
@@ -95,7 +95,7 @@ def _page_of(notice: Notice) -> str:
 
 
 def message_of(notice: Notice) -> EmailMessage:
-    """Return the mail, plain text, with a Message-ID that stays the same when it is sent again."""
+    """Return the mail in plain text; its Message-ID stays the same when it is sent again."""
     version = notice.version
     context = {
         "notice": notice,

@@ -1,4 +1,4 @@
-"""The operations of the document endpoint, and the address that serves files; start reading here."""
+"""The operations of the document endpoint and the address that serves files. Start reading here."""
 
 from documents import examples
 from documents.models import Document, Status

@@ -1,4 +1,4 @@
-"""Making versions and moving their status; every function expects the document's row to be locked."""
+"""Adds versions and changes their status; the caller of each function must hold the lock of the document's row."""
 
 import uuid
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ AWAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL, Status.AWAITING_CH
 
 
 def first_status(reviewers: Sequence[User], approvers: Sequence[User]) -> Status:
-    """Return where a new version starts: with reviewers, with approvers, or in force unsigned (DECISIONS 5)."""
+    """Return the first status of a new version: awaiting review or approval, or issued unsigned (DECISIONS 5)."""
     if reviewers:
         return Status.AWAITING_REVIEW
     return Status.AWAITING_APPROVAL if approvers else Status.ISSUED
 
 
 def next_number(document: Document) -> int:
-    """Return the last number + 1; the caller holds the document's lock. Raises ValidationError behind the last one."""
+    """Return the last number + 1; the caller holds the document's lock. Raises ValidationError at LAST_VERSION."""
     if document.version >= LAST_VERSION:
         text = f"Version {LAST_VERSION} is the last that a document can have."
         raise ValidationError({"version": ValidationError(text, code="InvalidValue")})
@@ -31,7 +31,7 @@ def next_number(document: Document) -> int:
 
 
 def describe(document: Document, number: int, file: StoredFile, status: Status) -> None:
-    """Let the document show the facts of its newest version; the caller saves it."""
+    """Copy the data of the newest version to the document; the caller saves it."""
     document.version = number
     document.record_status = status
     document.file_size, document.file_hash = file.size, file.sha256
@@ -47,10 +47,11 @@ def add_version(
     reviewers: Sequence[User],
     approvers: Sequence[User],
 ) -> DocumentVersion:
-    """Store the version that the document describes, with its signers, and supersede what it replaces.
+    """Store the version that the document describes, with its signers, and supersede the versions that it replaces.
 
-    A version that waits, or waits for change, is superseded by any newer file; the one in force only by one that comes
-    into force itself (DECISIONS 5). Tells whoever's turn it is, or that it is in force.
+    Any newer file supersedes a version that waits for signatures or for a change. The version in force is superseded
+    only by a version that itself comes into force (DECISIONS 5). The next signers are notified, or the notified users
+    if the version is in force.
     """
     status = Status(document.record_status)
     in_force_since = now() if status in IN_FORCE else None
@@ -80,16 +81,16 @@ def add_version(
 
 
 def supersede(document: Document, statuses: Sequence[Status]) -> None:
-    """Move the document's versions of these statuses to Superseded."""
+    """Set the status of the document's versions with one of these statuses to Superseded."""
     found = DocumentVersion.objects.filter(document=document, record_status__in=statuses)
     found.update(record_status=Status.SUPERSEDED, revision=F("revision") + 1)
 
 
 def move(document: Document, version: DocumentVersion, status: Status) -> None:
-    """Move a version to its next status, and with it what the document shows.
+    """Set a version's status, and update the data that the document shows.
 
-    One that comes into force supersedes the one before it in the same transaction, first, since only one may be in
-    force. Sets the document's columns; the caller saves it.
+    A version that comes into force first supersedes the previous one in the same transaction, because only one may be
+    in force. Sets the document's columns; the caller saves it.
     """
     if status in IN_FORCE:
         supersede(document, IN_FORCE)
@@ -104,6 +105,6 @@ def move(document: Document, version: DocumentVersion, status: Status) -> None:
 
 
 def touch(version: DocumentVersion) -> None:
-    """Move the version's revision on, since what it shows has changed (its ETag)."""
+    """Increase the version's revision, which is its ETag, because its signers changed."""
     DocumentVersion.objects.filter(pk=version.pk).update(revision=F("revision") + 1)
     version.revision += 1

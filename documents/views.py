@@ -1,4 +1,4 @@
-"""The document endpoint: reads stop here, writes call the actions."""
+"""The document endpoint. Reads are handled here; writes call the actions."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ AS_IN_FORCE: dict[type[WireSerializer], type[WireSerializer]] = {
     DocumentSerializer: DocumentInForceSerializer,
     DocumentVersionSerializer: VersionInForceSerializer,
 }
-"""The shapes of a caller without `documents.view_pending_version`."""
+"""The serializers for a caller without the permission `documents.view_pending_version`."""
 
 
 class DocumentViewSet(FileViewSet):
@@ -44,14 +44,14 @@ class DocumentViewSet(FileViewSet):
     addresses = ADDRESSES
 
     def add_document(self, request: Request) -> HttpResponse:
-        """Add a document with its first version; it waits for its reviewers and approvers, or is in force at once."""
+        """Add a document with its first version, which waits for its reviewers and approvers or is in force at once."""
         found = self.body_with_file(DocumentSerializer)
         content = found.pop("file_content")
         document = self.acting(actions.add_document, self.site_id, found, content, author=self.author)
         return self.written(document.pk, document.revision)
 
     def update_document(self, request: Request, id: uuid.UUID) -> HttpResponse:
-        """Store the file as the document's next version; earlier versions stay and can be read."""
+        """Store the file as the document's next version; earlier versions are kept and can still be read."""
         found = self.body_with_file(UpdateDocumentSerializer)
         content = found.pop("file_content")
         document = self.acting(
@@ -66,17 +66,17 @@ class DocumentViewSet(FileViewSet):
         return self.written(document.pk, document.revision)
 
     def get_document(self, request: Request, id: uuid.UUID) -> HttpResponse:
-        """Read one document; FileContent and FileURL are of its newest version, and empty unless asked for.
+        """Read one document; FileContent and FileURL belong to its newest version and are empty unless asked for.
 
-        Below Manager, a document is shown as it is in force, and one of which no version is in force does not exist.
-        Whoever uploaded or signs a newer version sees that version by GetDocumentVersion.
+        Callers below Manager see the version in force; for them, a document without a version in force does not exist.
+        A caller who uploaded or signs a newer version can read that version with GetDocumentVersion.
         """
         return self.with_file(self.seen(DocumentSerializer), id, self.version_of)
 
     def get_document_version(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one version, by its own Id or by its document's Id and number.
 
-        Below Manager, only the version in force exists, and what the caller uploaded or is asked to sign.
+        For callers below Manager, only the version in force and versions that they uploaded or are asked to sign exist.
         """
         if "version" in self.query:
             number = values.read_integer(self.query["version"][-1], 1, values.INTEGER_LIMIT)
@@ -90,7 +90,7 @@ class DocumentViewSet(FileViewSet):
         return self.with_file(self.seen(DocumentVersionSerializer), id, self.version_of)
 
     def get_document_list(self, request: Request) -> HttpResponse:
-        """List the site's documents, never with content; below Manager, as they are in force."""
+        """List the site's documents, always without file content; callers below Manager see the versions in force."""
         if self.sees_all:
             return self.listing(DocumentSerializer, DOCUMENTS)
         hidden = Document.hidden_from(self.caller.user_id).order_by().values("pk")
@@ -100,23 +100,23 @@ class DocumentViewSet(FileViewSet):
 
     @property
     def sees_all(self) -> bool:
-        """Return whether the caller sees versions that are not in force."""
+        """Return whether the caller may see versions that are not in force."""
         return self.caller.may(Document.SEEN_WHOLE_WITH)
 
     def seen(self, serializer: type[WireSerializer]) -> type[WireSerializer]:
-        """Return the serializer of the shape that the caller sees."""
+        """Return the serializer whose shape the caller sees."""
         return serializer if self.sees_all else AS_IN_FORCE[serializer]
 
     @property
     def parameters(self) -> Sequence[Parameter]:
-        """Return the list's filters, which compare what the caller is shown."""
+        """Return the list's filters, which compare the values that the caller sees."""
         given = super().parameters
         if self.sees_all:
             return given
         return [replace(one, lookup=f"shown_{one.lookups[0]}") if one.lookups[0] in FACTS else one for one in given]
 
     def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
-        """Return the records, with what the caller is shown where that is not the record's own column."""
+        """Return the records, with annotations where the caller sees other values than the record's own columns."""
         rows = super().records(model)
         if model is not Document or self.sees_all:
             return rows
@@ -125,7 +125,7 @@ class DocumentViewSet(FileViewSet):
     def fetch_one(
         self, plan: ReadPlan, records: Callable[[], models.QuerySet[Any, Any]], record_id: uuid.UUID
     ) -> Sequence[Any] | None:
-        """Return the tuple of one record that exists for the caller, or None."""
+        """Return one record as a tuple if it exists for the caller, or None."""
         row = super().fetch_one(plan, records, record_id)
         if row is None or self.sees_all:
             return row
@@ -139,7 +139,7 @@ class DocumentViewSet(FileViewSet):
         )
 
     def narrowed(self, shape: Shape) -> Shape:
-        """Return a shape without the versions that do not exist for the caller."""
+        """Return a document's data without the versions that do not exist for the caller."""
         if "Signer" not in shape:
             return shape
         found = {name: value for name, value in shape.items() if name != "Signer"}
@@ -148,12 +148,12 @@ class DocumentViewSet(FileViewSet):
         return found
 
     def is_seen(self, version: Shape, holder: Shape) -> bool:
-        """Return whether a version is in force or the caller's own; `holder` is the shape that names the signers."""
+        """Return whether a version is in force or the caller's own; `holder` is the data that names the signers."""
         caller = str(self.caller.user_id)
         asked = {"VersionId": str(version["Id"]), "UserId": caller}
         return version["RecordStatus"] in IN_FORCE or str(version["CreatedBy"]) == caller or asked in holder["Signer"]
 
     def version_of(self, shape: Shape) -> DocumentVersion:
-        """Return the version that a document's shape, or its own, describes."""
+        """Return the version in the data of a document or of a version."""
         document_id = str(shape.get("DocumentId", shape["Id"]))
         return DocumentVersion.objects.get(document_id=document_id, version=shape["Version"], site_id=self.site_id)

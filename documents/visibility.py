@@ -1,8 +1,8 @@
-"""Who sees which version of a document, for pages and files.
+"""Which versions of a document a user sees, on pages and in files.
 
-Whoever lacks `documents.view_pending_version` (Manager and above hold it) sees a document as it is in force: its
-version in force counts as the newest, others do not exist, and neither does a document of which no version is in force.
-Whoever uploaded a version, or is or was asked to sign it, sees that version too.
+Managers and above hold `documents.view_pending_version`. A user without it sees the version in force as the newest one.
+For this user, other versions do not exist, and a document without a version in force does not exist either. However, a
+user who uploaded a version, or is or was asked to sign it, sees that version too.
 """
 
 import uuid
@@ -20,19 +20,19 @@ SEE_PENDING = Document.SEEN_WHOLE_WITH
 
 
 def may_see(user: User, version: DocumentVersion) -> bool:
-    """Return whether a version exists for somebody who may see documents at its site; one query at most."""
+    """Return whether a version exists for a user who may see documents at its site; one query at most."""
     if version.record_status in IN_FORCE or version.created_by_id == user.pk:
         return True
     return access.may(user, version.site_id, SEE_PENDING) or DocumentVersion.of(user.pk).filter(pk=version.pk).exists()
 
 
 def may_read(user: User, version: DocumentVersion) -> bool:
-    """Return whether the account may read a version's file as one of those who see documents at its site."""
+    """Return whether the account may read a version's file because it may see documents at the version's site."""
     return access.may(user, version.site_id, "documents.view_document") and may_see(user, version)
 
 
 def versions_for(user: User, document: Document) -> QuerySet[DocumentVersion]:
-    """Return the versions of a document that exist for the user, who may see the document."""
+    """Return the versions of a document that exist for a user who may see the document."""
     rows = DocumentVersion.objects.filter(document=document)
     if access.may(user, document.site_id, SEE_PENDING):
         return rows
@@ -40,10 +40,10 @@ def versions_for(user: User, document: Document) -> QuerySet[DocumentVersion]:
 
 
 def documents_for(user: User, rows: QuerySet[Document], sites: Collection[uuid.UUID]) -> QuerySet[Document]:
-    """Return those of the sites' documents that exist for the user; each shows what this user sees of it.
+    """Return the documents of these sites that exist for the user, each with the data that this user sees.
 
-    At a site where the user does not see pending versions, a loaded document has the facts of its version in force in
-    the place of its newest one's. Such a document is for showing; writes load their own.
+    At a site where the user does not see pending versions, a loaded document has the data of its version in force
+    instead of its newest version. Use such a document for display only; writes load their own.
     """
     whole = [site for site in sites if access.may(user, site, SEE_PENDING)]
     if len(whole) == len(sites):
@@ -56,7 +56,7 @@ def documents_for(user: User, rows: QuerySet[Document], sites: Collection[uuid.U
 
 
 class _AsSeen(ModelIterable):  # type: ignore[type-arg]
-    """Loads documents that show their facts in force, except where their reader sees the newest version's."""
+    """Loads documents with the data of the version in force, unless the reader may see the newest version."""
 
     def __iter__(self) -> Iterator[Any]:
         for document in super().__iter__():

@@ -1,1 +1,1 @@
-"""Materials that ERP systems keep in step."""
+"""Materials that are synchronised with ERP systems."""

@@ -1,4 +1,4 @@
-"""Writes to one material and its archiving; what an ERP sends is written by `materials.upserts`."""
+"""Adds, changes and archives single materials; `materials.upserts` writes the materials that an ERP system sends."""
 
 import uuid
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from records.sites.writing import Precondition, Values, apply, changing
 def add_material(
     site_id: uuid.UUID, values: Values, *, author: Author, may: Callable[[str], bool], operation: str = "AddMaterial"
 ) -> Material:
-    """Add a material. Raises PermissionDenied, or ValidationError (code Duplicate where its external id is in use)."""
+    """Add a material. Raises PermissionDenied, or ValidationError (code Duplicate if its external id is in use)."""
     with recording():
         _refuse_taken(site_id, values.get("external_id", ""))
         return upsert(site_id, DesiredMaterial(values), author=author, may=may, operation=operation).material
@@ -45,7 +45,7 @@ def update_material(
 
 
 def _refuse_taken(site_id: uuid.UUID, external_id: str, but: uuid.UUID | None = None) -> None:
-    """Raise ValidationError where another material of the site has the external id, or has it as its Id."""
+    """Raise ValidationError if another material of the site has this text as its external id or as its Id."""
     if not external_id:
         return
     condition = Q(external_id=external_id)
@@ -68,7 +68,7 @@ def archive_material(
 ) -> Material:
     """Archive or restore a material; repeating it changes nothing.
 
-    Raises RecordNotFoundError, or what `precondition` raises.
+    Raises RecordNotFoundError, or the error of `precondition`.
     """
     with changing(
         Material, site_id, material_id, author=author, operation=operation, reason=reason, precondition=precondition

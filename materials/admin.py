@@ -22,22 +22,22 @@ from records.sites.writing import Precondition, Values
 
 
 class LinesField(forms.CharField):
-    """A list of short texts, one on each line."""
+    """A list of short texts, with one text on each line."""
 
     widget = forms.Textarea({"rows": 3})
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the list as the lines of the input."""
+        """Return the list as lines of text for the input."""
         return "\n".join(value) if isinstance(value, list) else value
 
     def to_python(self, value: Any) -> Any:
-        """Return the lines that hold anything; raises ValidationError on control characters."""
+        """Return the lines that are not empty; raises ValidationError on control characters."""
         if isinstance(value, list):
             return value
         return [line.strip() for line in normalise(value or "").split("\n") if line.strip()]
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Return whether other lines were entered."""
+        """Return whether the lines were changed."""
         try:
             return bool(self.to_python(initial or []) != self.to_python(data))
         except ValidationError:
@@ -51,12 +51,12 @@ class CategoryFilter(admin.SimpleListFilter):
     parameter_name = "category"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the categories to choose from."""
+        """Return the categories of the current site."""
         found = MaterialCategory.objects.filter(site=current_site(request), is_archived=False)[:100]
         return [(str(category.pk), category.name) for category in found]
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
+        """Return the filtered list."""
         if not self.value():
             return queryset
         key = as_uuid(self.value())
@@ -65,7 +65,7 @@ class CategoryFilter(admin.SimpleListFilter):
 
 @admin.register(Material)
 class MaterialAdmin(RecordAdmin):
-    """Materials, found by name, external id or one of the codes."""
+    """The list of materials, which can be searched by name, external id and each of the codes."""
 
     list_display = ("site_sequence_id", "external_id", "name", "our_code", "material_category", "risk")
     list_display_links = ("site_sequence_id", "external_id", "name")
@@ -77,13 +77,13 @@ class MaterialAdmin(RecordAdmin):
     )
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the form field of a model field; countries stand on a line each."""
+        """Return the form field of a model field; countries are entered one on each line."""
         if db_field.name == "country_of_origin":
             return LinesField(label="Countries of origin", required=False, help_text="One on each line.")
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Material:
-        """Add a material; one whose external id the site knows is refused, not changed."""
+        """Add a material; if its external id is in use at the site, the material is refused instead of changed."""
         user = user_of(request)
         return actions.add_material(
             site_id,

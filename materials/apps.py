@@ -1,4 +1,4 @@
-"""The materials room."""
+"""The app configuration of materials."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""How a request of /materials is opened: by a subscription key and an access token of the same user (DECISIONS 2.3)."""
+"""Authentication for /materials: a subscription key and an access token of the same user (DECISIONS 2.3)."""
 
 from typing import Any
 
@@ -14,20 +14,20 @@ REALM = 'Bearer realm="Larder"'
 
 
 def no_token(message: str, error: str = "") -> ApiError:
-    """Return the 401 that asks for an access token; a wrong one is named so (RFC 6750, 3.1)."""
+    """Return the 401 that asks for an access token; `error` names what is wrong with the token (RFC 6750, 3.1)."""
     challenge = f'{REALM}, error="{error}", error_description="{message}"' if error else REALM
     return ApiError(401, "Unauthorized", message, headers={"WWW-Authenticate": challenge})
 
 
 def insufficient_scope(scope: str) -> ApiError:
-    """Return the 403 for a token that is not for this (RFC 6750, 3.1)."""
+    """Return the 403 for a token without the scope that the operation needs (RFC 6750, 3.1)."""
     challenge = f'{REALM}, error="insufficient_scope", scope="{scope}"'
     message = f"The access token lacks the scope {scope}."
     return ApiError(403, "Forbidden", message, headers={"WWW-Authenticate": challenge})
 
 
 def token_in(request: Request) -> str:
-    """Return the token of the Authorization header: `Bearer <token>`, or the bare token."""
+    """Return the token in the Authorization header, which holds `Bearer <token>` or the token alone."""
     authorization = str(request.META.get("HTTP_AUTHORIZATION", ""))
     scheme, _, rest = authorization.strip().partition(" ")
     return rest.strip() if scheme.lower() == "bearer" else authorization.strip()
@@ -37,7 +37,7 @@ class KeyAndTokenAuthentication(BaseAuthentication):
     """Reads `Ocp-Apim-Subscription-Key` and `Authorization`."""
 
     def authenticate(self, request: Request) -> tuple[TokenCaller, Any]:
-        """Return the caller and None; raises the 401 that names what is missing or wrong."""
+        """Return the caller and None; raises a 401 that says which credential is missing or wrong."""
         key, token = key_in(request), token_in(request)
         if not key:
             raise unauthorized()
@@ -53,9 +53,9 @@ class KeyAndTokenAuthentication(BaseAuthentication):
         raise no_token("The access token is unknown, expired, revoked or of another user.", "invalid_token")
 
     def remembered(self, request: Request) -> TokenCaller | None:
-        """Return who held both within the last minute, whose proof has to be asked; None where that is unknown."""
+        """Return the caller that used both within the last minute, whose access must still be checked, or None."""
         return remembered_caller(key_in(request), token_in(request))
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge of the 401."""
+        """Return the challenge for the 401."""
         return REALM

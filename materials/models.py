@@ -1,4 +1,4 @@
-"""Materials: what a site buys and uses, kept in step with an ERP system by its identifiers there."""
+"""Materials that a site buys and uses, synchronised with an ERP system by the identifiers of that system."""
 
 from typing import ClassVar
 
@@ -24,11 +24,11 @@ SORT_KEYS = {
     "created": "created",
     "last_modified": "modified",
 }
-"""What a list can be sorted by besides the Id, with the names of the indexes that serve it in both directions."""
+"""The columns besides the Id by which a list can be sorted, with the indexes that serve both directions."""
 
 
 class Risk(models.TextChoices):
-    """How much harm a material can do; empty where nobody has said yet (DECISIONS 3)."""
+    """How much harm a material can do; empty if nobody has assessed it yet (DECISIONS 3)."""
 
     NONE = "None", "None"
     LOW = "Low", "Low"
@@ -37,7 +37,7 @@ class Risk(models.TextChoices):
 
 
 def are_countries(value: object) -> None:
-    """Raise ValidationError unless value is a list of at most 300 short texts, each fit to be stored as text."""
+    """Raise ValidationError unless the value is a list of at most 300 short texts that can be stored as text."""
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise ValidationError("This must be a list of texts.", code="InvalidValue")
     if len(value) > MOST_COUNTRIES:
@@ -47,10 +47,10 @@ def are_countries(value: object) -> None:
 
 
 class Material(SiteRecord):
-    """A raw material, ingredient or packaging of a site, known to the site's ERP system by its external id.
+    """A raw material, ingredient or packaging of a site, which the site's ERP system identifies by the external id.
 
-    A non-empty external id is unique at the site, archived materials included, so that a material that comes back is
-    the same record. `reason_for_change` is the reason of the last change, which the trail keeps as well.
+    A non-empty external id is unique at the site, including archived materials, so that a material that comes back is
+    the same record. `reason_for_change` is the reason for the last change; the history stores it as well.
     """
 
     ENTITY = Entity.MATERIAL

@@ -1,4 +1,4 @@
-"""Which material a path names: any characters, an encoded slash included; an external id that matches wins."""
+"""Finds the material that a path names, by external id or by Id; an external id that matches has priority."""
 
 import uuid
 from urllib.parse import unquote_to_bytes
@@ -13,24 +13,24 @@ from records.sites.text import normalise
 
 
 class AnyText:
-    """Matches the rest of a path whatever it holds, line breaks and slashes included."""
+    """Matches the rest of a path with any characters, including line breaks and slashes."""
 
     regex = "(?s:.+)"
 
     def to_python(self, value: str) -> str:
-        """Return the text."""
+        """Return the text unchanged."""
         return value
 
     def to_url(self, value: str) -> str:
-        """Return the text."""
+        """Return the text unchanged."""
         return value
 
 
 def spellings(request: HttpRequest, decoded: str) -> list[str]:
-    """Return what the path's text may mean, likeliest first; raises the 400 InvalidId on what is not text.
+    """Return the possible meanings of the path's text, likeliest first; raises the 400 InvalidId if it is not text.
 
-    WSGI hands over the path decoded, so that an encoded slash at its end looks like the trailing slash that every path
-    may have. The raw address, where the server passes it on, tells them apart; without it both are looked for.
+    WSGI decodes the path, so that an encoded slash at its end looks like the trailing slash that every path may have.
+    If the server passes on the raw address, it shows which of them was sent; otherwise both meanings are returned.
     """
     raw = (request.META.get("RAW_URI") or request.META.get("REQUEST_URI") or "").partition("?")[0]
     try:
@@ -49,7 +49,7 @@ def spellings(request: HttpRequest, decoded: str) -> list[str]:
 
 
 def material_id(site_id: uuid.UUID, texts: list[str]) -> uuid.UUID:
-    """Return the Id of the site's material with that external id, else the Id that the text is; raises Http404."""
+    """Return the Id of the site's material with this external id, else the Id in the text; raises Http404."""
     found = dict(
         Material.objects.filter(site_id=site_id, external_id__in=texts).values_list("external_id", "pk")
         if texts

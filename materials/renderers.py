@@ -1,4 +1,4 @@
-"""Materials and every other answer of the endpoint as XML, well-formed whatever the text holds (DECISIONS 6)."""
+"""Renders every answer of the endpoint as XML, which is well-formed whatever the text contains (DECISIONS 6)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from records.operations import errors, lists
 JSON, XML, TEXT_XML = "application/json", "application/xml", "text/xml"
 MEDIA_TYPES = (JSON, XML, TEXT_XML)
 VARIANT = "x"
-"""What marks the ETags of answers in XML."""
+"""The suffix that marks the ETags of answers in XML."""
 
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
 MATERIAL, RESULT, REFUSAL, FAULT = "ExternalIdMaterialDto", "ExternalIdMaterialResult", "ErrorResult", "FieldError"
@@ -24,9 +24,9 @@ _NONCHARACTERS = ("\ufffe", "\uffff")
 
 
 def chosen(accept: str) -> str | None:
-    """Return the media type to answer in, or None where the caller accepts none of them.
+    """Return the media type of the answer, or None if the caller accepts none of those that are offered.
 
-    The highest quality wins; among equals the more specific range, then JSON.
+    The highest quality wins; among equals, the more specific range wins, and then JSON.
     """
     if not accept.strip():
         return JSON
@@ -39,13 +39,13 @@ def chosen(accept: str) -> str | None:
 
 
 def in_xml(request: HttpRequest) -> str:
-    """Return the XML media type that the request asks for, or an empty text where it is answered in JSON."""
+    """Return the XML media type that the request asks for, or an empty text if the answer is to be in JSON."""
     media_type = chosen(request.META.get("HTTP_ACCEPT", ""))
     return media_type if media_type in (XML, TEXT_XML) else ""
 
 
 def as_xml(response: HttpResponse, media_type: str) -> HttpResponse:
-    """Return a JSON answer as XML, its status and headers kept; an answer without a body stays without."""
+    """Return a JSON answer as XML with the same status and headers; an answer without a body remains empty."""
     if response.content and response.get("Content-Type", "").startswith(JSON):
         response.content = document(orjson.loads(response.content))
         response["Content-Type"] = f"{media_type}; charset=utf-8"
@@ -70,7 +70,7 @@ def refusal(request: HttpRequest, refused: errors.ApiError) -> HttpResponse:
 
 
 def encoded(text: str) -> bytes:
-    """Return the document's bytes; characters that XML cannot hold at all become U+FFFD."""
+    """Return the document's bytes; characters that XML does not allow become U+FFFD."""
     content = (DECLARATION + text).encode("utf-8", "replace")
     if len(content.translate(None, _CONTROLS)) == len(content) and not any(one in text for one in _NONCHARACTERS):
         return content
@@ -80,7 +80,7 @@ def encoded(text: str) -> bytes:
 def _element(name: str, fields: Mapping[str, Any]) -> str:
     return _template(name, tuple(fields)) % tuple(
         [
-            _escaped(value) if type(value) is str else _shown(field, value)  # One step for what most values are.
+            _escaped(value) if type(value) is str else _shown(field, value)  # Most values are text.
             for field, value in fields.items()
         ]
     )
@@ -88,7 +88,7 @@ def _element(name: str, fields: Mapping[str, Any]) -> str:
 
 @cache
 def _template(name: str, fields: tuple[str, ...]) -> str:
-    """Return the element with a place for each field's text; made once a shape."""
+    """Return a template of the element with a placeholder for each field's text; it is built once for each shape."""
     return f"<{name}>{''.join(f'<{field}>%s</{field}>' for field in fields)}</{name}>"
 
 

@@ -16,14 +16,14 @@ from records.operations.tables import WireTable
 
 @transferable
 class MaterialResource(RecordResource):
-    """Materials; a row without Id changes the material that has its externalId, if there is one."""
+    """Materials. A row without an Id changes the material that has its externalId, or adds one if there is none."""
 
     model = Material
     table = WireTable(MaterialSerializer)
     key = "externalId"
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write all rows in a constant number of statements, as a night's upsert does."""
+        """Write all rows in a constant number of statements, in the same way as an ERP system's upsert."""
         if not rows:
             return
         desired = [

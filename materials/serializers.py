@@ -1,4 +1,4 @@
-"""The wire shape of materials: camelCase, with `Id` spelt as in the document."""
+"""The JSON shape of materials: names in camelCase, except `Id`, in the order of the documented interface."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from records.operations.serializers import WireSerializer
 
 
 class MaterialSerializer(WireSerializer):
-    """A material, in the document's order; `Id` names the one to change, `reasonForChange` reads as the last one."""
+    """A material. `Id` names the one to change; `reasonForChange` shows the reason for the last change."""
 
     Id = wire.IdField(required=False)
     isArchived = wire.BooleanField(required=False)  # noqa: N815 (the wire's name)
@@ -42,7 +42,7 @@ class MaterialSerializer(WireSerializer):
 
 
 class MaterialResult(serializers.Serializer[Any]):
-    """What became of one material of an array that was posted."""
+    """The result for one material of a posted array."""
 
     externalId = serializers.CharField(help_text="As it was sent.")  # noqa: N815
     Error = serializers.CharField(help_text="Empty on success, else the code of the refusal.")

@@ -1,4 +1,4 @@
-"""Upserts of one or many materials in a constant number of round trips, each with its history."""
+"""Upserts of one or many materials, with their history, in a constant number of round trips."""
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ from records.sites.targets import UNKNOWN, errors_of, holding_folders
 from records.sites.writing import Precondition, RecordNotFoundError, Values, check_record, stamp
 
 MOST = 500
-"""How many materials one call may carry (DECISIONS 3)."""
+"""The most materials in one call (DECISIONS 3)."""
 TRIES = 5
 ADD, CHANGE, ARCHIVE = "materials.add_material", "materials.change_material", "materials.archive_material"
 WRITTEN = (
@@ -43,14 +43,14 @@ WRITTEN = (
 
 
 class ConcurrentWriteError(Exception):
-    """Raised when somebody else stored the same external id meanwhile; the call is made again."""
+    """Raised when another caller stored the same external id in the meantime; the call is then repeated."""
 
 
 @dataclass(slots=True)
 class DesiredMaterial:
-    """One material as somebody wants it: values under model names, its Id where it was given, and why.
+    """The desired state of one material: values by model field name, its Id if it was given, and the reason.
 
-    `precondition` is asked about the material before it is changed, or about None where it is to be added; what it
+    `precondition` is called with the material before it is changed, or with None before it is added. An error that it
     raises ends the whole call.
     """
 
@@ -62,16 +62,16 @@ class DesiredMaterial:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of a desired material that was not refused: `Added`, `Changed` or `Unchanged`."""
+    """The result for a material that was not refused: `Added`, `Changed` or `Unchanged`."""
 
     material: Material
     outcome: str
     stays_archived: bool = False
-    """Whether the material was archived before, and still is."""
+    """Whether the material was archived before and still is."""
 
 
 Outcome = Stored | Exception
-"""What became of a desired material, or why it was refused."""
+"""The result for a desired material, or the exception that refused it."""
 
 
 def upsert(
@@ -82,10 +82,10 @@ def upsert(
     may: Callable[[str], bool],
     operation: str = "PostMaterial",
 ) -> Stored:
-    """Add or change one material: by its Id where given, else by a non-empty external id, else a new one.
+    """Add or change one material: by its Id if given, else by a non-empty external id; otherwise a new one is added.
 
-    Raises RecordNotFoundError, PermissionDenied, ConcurrentWriteError or ValidationError (code Duplicate); then
-    nothing is stored.
+    Raises RecordNotFoundError, PermissionDenied, ConcurrentWriteError or ValidationError (code Duplicate); nothing is
+    stored in that case.
     """
     outcome = upsert_all(site_id, [desired], author=author, may=may, operation=operation)[0]
     if isinstance(outcome, Exception):
@@ -101,11 +101,11 @@ def upsert_all(
     may: Callable[[str], bool],
     operation: str = "PostMaterial",
 ) -> list[Outcome]:
-    """Add or change materials as if one after the other, each on its own; returns what became of each, in order.
+    """Add or change materials one after the other, each independent of the others; returns the results in order.
 
-    One transaction and a constant number of statements where the database allows it. Locks the materials in the
-    order of their ids, then the site's numbers where any is new, so that callers who race for one external id end up
-    with one material. `may` says whether the caller holds a permission at the site.
+    Uses one transaction and a constant number of statements where the database allows it. Locks the materials in the
+    order of their ids, and then the site's numbers if a material is new. Concurrent callers with the same external id
+    therefore end up with one material. `may` says whether the caller has a permission at the site.
     """
     for attempt in range(TRIES):
         try:
@@ -123,7 +123,7 @@ def upsert_all(
 
 @dataclass(slots=True)
 class Step:
-    """One change of one material, to be written down."""
+    """One change of one material, to be recorded in the history."""
 
     material: Material
     before: Snapshot
@@ -133,7 +133,7 @@ class Step:
 
 @dataclass(slots=True)
 class Batch:
-    """The materials of one call: as they are stored, and as the upserts change them in memory, one after the other."""
+    """The materials of one call: the stored ones, to which the upserts are applied in memory one after the other."""
 
     site_id: uuid.UUID
     author: Author
@@ -142,7 +142,7 @@ class Batch:
     by_key: dict[uuid.UUID, Material] = field(default_factory=dict)
     by_external_id: dict[str, Material] = field(default_factory=dict)
     stored: dict[uuid.UUID, tuple[str, bool]] = field(default_factory=dict)
-    """External id and archive flag of each loaded material, as the database has them."""
+    """The external id and archive flag that each loaded material has in the database."""
     folders: dict[uuid.UUID, EntityFolder] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     touched: dict[uuid.UUID, Material] = field(default_factory=dict)
@@ -150,7 +150,7 @@ class Batch:
     asked: list[Asked] = field(default_factory=list)
 
     def reading(self, upserts: Iterable[DesiredMaterial]) -> list[Statement]:
-        """Return the statements that lock what the upserts may be about, and hold the folders that they name."""
+        """Return the statements that lock the materials that the upserts may concern and the folders that they name."""
         external_ids, keys, folders = set(), set(), set()
         for desired in upserts:
             external_id = desired.values.get("external_id")
@@ -169,7 +169,7 @@ class Batch:
         return [query.statement for query in self.asked]
 
     def load(self, answers: Sequence[Rows]) -> None:
-        """Take what `reading` read."""
+        """Load the rows that the statements of `reading` returned."""
         found = [row for query, rows in zip(self.asked, answers, strict=True) for row in query.reading.objects(rows)]
         for row in found:
             if isinstance(row, EntityFolder):
@@ -182,7 +182,7 @@ class Batch:
         self.names |= {str(folder.pk): str(folder) for folder in self.folders.values()}
 
     def one(self, desired: DesiredMaterial) -> Outcome:
-        """Apply one desired in memory; a refused one leaves the material as it was."""
+        """Apply one desired state in memory; if it is refused, the material keeps its state."""
         try:
             material = self._target(desired)
         except (RecordNotFoundError, PermissionDenied) as refusal:
@@ -270,13 +270,13 @@ class Batch:
             raise duplicate()
 
     def store(self, trail: Trail) -> None:
-        """Store all new and changed rows and record the changes; raises ConcurrentWriteError on a lost race."""
+        """Store all new and changed rows and record the changes; raises ConcurrentWriteError after a lost race."""
         if not self.steps:
             return
         new = [material for key, material in self.touched.items() if key not in self.stored]
         old = [material for key, material in self.touched.items() if key in self.stored]
         if new:
-            # From here on no other caller adds materials to the site; whoever came first has committed.
+            # From here on, no other caller can add materials to the site; callers that were faster have committed.
             called = [one.external_id for one in new if one.external_id]
             others = Material.objects.exclude(pk__in=[one.pk for one in old]).order_by()
             lost = [asked(others.filter(site_id=self.site_id, external_id__in=called)[:1])] if called else []
@@ -292,7 +292,7 @@ class Batch:
         self._note(trail)
 
     def _write(self, old: list[Material], new: list[Material], trail: Trail) -> None:
-        """Write all rows in one round trip; external ids that change hands within the call are given up first."""
+        """Write all rows in one round trip. External ids that move from one material to another are cleared first."""
         taken = {one.external_id for one in [*old, *new] if one.external_id}
         giving = [one.pk for one in old if self.stored[one.pk][0] in taken - {one.external_id}]
         if giving:
@@ -313,7 +313,7 @@ class Batch:
             )
 
     def _printed_names(self) -> dict[str, str]:
-        """Return the names of everything that the changes point at; a query for each list not known yet."""
+        """Return the names of all targets of the changes; one query for each reference list that is not yet known."""
         names = dict(self.names)
         for field_name, model in (("material_category", MaterialCategory), ("entity_folder", EntityFolder)):
             ids = {key for step in self.steps if (key := step.before.get(field_name))} - names.keys()
@@ -324,7 +324,7 @@ class Batch:
 
 
 def key_in(text: str) -> uuid.UUID | None:
-    """Return the Id that an external id looks like, or None."""
+    """Return the Id that has the form of this external id, or None."""
     if len(text) != 36:
         return None
     try:
@@ -334,12 +334,12 @@ def key_in(text: str) -> uuid.UUID | None:
 
 
 def locked(site_id: uuid.UUID, external_ids: Iterable[str], keys: Iterable[uuid.UUID]) -> QuerySet[Material]:
-    """Return the query that locks the site's materials with one of the external ids or Ids, in their ids' order."""
+    """Return the query that locks the site's materials with these external ids or Ids, in the order of their Ids."""
     rows = Material.objects.select_for_update(of=("self",), no_key=True).filter(site_id=site_id)
     return rows.filter(Q(external_id__in=list(external_ids)) | Q(pk__in=list(keys))).order_by("pk")
 
 
 def duplicate() -> ValidationError:
-    """Return the fault of an external id that another material of the site has."""
+    """Return the error for an external id that another material of the site has."""
     text = "Another material of the site has this external id, or has it as its Id."
     return ValidationError({"external_id": ValidationError(text, code="Duplicate")})

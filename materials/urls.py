@@ -1,4 +1,4 @@
-"""The operations of the materials endpoint; start reading here."""
+"""The operations of the materials endpoint. Start reading here."""
 
 from django.urls import register_converter
 

@@ -1,4 +1,4 @@
-"""The materials endpoint: reads stop here, writes call the actions."""
+"""The materials endpoint. Reads are handled here; writes call the actions."""
 
 import dataclasses
 import uuid
@@ -26,7 +26,7 @@ NO_SITE = "There is no such site, or your roles do not allow this there."
 
 
 class MaterialViewSet(OperationViewSet):
-    """Materials of the site that `siteId` names, in JSON or XML."""
+    """Materials of the site in `siteId`, in JSON or XML."""
 
     authentication_classes = (KeyAndTokenAuthentication,)  # type: ignore[assignment]
     permission_classes = ()  # type: ignore[assignment]
@@ -42,7 +42,7 @@ class MaterialViewSet(OperationViewSet):
         return min(of_token, of_key, key=lambda allowance: allowance.remaining)
 
     def check_permissions(self, request: Request) -> None:
-        """Ask for the scope; the roles are asked once the site is known."""
+        """Check the token's scope; the roles are checked when the site is known."""
         caller: TokenCaller = self.caller  # type: ignore[assignment]
         if self.operation is not None:
             scope = WRITE_MATERIALS if self.operation.writes else READ_MATERIALS
@@ -50,7 +50,7 @@ class MaterialViewSet(OperationViewSet):
                 raise insufficient_scope(scope)
 
     def check_parameters(self) -> None:
-        """Read the query and enter the site that it names; raises the 400 without one and the 404 for a closed one."""
+        """Read the query and switch to the site in `siteId`; raises 400 if it is missing and 404 if it is closed."""
         super().check_parameters()
         given = self.query.get("siteId", [])
         site_id = values.read_uuid(given[0].strip()) if len(given) == 1 else None
@@ -64,22 +64,22 @@ class MaterialViewSet(OperationViewSet):
         self.caller = entered
 
     def check_path_id(self) -> None:
-        """Turn the path's text into the material's Id; an external id that matches wins (DECISIONS 3)."""
+        """Replace the path's text by the material's Id; an external id that matches has priority (DECISIONS 3)."""
         self.kwargs["id"] = paths.material_id(self.site_id, paths.spellings(self.http_request, self.kwargs["id"]))
 
     def run(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
-        """Call the method and answer in the media type that is asked for."""
+        """Call the method and answer in the requested media type."""
         media_type = renderers.in_xml(self.http_request)
         self.variant = renderers.VARIANT if media_type else ""
         response = super().run(handler)
         response["Vary"] = "Accept"
         if response.has_header("ETag"):
-            # The answer kept under an Idempotency-Key may have been asked for in the other media type.
+            # The answer that is stored under an Idempotency-Key may be in the other media type.
             response["ETag"] = conditional.as_variant(response["ETag"], self.variant)
         return renderers.as_xml(response, media_type) if media_type else response
 
     def render_refusal(self, refusal: errors.ApiError) -> HttpResponse:
-        """Answer a refusal in the media type that is asked for."""
+        """Answer a refusal in the requested media type."""
         return renderers.refusal(self.http_request, refusal)
 
     # --- The operations ---------------------------------------------------------------------------------------------
@@ -89,16 +89,16 @@ class MaterialViewSet(OperationViewSet):
         return self.listing(MaterialSerializer, MATERIALS)
 
     def get_material_by_id(self, request: Request, id: uuid.UUID) -> HttpResponse:
-        """Read one material by its external id or its Id; an external id that matches wins."""
+        """Read one material by its external id or its Id; an external id that matches has priority."""
         return self.record(MaterialSerializer, id)
 
     def post_material(self, request: Request) -> HttpResponse:
-        """Add or change one material, or each of an array of up to 500 on its own.
+        """Add or change one material, or each material of an array of up to 500 independently.
 
-        A material is found by `Id` where it is given, else by a non-empty externalId at the site; else it is added. An
-        omitted isArchived stays as it is; `false` restores. An archived material is changed too, and Message says that
-        it stays archived. An array is answered by an array of results in its order.
-        If-Match says which revision of the one material is to be changed.
+        A material is found by `Id` if it is given, else by a non-empty externalId at the site; otherwise it is added.
+        If isArchived is omitted, it stays as it is; `false` restores the material. An archived material can be changed
+        too, and Message then says that it stays archived. The answer to an array is an array of results in the same
+        order. If-Match names the revision of a single material that is to be changed.
         """
         body = bodies.decode(self.raw_body()) if self.raw_body() else None
         if isinstance(body, list):
@@ -160,7 +160,7 @@ def _wish(found: dict[str, Any]) -> upserts.DesiredMaterial:
 
 
 def _refusal(error: Exception) -> errors.ApiError:
-    """Return the refusal that an action's exception amounts to; raises one that is none of a caller's making again."""
+    """Return the refusal for an action's exception; an exception that the caller did not cause is raised again."""
     match error:
         case errors.ApiError():
             return error
@@ -174,12 +174,12 @@ def _refusal(error: Exception) -> errors.ApiError:
 
 
 def _note(stored: upserts.Stored) -> str:
-    """Return what is added to Message where a material was changed that stays archived (DECISIONS 1.17)."""
+    """Return the sentence that is added to Message when a changed material stays archived (DECISIONS 1.17)."""
     return " The material stays archived; send isArchived false to restore it." if stored.stays_archived else ""
 
 
 def _result(row: Any, outcome: upserts.Outcome, *, validated: bool) -> dict[str, Any]:
-    """Return the answer to one row of an array; `validated` says that nothing was stored."""
+    """Return the result for one row of an array; `validated` says that nothing was stored."""
     sent = row.get("externalId") if isinstance(row, dict) else ""
     result: dict[str, Any] = {"externalId": sent if isinstance(sent, str) else ""}
     if isinstance(outcome, upserts.Stored):
@@ -194,5 +194,5 @@ def _result(row: Any, outcome: upserts.Outcome, *, validated: bool) -> dict[str,
 
 
 def outside(request: HttpRequest, refused: errors.ApiError) -> HttpResponse:
-    """Answer a refusal below /materials that no operation saw."""
+    """Answer a refusal below /materials that occurred outside an operation."""
     return renderers.refusal(request, refused)

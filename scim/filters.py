@@ -291,7 +291,7 @@ def _any_entry(entries: Entries, condition: Callable[[Entries], Condition]) -> C
 
 
 def _compare_entries(entries: Entries, sub: str, op: CompareOperator, value: Any) -> Condition:
-    """Compare each entry's sub-attribute: any that matches, and for `ne` none that is equal; no entry is null."""
+    """Compare the sub-attribute of each entry: one match is enough, but `ne` needs all to differ. No entry is null."""
     if op == CompareOperator.ne:
         return ~Q(_compare_entries(entries, sub, CompareOperator.eq, value))
     found = _any_entry(entries, lambda rows: _compare_sub(rows, sub, op, value))

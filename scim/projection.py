@@ -16,7 +16,7 @@ Choice = dict[str, dict[str, set[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """One request's choice of attributes for a kind of resource; names in any case, qualified by a URN or not."""
+    """The attributes that one request chose for a resource type; names in any case, with or without a schema URN."""
 
     kind: str
     wanted: Choice = field(default_factory=dict)

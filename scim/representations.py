@@ -312,7 +312,7 @@ MEMBER_COLUMNS = (
 def members_of(
     caller: Caller, roles: Iterable[uuid.UUID], among: set[uuid.UUID] | None = None
 ) -> dict[uuid.UUID, list[Representation]]:
-    """Return the members of each role that the token sees, oldest first; one query. `among` narrows them to ids."""
+    """Return the members of each role that the token sees, oldest first; one query. `among` limits the ids."""
     found: dict[uuid.UUID, list[Representation]] = defaultdict(list)
     scope = caller.scope
 

@@ -151,7 +151,7 @@ class HeldGroups:
 
 @dataclass(frozen=True, slots=True)
 class KeptPart:
-    """One part of what a directory gave and no column holds: a row of UserAttribute, or none when unassigned."""
+    """One part of a value that a directory sent and no column holds: a row of UserAttribute; unassigned, no row."""
 
     attribute: str
     part: str
