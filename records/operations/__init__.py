@@ -1,1 +1,1 @@
-"""The HTTP door of the JSON interface; it holds no models."""
+"""The HTTP layer of the JSON interface, apart from the endpoints themselves."""

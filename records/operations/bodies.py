@@ -15,18 +15,18 @@ from records.operations.errors import ApiError
 CHUNK = 256 * 1024
 BODY_LIMIT = 16 * 1024 * 1024
 DRAINED = 128 * 1024 * 1024
-"""How much of a refused body is read and thrown away, so that the client reads the answer instead of a broken pipe."""
+"""How much of a refused body is read and discarded, so that the client reads the answer instead of a broken pipe."""
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
 _shallow_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)', re.DOTALL)
-"""A string of a JSON text, with the colon behind it where it is a name; possessive, so that no length costs memory."""
+"""A JSON string, including the colon after it if it is a name. Possessive quantifiers keep the memory use constant."""
 
 Bytes = bytes | bytearray | memoryview
 
 
 def check_encoding(request: HttpRequest) -> None:
-    """Raise the 415 for a compressed body, which would be read as what it is not (RFC 9110, 15.5.16)."""
+    """Raise the 415 for a compressed body, which would otherwise be read as plain JSON (RFC 9110, 15.5.16)."""
     coding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if coding not in ("", "identity"):
         message = "Send the body without Content-Encoding."
@@ -55,15 +55,15 @@ def check_media_type(request: HttpRequest, usual: str = "application/json") -> N
 
 
 def too_large(limit: int) -> ApiError:
-    """Return the 413 for a body above limit bytes."""
+    """Return the 413 for a body of more than `limit` bytes."""
     size = f"{limit // 1024**2} MiB" if limit >= 1024**2 else f"{limit // 1024} KiB"
     return ApiError(413, "PayloadTooLarge", f"The body is larger than {size}.")
 
 
 def read(request: HttpRequest, limit: int = BODY_LIMIT) -> bytes | bytearray:
-    """Return the body's bytes, held once in memory; raises the 413 above limit bytes, judged before reading.
+    """Return the body's bytes, in memory only once; raises the 413, before reading, if the body exceeds `limit` bytes.
 
-    A chunked body, which has no length, is read until its end. Django's own `request.body` would hold it twice.
+    A chunked body, which has no length, is read to its end. Django's own `request.body` would keep it in memory twice.
     """
     if hasattr(request, "_body"):
         if len(request.body) > limit:
@@ -97,7 +97,7 @@ def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
     while True:
         try:
             piece = stream.read(CHUNK)
-        except Exception as error:  # each server has an exception of its own for a chunk that is none
+        except Exception as error:  # Each server raises its own exception for a malformed chunk.
             raise ApiError(400, "MalformedJson", "The chunks of the body cannot be read.") from error
         if not piece:
             return body
@@ -108,7 +108,7 @@ def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
 
 
 def _drain_chunked(stream: Any, left: int) -> None:
-    with suppress(Exception):  # as above; the body is refused however it ends
+    with suppress(Exception):  # As above. The body is refused, however reading it ends.
         while left > 0 and (piece := stream.read(CHUNK)):
             left -= len(piece)
 
@@ -126,7 +126,7 @@ def _drain(request: HttpRequest, length: int) -> None:
 
 
 def decode(body: Bytes | msgspec.Raw) -> Any:
-    """Return the JSON value; numbers with a fraction as Decimal, without loss. Raises the 400 MalformedJson."""
+    """Return the JSON value; numbers with a fraction become Decimal, without loss. Raises the 400 MalformedJson."""
     try:
         value = _decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, ValueError, ArithmeticError) as error:
@@ -136,9 +136,9 @@ def decode(body: Bytes | msgspec.Raw) -> Any:
 
 
 def decode_shallow(body: bytes | bytearray) -> dict[str, msgspec.Raw]:
-    """Return an object's members undecoded, so that a large one is never copied. Raises the 400 MalformedJson.
+    """Return an object's members undecoded, so that a large member is never copied. Raises the 400 MalformedJson.
 
-    Names that stand twice are left to `refuse_repeated_names`.
+    Repeated names are not refused here but by `refuse_repeated_names`.
     """
     try:
         return _shallow_decoder.decode(body)
@@ -149,9 +149,9 @@ def decode_shallow(body: bytes | bytearray) -> dict[str, msgspec.Raw]:
 
 
 def refuse_repeated_names(body: Bytes, value: Any, *, passing: Bytes = b"") -> None:
-    """Raise the 400 MalformedJson where an object of the body has a name twice: all but the last value would be lost.
+    """Raise the 400 MalformedJson if an object of the body repeats a name, since all values but the last would be lost.
 
-    `value` is the decoded body. `passing` is the JSON text of a member that is too large to be looked through.
+    `value` is the decoded body. `passing` is the JSON text of a member that is too large to be searched.
     """
     start = _place_of(passing, body) if passing else -1
     parts = (body,) if start < 0 else (memoryview(body)[:start], memoryview(body)[start + len(passing) :])
@@ -160,7 +160,7 @@ def refuse_repeated_names(body: Bytes, value: Any, *, passing: Bytes = b"") -> N
 
 
 def _place_of(text: Bytes, body: Bytes) -> int:
-    """Return where the text stands in the body; comparing beginnings first, which copies neither."""
+    """Return the position of the text in the body; it compares beginnings first and so copies neither."""
     whole = body if isinstance(body, bytes | bytearray) else bytes(body)
     head, start = bytes(text[:64]), -1
     while (start := whole.find(head, start + 1)) >= 0:
@@ -170,7 +170,7 @@ def _place_of(text: Bytes, body: Bytes) -> int:
 
 
 def _names_in(value: Any) -> int:
-    """Return how many names the objects of a decoded value have; without recursion, however deep it is."""
+    """Return how many names the objects of a decoded value have; not recursive, so that any depth is possible."""
     number, left = 0, [value]
     while left:
         part = left.pop()
@@ -197,7 +197,7 @@ def _repeated_name(body: Bytes) -> str:
 
 
 def malformed(error: Exception, body: Bytes | msgspec.Raw) -> ApiError:
-    """Return the 400 for what is no JSON; some tools write a byte order mark that nobody sees."""
+    """Return the 400 for text that is not JSON; some tools write a byte order mark, which is invisible."""
     text = str(error)
     if bytes(memoryview(body)[:3]) == b"\xef\xbb\xbf":
         text = "it begins with a byte order mark; send UTF-8 without one"

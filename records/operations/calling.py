@@ -1,4 +1,4 @@
-"""How a request comes to its operation: the key, the permission, the query and the body, by the operation's row."""
+"""How a request reaches its operation: the operation row decides about key, permission, query and body."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -22,22 +22,22 @@ from records.operations.operation import Operation
 from records.sites.writing import Precondition
 
 VALIDATE_ONLY = "validateOnly"
-"""The query parameter by which a write is checked and not stored."""
+"""The query parameter that requests a check of a write without storing it."""
 
 
 class OperationPermission(BasePermission):
-    """Asks whether the caller's roles hold the permission of the operation's row."""
+    """Checks whether the caller's roles hold the permission of the operation row."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Return whether the row's permission is held; a method without a row goes on to its 405."""
+        """Return whether the caller holds the row's permission; a method without a row passes, to get its 405 later."""
         operation: Operation | None = view.operation
         return operation is None or view.permits(operation)
 
 
 class CalledViewSet(ViewSet):
-    """Turns requests into calls of its methods, one per operation row, and exceptions into refusals.
+    """Turns requests into calls of its methods, one per operation row, and exceptions into error responses.
 
-    A method takes the request (and the path's id as UUID) and returns an HttpResponse: `self.record(…)`,
+    A method takes the request (and the id of the path as UUID) and returns an HttpResponse: `self.record(…)`,
     `self.listing(…)` or `self.written(…)`.
     """
 
@@ -58,18 +58,18 @@ class CalledViewSet(ViewSet):
     credential_headers: ClassVar[tuple[str, ...]] = (KEY_HEADER,)
     """The request headers that carry the caller's credentials."""
     reads_ids: ClassVar[bool] = True
-    """Whether a write does nothing before it looks up what its body points at."""
+    """Whether a write does nothing before it looks up the records that its body refers to."""
     variant: str = ""
-    """What tells the tags of an answer in another media type from those of JSON."""
+    """What distinguishes the ETags of another media type from those of JSON."""
 
     operation: Operation | None = None
     caller: Caller
-    """Whoever holds the request's key."""
+    """The caller, who uses the request's key."""
     proven: bool = False
-    """Whether the database has confirmed within this request what the caller may do."""
+    """Whether the database has confirmed, during this request, what the caller may do."""
     answer_headers: Mapping[str, str]
     found: dict[str, Any] | None = None
-    """What the body holds, under model names."""
+    """The values of the body, under model names."""
     _body: bytes | bytearray | None = None
 
     # --- Before the method ------------------------------------------------------------------------------------------
@@ -85,9 +85,9 @@ class CalledViewSet(ViewSet):
         self.http_request.larder_operation = self.operation.name if self.operation else ""  # type: ignore[attr-defined]
 
     def answered(self) -> HttpResponse:
-        """Answer as the remembered caller where the database proves that their access still holds, else look it up.
+        """Answer for the remembered caller if the database proves that the access is unchanged; otherwise look it up.
 
-        Nothing is refused to a remembered caller before the proof, because their access may have grown meanwhile.
+        A remembered caller is not refused anything before the proof, because the access may have grown meanwhile.
         """
         authenticator: Any = self.get_authenticators()[0]
         caller: Caller | None = authenticator.remembered(self.request)
@@ -107,15 +107,15 @@ class CalledViewSet(ViewSet):
         return self.answer_as(found, proven=True)
 
     def spend(self, caller: Caller) -> limits.Allowance:
-        """Count the request against the caller's key; raises the 429."""
+        """Count the request for the caller's key; raises the 429."""
         return limits.spend("rate", str(caller.key_id), settings.RATE_LIMIT)
 
     def answer_as(self, caller: Caller, *, proven: bool) -> HttpResponse:
         """Check permission, media type, query parameters and path id, and run the operation for the caller.
 
-        A read is proven with its own statement or, where that does not ask, at its end; a write before it starts, with
-        the look-up of what its body points at.
-        Raises StaleAccessError where the caller's access has changed.
+        A read proves the caller with its own statement or, if that does not include the proof, at its end. A write
+        proves the caller before it starts, together with the look-up of the records that its body refers to. Raises
+        StaleAccessError if the caller's access has changed.
         """
         self.caller = self.http_request.larder_caller = caller  # type: ignore[attr-defined]
         self.kwargs = dict(self.path_kwargs)
@@ -136,17 +136,17 @@ class CalledViewSet(ViewSet):
 
     @property
     def proves_later(self) -> bool:
-        """Return whether the operation asks the proof with a statement of its own, before anything is written."""
+        """Return whether the operation includes the proof in a statement of its own, before anything is written."""
         operation = self.operation
         return operation is not None and (not operation.writes or (operation.request is not None and self.reads_ids))
 
     @property
     def proof(self) -> Proof | None:
-        """Return the question that the operation's statement has to ask, or None where the caller is proven."""
+        """Return the proof that the operation's statement has to include, or None if the caller is already proven."""
         return None if self.proven else self.caller.proof
 
     def prove(self) -> None:
-        """Ask whether the caller's access still holds, unless that is proven already; raises StaleAccessError."""
+        """Check that the caller's access is unchanged, unless that is proven already; raises StaleAccessError."""
         if not self.proven:
             prove(self.caller.proof)
             self.proven = True
@@ -159,7 +159,7 @@ class CalledViewSet(ViewSet):
         self.kwargs["id"] = key
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Run the operation; the path id that `initial` read replaces the text."""
+        """Run the operation; the path id that `initial` parsed replaces the text."""
         self.args, self.kwargs = args, kwargs
         self.path_kwargs = kwargs
         self.answer_headers = {}
@@ -178,7 +178,7 @@ class CalledViewSet(ViewSet):
         return response
 
     def handler_for(self, method: str) -> Callable[..., HttpResponse]:
-        """Return the method that answers; raises the 405 where the path has no row for it."""
+        """Return the method that answers; raises the 405 if the path has no row for it."""
         if method == "OPTIONS":
             return self.options_answer
         if self.operation is None:
@@ -186,9 +186,9 @@ class CalledViewSet(ViewSet):
         return getattr(self, self.operation.action)  # type: ignore[union-attr]
 
     def run(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
-        """Call the method; a POST under an Idempotency-Key runs once, and a write with `validateOnly` stores nothing.
+        """Call the method; a POST with an Idempotency-Key runs once, and a write with `validateOnly` stores nothing.
 
-        Such a check neither reads nor keeps the answer of an Idempotency-Key (DECISIONS 13.2).
+        Such a check neither reads nor stores the answer of an Idempotency-Key (DECISIONS 13.2).
         """
         operation = self.operation
         if operation is not None and self.validates_only:
@@ -208,7 +208,7 @@ class CalledViewSet(ViewSet):
         )
 
     def idempotent_body(self) -> tuple[bytes | bytearray, ...]:
-        """Return what makes a repeated request the same: the query and the body, uncopied."""
+        """Return what identifies a repeated request: the query and the body, uncopied."""
         return self.http_request.META.get("QUERY_STRING", "").encode("latin-1", "replace"), self.raw_body()
 
     def options_answer(self, request: Request, **kwargs: Any) -> HttpResponse:
@@ -219,12 +219,12 @@ class CalledViewSet(ViewSet):
 
     @property
     def allowed_methods(self) -> list[str]:
-        """Return the methods that the path takes."""
+        """Return the methods that the path supports."""
         taken = [method for method in ("GET", "POST", "PUT", "DELETE") if method in self.rows]
         return [*taken, *(["HEAD"] if "GET" in self.rows else []), "OPTIONS"]
 
     def negotiate(self) -> None:
-        """Raise the 406 where the caller accepts none of the endpoint's media types."""
+        """Raise the 406 if the caller accepts none of the endpoint's media types."""
         accepted = self.http_request.META.get("HTTP_ACCEPT", "")
         if accepted and not any(lists.accepts(accepted, offered) for offered in self.media_types):
             raise errors.ApiError(
@@ -232,7 +232,7 @@ class CalledViewSet(ViewSet):
             )
 
     def known_parameters(self) -> list[str]:
-        """Return the names of the query parameters that the operation takes."""
+        """Return the names of the query parameters that the operation supports."""
         operation = self.operation
         if operation is None:
             return []
@@ -241,7 +241,7 @@ class CalledViewSet(ViewSet):
         return [*own, VALIDATE_ONLY] if operation.writes else own
 
     def takes_one_value(self, name: str) -> bool:
-        """Return whether only one value of a query parameter can be meant; a list's filters take several."""
+        """Return whether a query parameter takes only one value; a list's filters take several."""
         own = () if self.operation is None else self.operation.parameters
         return name in (*lists.TAKEN_ONCE, VALIDATE_ONLY) or any(
             parameter.name == name and (parameter.kind in ("boolean", "integer", "position") or not parameter.filters)
@@ -249,10 +249,10 @@ class CalledViewSet(ViewSet):
         )
 
     def check_parameters(self) -> None:
-        """Read the query under the known names; raises the 400 for an unknown one, naming the nearest.
+        """Read the query, by known names; raises the 400 for an unknown name and suggests the nearest one.
 
-        A parameter of which only one value can be meant is refused with two that differ, whatever the case of its name:
-        nobody could say which of them holds.
+        A parameter that takes only one value is refused if it has two different ones, whatever the case of its name:
+        nobody could say which of them applies.
         """
         lists.check_utf8(self.http_request)
         known = {name.casefold(): name for name in self.known_parameters()}
@@ -267,7 +267,7 @@ class CalledViewSet(ViewSet):
                 raise lists.invalid(name, "This has more than one value; send one.")
 
     def render_refusal(self, refusal: errors.ApiError) -> HttpResponse:
-        """Answer a refusal in the endpoint's media type."""
+        """Return the error response in the endpoint's media type."""
         return errors.answer(self.http_request, refusal)
 
     # --- What the methods use ---------------------------------------------------------------------------------------
@@ -284,12 +284,12 @@ class CalledViewSet(ViewSet):
 
     @property
     def author(self) -> Author:
-        """Return the author that the request's changes are written down to."""
+        """Return the author to whom the request's changes are attributed."""
         return self.caller.author(getattr(self.http_request, "request_id", ""))
 
     @property
     def precondition(self) -> Precondition | None:
-        """Return the check that the request's If-Match asks for."""
+        """Return the check that the request's If-Match header asks for."""
         return conditional.precondition(self.http_request.META.get("HTTP_IF_MATCH"))
 
     def flag(self, name: str, *, default: bool = False) -> bool:
@@ -303,11 +303,11 @@ class CalledViewSet(ViewSet):
 
     @property
     def validates_only(self) -> bool:
-        """Return whether a write is to be checked without being stored (DECISIONS 1.19); raises the 400."""
+        """Return whether a write is only checked and not stored (DECISIONS 1.19); raises the 400."""
         return self.operation is not None and self.operation.writes and self.flag(VALIDATE_ONLY)
 
     def largest_body(self) -> int:
-        """Return how many bytes a body may have; an endpoint that takes files allows more."""
+        """Return the maximum size of a body in bytes; an endpoint that takes files allows more."""
         return self.body_limit
 
     def raw_body(self) -> bytes | bytearray:

@@ -1,8 +1,8 @@
-"""Which calls a key made, noted in memory while requests are answered and written down together by a thread.
+"""The calls that keys made: collected in memory while requests are answered, and written together by a thread.
 
-A request only appends to a list. The thread writes once a second at most and in one statement, so that a read stays at
-its two queries, and a database that is away or busy costs the callers nothing: the newest calls wait in memory, the
-rest is dropped. A process that is killed loses the last second. Once an hour the thread drops old kept answers too.
+A request only appends to a list. The thread writes at most once a second and in one statement, so that a read stays at
+its two queries, and an unavailable or busy database does not delay callers: the newest calls wait in memory, the others
+are dropped. A process that is killed loses the last second. Once an hour the thread also deletes old stored answers.
 """
 
 import atexit
@@ -29,18 +29,18 @@ logger = logging.getLogger("larder.calls")
 EVERY = 1.0
 RETRY_AFTER = 5.0
 SWEEP_EVERY = 3_600.0
-"""How often answers kept under an Idempotency-Key are dropped once they have had their day."""
+"""How often expired answers, stored for an Idempotency-Key, are deleted."""
 LAST_WRITE = 3.0
 """How long a process that ends waits for its last calls to be written."""
 MOST_KEYS = 1000
 MOST_ASIDE = 10_000
-"""How many lines of another log wait at most while the database is away; the oldest are dropped."""
+"""How many lines of another log wait at most while the database is unavailable; the oldest are dropped."""
 
 Writer = Callable[[Sequence[Any]], None]
 
 
 class Call(NamedTuple):
-    """One call as it is noted: cheap to make, and complete."""
+    """One call as it is collected: complete, and cheap to create."""
 
     at: float
     operation: str
@@ -57,7 +57,7 @@ class CallBuffer:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew with nothing noted, as a process does that was forked."""
+        """Start empty, as a newly forked process does."""
         self._lock = threading.Lock()
         self._calls: dict[uuid.UUID, deque[Call]] = {}
         self._aside: dict[Writer, deque[Any]] = {}
@@ -68,7 +68,7 @@ class CallBuffer:
         self._writer: threading.Thread | None = None
 
     def note(self, key_id: uuid.UUID, operation: str, status: int, duration_ms: float, request_id: str) -> None:
-        """Note a call that was answered; never touches the database."""
+        """Collect a call that was answered; never accesses the database."""
         call = Call(time.time(), operation, status, duration_ms, request_id)
         with self._lock:
             kept = self._calls.get(key_id)
@@ -82,9 +82,9 @@ class CallBuffer:
             self._noted.set()
 
     def put_aside(self, row: Any, write: Writer) -> bool:
-        """Keep a line of another log until the thread calls `write` with all of them; never touches the database.
+        """Collect a line of another log until the thread calls `write` with all of them; never accesses the database.
 
-        Returns false in a process without such a thread, where the caller writes the line itself.
+        Returns False in a process without such a thread; the caller then writes the line itself.
         """
         if not self._wanted:
             return False
@@ -95,7 +95,7 @@ class CallBuffer:
         return True
 
     def _start_writer(self) -> None:
-        """Start the thread at the first call; the lock is held."""
+        """Start the thread at the first call; the caller holds the lock."""
         if self._wanted and self._writer is None:
             self._writer = threading.Thread(target=self._write_on, name="recent calls", daemon=True)
             self._writer.start()
@@ -107,7 +107,7 @@ class CallBuffer:
         atexit.register(self.end)
 
     def flush(self) -> int:
-        """Write what was noted and return how many calls that were; raises DatabaseError, and then keeps them."""
+        """Write the collected calls and return how many there were; raises DatabaseError, and then keeps them."""
         with self._lock:
             taken, self._calls = self._calls, {}
             aside, self._aside = self._aside, {}
@@ -126,7 +126,7 @@ class CallBuffer:
         return len(calls)
 
     def end(self) -> None:
-        """Write what is left before the process ends, without holding it up for long."""
+        """Write the rest before the process ends, without delaying it for long."""
         self._ending.set()
         self._noted.set()
         if self._writer is not None:
@@ -149,11 +149,11 @@ class CallBuffer:
                 self._noted.set()
 
     def _flush_apart(self) -> None:
-        """Write on this thread's own connection, which gives way to those of the requests."""
+        """Write on the thread's own connection, which yields to those of the requests."""
         try:
             if connection.vendor == "sqlite":
                 with connection.cursor() as cursor:
-                    # Whoever writes a record comes first; and a call that a power cut loses is not evidence.
+                    # Writers of records come first, and a call that a power cut loses is not evidence.
                     cursor.execute("PRAGMA busy_timeout = 100")
                     cursor.execute("PRAGMA synchronous = NORMAL")
             self.flush()

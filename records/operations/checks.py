@@ -1,6 +1,6 @@
-"""Settings that may be meant but weaken an installation: named by `manage.py check --deploy` and in the start log.
+"""Settings that can be intended but weaken an installation: `manage.py check --deploy` and the start log list them.
 
-What can never be meant is refused at the start (config/env.py, config/settings.py).
+Settings that can never be intended are refused at the start (config/env.py, config/settings.py).
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from django.core.checks import CheckMessage, Warning, register
 
 @register("larder", deploy=True)
 def check_settings(**_: Any) -> list[CheckMessage]:
-    """Return a warning for each setting of a production installation that somebody should look at."""
+    """Return a warning for each setting of a production installation that should be reviewed."""
     return list(_weak_settings()) if settings.PRODUCTION else []
 
 

@@ -7,35 +7,36 @@ from records.operations.errors import ApiError
 from records.sites.writing import Precondition
 
 _TAG = re.compile(r'"([^"]*)"')
-"""A tag in a header; the weak mark `W/`, which a compressing proxy adds, makes no difference (DECISIONS 1.13)."""
+"""A tag in a header. The weak mark `W/`, which a compressing proxy adds, makes no difference (DECISIONS 1.13)."""
 _OF_RECORD = re.compile(r"(\d+)(?:-[a-z]+)?")
 
 
 def etag(revision: int, *, with_private: bool = True, variant: str = "") -> str:
     """Return the tag of a record at a revision.
 
-    The restricted view of private fields and each further media type (`variant`, a letter) have a tag of their own.
+    The view without private fields and each further media type (`variant`, a letter) have their own tags.
     """
     marks = ("" if with_private else "r") + variant
     return f'"{revision}-{marks}"' if marks else f'"{revision}"'
 
 
 def as_variant(tag: str, variant: str) -> str:
-    """Return the tag of another media type for the same revision, of what has no restricted view."""
+    """Return the tag of another media type for the same revision, for records without private fields."""
     found = _OF_RECORD.fullmatch(tag.strip('"'))
     return etag(int(found[1]), variant=variant) if found else tag
 
 
 def matches(header: str, tag: str) -> bool:
-    """Return whether an If-None-Match or If-Match header names the tag, compared weakly, or any tag (`*`)."""
+    """Return whether an If-None-Match or If-Match header contains the tag, compared weakly, or any tag (`*`)."""
     wanted = tag.removeprefix("W/")
     return header.strip() == "*" or any(f'"{found[1]}"' == wanted for found in _TAG.finditer(header))
 
 
 def precondition(header: str | None) -> Precondition | None:
-    """Return the check that an If-Match header asks for, to be made on the locked record; raises the 412 when stale.
+    """Return the check that an If-Match header asks for, to be run on the locked record; it raises the 412 if stale.
 
-    The tag of any view of the record will do, in its weak form too. No If-Match names a record that does not exist.
+    The tag of any view of the record matches, also in its weak form. No If-Match header matches a record that does not
+    exist.
     """
     if header is None:
         return None

@@ -1,4 +1,4 @@
-"""How a request of the six endpoints is opened: by the subscription key in its header."""
+"""How a request to the six endpoints is authenticated: by the subscription key in its header."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ KEY_HEADER = "Ocp-Apim-Subscription-Key"
 
 
 def keep_private(response: HttpResponseBase, *headers: str) -> None:
-    """Say that the answer is for its caller alone, and by which request headers it differs (DECISIONS 1.16).
+    """Mark the answer as private to its caller, and list the request headers that it depends on (DECISIONS 1.16).
 
-    No cache may keep it. A caller that keeps the ETag itself can still ask whether the record has changed.
+    No cache may store it. A caller that keeps the ETag itself can still ask whether the record has changed.
     """
     response.headers["Cache-Control"] = "private, no-store"
     patch_vary_headers(response, headers)
@@ -28,7 +28,7 @@ class SubscriptionKeyAuthentication(BaseAuthentication):
     """Reads `Ocp-Apim-Subscription-Key`."""
 
     def authenticate(self, request: Request) -> tuple[Caller, Any]:
-        """Return the caller and None; raises the 401 when the key is missing, wrong, revoked or expired."""
+        """Return the caller and None; raises the 401 if the key is missing, wrong, revoked or expired."""
         secret = key_in(request)
         if not secret:
             raise unauthorized()
@@ -43,7 +43,7 @@ class SubscriptionKeyAuthentication(BaseAuthentication):
         return caller, None
 
     def remembered(self, request: Request) -> Caller | None:
-        """Return who held the key within the last minute, whose proof has to be asked; None where that is unknown."""
+        """Return who used the key within the last minute, whose proof must still be checked; None if unknown."""
         return remembered_caller(key_in(request))
 
     def authenticate_header(self, request: Request) -> str:

@@ -1,4 +1,4 @@
-"""The order of a list and the opaque cursor that goes on after a row, at the same cost on every page."""
+"""The order of a list, and the opaque cursor that continues after a row, at the same cost for every page."""
 
 import base64
 import datetime
@@ -21,7 +21,7 @@ from records.operations.plans import ReadPlan
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a list is sorted by: the wire name, its column, and the direction; ties are broken by Id, upwards."""
+    """What a list is sorted by: the wire name, its column, and the direction; ties are ordered by ascending Id."""
 
     name: str
     column: models.Field[Any, Any]
@@ -54,11 +54,11 @@ class Order:
 
     @property
     def lacks_values(self) -> bool:
-        """Return whether listed records can lack the value; a number they all have, since drafts are not listed."""
+        """Return whether listed records can lack the sort value; all have a number, since drafts are not listed."""
         return bool(self.column.null) and self.attribute != "site_sequence_id"
 
     def terms(self) -> list[Any]:
-        """Return the ORDER BY: missing values last upwards and first downwards, as in PostgreSQL's indexes."""
+        """Return the ORDER BY: nulls last if ascending and first if descending, as in PostgreSQL's indexes."""
         column: Any = F(self.attribute)
         nulls = self.column.null
         if self.descending:
@@ -80,12 +80,12 @@ class Position:
 
 
 def _signer() -> signing.Signer:
-    """Return what tells our cursors from forged ones, so that no value reaches the database that was not in it."""
+    """Return the signature that prevents forged cursors, so that the database only gets values that came from it."""
     return signing.Signer(salt="records.operations.cursors", sep=".")
 
 
 def write(order: Order, value: Any, key: uuid.UUID, start: int) -> str:
-    """Return the signed cursor that goes on after the row with this value and key."""
+    """Return the signed cursor that continues after the row with this value and key."""
     content = [order.name, order.descending, _plain(value), str(key), start]
     return _signer().sign(base64.urlsafe_b64encode(orjson.dumps(content)).decode().rstrip("="))
 
@@ -99,7 +99,7 @@ def _plain(value: Any) -> Any:
 
 
 def read(text: str, order: Order) -> Position:
-    """Return the position of a cursor; raises the 400 InvalidParameter for one that is not ours or of another order."""
+    """Return the position of a cursor; raises the 400 InvalidParameter if it is forged or belongs to another order."""
     refusal = ApiError(400, "InvalidParameter", "cursor: Follow the link of the page before; this cursor is not of it.")
     try:
         text = _signer().unsign(text)
@@ -111,12 +111,12 @@ def read(text: str, order: Order) -> Position:
         return Position(order, value, uuid.UUID(key), start)
     except ApiError:
         raise
-    except Exception as error:  # whatever a forged cursor holds, it is not ours
+    except Exception as error:  # Whatever a forged cursor contains, it is not ours.
         raise refusal from error
 
 
 class Beyond(models.Func):
-    """`(column, id) > (value, key)` as one comparison, which an index answers however many rows share the value."""
+    """`(column, id) > (value, key)` as one comparison, which an index serves even if many rows share the value."""
 
     output_field = models.BooleanField()
 
@@ -135,9 +135,9 @@ class Beyond(models.Func):
 
 
 def after(ordered: models.QuerySet[Any, Any], position: Position) -> list[models.QuerySet[Any, Any]]:
-    """Return the rows that come after the position in its order, as queries to be read one after the other.
+    """Return the rows after the position in its order, as queries to be read one after the other.
 
-    Rows without a value, which come last upwards and first downwards, are a query of their own, so that each is a
+    Rows with null, which come last if ascending and first if descending, have their own query, so that each query is a
     range of one index.
     """
     order = position.order

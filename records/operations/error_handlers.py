@@ -1,4 +1,4 @@
-"""Answers to requests that reach no operation: unknown paths, foreign hosts, faults outside a view (DECISIONS 1.12)."""
+"""Responses to requests that reach no operation: unknown paths and hosts, errors outside a view (DECISIONS 1.12)."""
 
 import logging
 from collections.abc import Callable
@@ -18,12 +18,12 @@ _shapes: dict[str, Shape] = {}
 
 
 def answer_below(start: str, shape: Shape) -> None:
-    """Let refusals of paths that start with this part (such as `scim`) be answered in a shape of their own."""
+    """Give error responses for paths that start with this part (such as `scim`) their own format."""
     _shapes[start] = shape
 
 
 def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
-    """Return a refusal in the shape of the path that was asked for."""
+    """Return an error response in the format of the requested path."""
     refusal = ApiError(status, code, message)
     shape = _shapes.get(first_part(request.path))
     if shape is not None:
@@ -56,7 +56,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 500, or 503 where the database is out of reach (Django's handler500)."""
+    """Answer 500, or 503 if the database is unavailable (Django's handler500)."""
     import sys
 
     error = sys.exc_info()[1]

@@ -1,4 +1,4 @@
-"""Refusals of the JSON interface and how every exception becomes one (DECISIONS 6)."""
+"""Error responses of the JSON interface, and how every exception becomes one (DECISIONS 6)."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -19,20 +19,20 @@ logger = logging.getLogger("larder.errors")
 
 @dataclass(slots=True)
 class FieldError:
-    """One fault of a body: where (in wire names), which kind, and a sentence."""
+    """One fault of a body: where it is (in wire names), its code, and a message."""
 
     field: str
     code: str
     message: str
 
     def shape(self) -> dict[str, str]:
-        """Return the fault as the error body carries it."""
+        """Return the fault in the format of the error body."""
         return {"Field": self.field, "Code": self.code, "Message": self.message}
 
 
 @dataclass
 class ApiError(Exception):
-    """A clear no: status, code and sentence, with the faults of the body and headers where there are any."""
+    """An error response: status, code and message, with the faults of the body and headers if there are any."""
 
     status: int
     code: str
@@ -45,11 +45,11 @@ class ApiError(Exception):
 
 
 MOST_FAULTS = 1_000
-"""How many faults one answer names."""
+"""The maximum number of faults in one response."""
 
 
 def invalid(faults: Iterable[FieldError]) -> ApiError:
-    """Return the 400 that names all faults of a body at once, or the first thousand."""
+    """Return the 400 that lists all faults of a body at once, or the first thousand."""
     listed = list(faults)
     if len(listed) == 1:
         named = f"{listed[0].field}: " if listed[0].field else ""
@@ -58,11 +58,11 @@ def invalid(faults: Iterable[FieldError]) -> ApiError:
 
 
 CONFLICTS = frozenset({"InvalidTransition", "Duplicate", "InUse"})
-"""Codes of faults that lie not in the body but in the record's state or in another record (DECISIONS 6)."""
+"""Codes of faults that are not in the body but in the record's state or in another record (DECISIONS 6)."""
 
 
 def refused(error: ValidationError, wire: Callable[[str], str]) -> ApiError:
-    """Return the refusal for what checks and actions raised: the 409 where all of it is conflicts, else the 400."""
+    """Return the error for what checks and actions raised: the 409 if all faults are conflicts, otherwise the 400."""
     faults = faults_of(error, wire)
     if not faults or any(fault.code not in CONFLICTS for fault in faults):
         return invalid(faults)
@@ -70,7 +70,7 @@ def refused(error: ValidationError, wire: Callable[[str], str]) -> ApiError:
 
 
 def not_found() -> ApiError:
-    """Return the 404 for a record that does not exist, or exists at another site."""
+    """Return the 404 for a record that does not exist or that belongs to another site."""
     return ApiError(404, "NotFound", "There is no such record.")
 
 
@@ -81,16 +81,16 @@ def unauthorized(message: str = "A valid Ocp-Apim-Subscription-Key header is req
 
 
 def unavailable(outage: outages.Outage = outages.AWAY) -> ApiError:
-    """Return the 503 that names why the database does not serve the request."""
+    """Return the 503 that says why the database does not serve the request."""
     return ApiError(503, "Unavailable", outage.message, headers={"Retry-After": str(outage.retry_after)})
 
 
 REFUSALS = (ApiError, RecordNotFoundError, Http404, ValidationError, PermissionDenied, exceptions.APIException)
-"""The exceptions that say no to a caller, in contrast to faults of the product or of the database."""
+"""The exceptions that refuse a caller's request, in contrast to errors of the product or the database."""
 
 
 def refusal_of(error: BaseException) -> ApiError:
-    """Return the refusal that an exception amounts to; anything unforeseen is a 500 that says nothing of the inside."""
+    """Return the error for an exception; an unexpected one becomes a 500 that reveals no internals."""
     match error:
         case ApiError():
             return error
@@ -117,7 +117,7 @@ def refusal_of(error: BaseException) -> ApiError:
 def faults_of(error: ValidationError, wire: Callable[[str], str]) -> list[FieldError]:
     """Return the faults that model checks and actions raised, in wire names.
 
-    A fault inside a child array carries `relation`, `idx` and `name` in its params (records.sites.writing).
+    A fault inside a child array has `relation`, `idx` and `name` in its params (records.sites.writing).
     """
     found: list[FieldError] = []
     listed = error.error_dict if hasattr(error, "error_dict") else {"": error.error_list}
@@ -148,7 +148,7 @@ def _code(fault: ValidationError) -> str:
 
 
 def body_of(refusal: ApiError, request_id: str) -> dict[str, Any]:
-    """Return the error body with all its five fields."""
+    """Return the error body with all of its five fields."""
     return {
         "Error": refusal.code,
         "Message": refusal.message,
@@ -159,7 +159,7 @@ def body_of(refusal: ApiError, request_id: str) -> dict[str, Any]:
 
 
 def answer(request: HttpRequest, refusal: ApiError) -> HttpResponse:
-    """Return the refusal as a JSON answer."""
+    """Return the error as a JSON response."""
     body = orjson.dumps(body_of(refusal, getattr(request, "request_id", "")))
     response = HttpResponse(body, content_type="application/json", status=refusal.status)
     for name, value in refusal.headers.items():
@@ -168,7 +168,7 @@ def answer(request: HttpRequest, refusal: ApiError) -> HttpResponse:
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """Answer any exception of a view in the envelope (called by the framework); a 500 is logged with its traceback."""
+    """Turn any exception of a view into an error response (called by the framework); logs a 500 with its traceback."""
     request: HttpRequest = context["request"]._request
     view = context.get("view")
     refusal = refusal_of(error)

@@ -1,9 +1,9 @@
-"""Worked examples of operations: shown in the OpenAPI document, and executed by a test just as they are shown.
+"""Worked examples of operations: shown in the OpenAPI document, and run by a test exactly as they are shown.
 
-A room's examples stand in its `examples.py` and are named in its rows. The test works through a room's rows from top
-to bottom at an empty site, so a read shows what the rows above it have written. Ids are samples: `sample("Product",
-"Rye bread")` stands for a product of that name wherever it is used, and the test puts the real id in its place. A
-sample that an example adds (it is the Id of its answer) need not be there before; the test makes the others.
+A room's examples are in its `examples.py`, and its rows refer to them. The test runs a room's rows from top to bottom
+at an empty site, so a read shows what the rows above it have written. Ids are samples: `sample("Product", "Rye bread")`
+stands for a product of that name wherever it is used, and the test replaces it by the real id. A sample that an example
+adds (it is the Id of the response) need not exist before; the test creates the others.
 """
 
 import uuid
@@ -15,18 +15,18 @@ from records.reference import seed
 
 NAMESPACE = uuid.UUID("6f0a6b0e-8c39-4c0e-9d0b-5a1f5f0c7f11")
 MOMENT = "2026-03-02T09:15:00.000Z"
-"""What the document shows as the stamps of a record; the test asks for a stamp of that form only."""
+"""The stamps of a record as the document shows them; the test only checks that a stamp has this form."""
 
 samples: dict[str, tuple[str, str, Mapping[str, Any]]] = {}
-"""Every sample by its id: kind, name and what else it is made with."""
+"""Every sample by its id: kind, name and further values that it is created with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One worked call: what is sent, and the whole answer.
+    """One worked call: the request and the complete response.
 
-    `differs` names fields of the answer that are different on every call (stamps are known to be), so that only their
-    form is compared.
+    `differs` lists fields of the response that differ on every call (stamps always do), so that only their form is
+    compared.
     """
 
     answer: Any
@@ -39,7 +39,7 @@ class Example:
 
 
 def sample(kind: str, name: str, **made_with: Any) -> str:
-    """Return the id that stands for a record of the kind (a model's name) with that name in all examples."""
+    """Return the id that represents a record of the kind (a model's name) with that name in all examples."""
     key = str(uuid.uuid5(NAMESPACE, f"{kind}:{name}"))
     known = samples.setdefault(key, (kind, name, made_with))
     if made_with and known[2] != made_with:

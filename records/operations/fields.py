@@ -1,4 +1,4 @@
-"""The kinds of wire field: each reads one JSON value strictly and says how the stored value is shown."""
+"""The kinds of wire field: each reads one JSON value strictly and defines how the stored value is shown."""
 
 import datetime
 import uuid
@@ -17,7 +17,7 @@ from records.sites.text import FREE_TEXT, NAME, normalise
 
 
 class WireError(Exception):
-    """One value's fault: code and sentence, and the path inside the value where it is composite."""
+    """The fault of one value: code and message, and the path inside the value if it is composite."""
 
     def __init__(self, code: str, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class CompositeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An id that the body points at; `resolve` in records.operations.references turns it into the record."""
+    """An id that the body refers to; `resolve` in records.operations.references replaces it by the record."""
 
     id: uuid.UUID
     model: type[models.Model]
@@ -44,11 +44,11 @@ Show = Callable[[Any], Any] | None
 
 
 MOST_ROWS, MOST_IDS = 1_000, 10_000
-"""How many entries an array may have: no more than one transaction can well check and write."""
+"""The maximum number of entries of an array: as many as one transaction can check and write."""
 
 
 def entries_of(value: Any, most: int, kind: str) -> list[Any]:
-    """Return the entries of an array; raises WireError where it is none, or has too many."""
+    """Return the entries of an array; raises WireError if it is not an array or has too many entries."""
     if not isinstance(value, list):
         raise WireError("InvalidValue", f"This must be an array of {kind}.")
     if len(value) > most:
@@ -59,7 +59,7 @@ def entries_of(value: Any, most: int, kind: str) -> list[Any]:
 class WireField:
     """What all wire fields share: `empty` is stored for null, `read` turns JSON into the stored value.
 
-    `source_name` is the model's name of the field where it is not the snake form of the wire name.
+    `source_name` is the model's name of the field if it is not the snake-case form of the wire name.
     """
 
     empty: Any = None
@@ -98,11 +98,11 @@ class TextField(WireField, serializers.CharField):
 
 
 class OnDemandField(TextField):
-    """Text that is empty in the read shape unless the caller asks for it; the view fills it in."""
+    """Text that is empty in the response unless the caller asks for it; the view then fills it in."""
 
 
 class EmailAddressField(TextField, serializers.EmailField):
-    """A well-formed e-mail address, or nothing."""
+    """A well-formed e-mail address, or an empty text."""
 
     def read(self, value: Any) -> str:
         """Return the address; raises WireError."""
@@ -116,12 +116,12 @@ class EmailAddressField(TextField, serializers.EmailField):
 
 
 class ChoiceTextField(WireField, serializers.ChoiceField):
-    """One of a few words, matched in any case and answered as written."""
+    """One of a few words, accepted in any case and shown as defined."""
 
     empty = ""
 
     def read(self, value: Any) -> str:
-        """Return the word as written in the list; raises WireError."""
+        """Return the word as it is defined in the list; raises WireError."""
         if not isinstance(value, str):
             raise WireError("InvalidValue", "This must be a string.")
         written = {str(word).casefold(): str(word) for word in self.choices}
@@ -184,7 +184,7 @@ class DateTimeField(WireField, serializers.DateTimeField):
 
 
 class NumberField(WireField, serializers.DecimalField):
-    """A decimal that travels as a JSON number without loss."""
+    """A decimal that is sent as a JSON number without loss."""
 
     show = staticmethod(values.show_number)
 
@@ -195,7 +195,7 @@ class NumberField(WireField, serializers.DecimalField):
         super().__init__(min_value=lowest, max_value=highest, coerce_to_string=False, **kwargs)
 
     def read(self, value: Any) -> Decimal | None:
-        """Return the decimal; raises WireError where it does not fit exactly."""
+        """Return the decimal; raises WireError if it does not fit exactly."""
         if value == "":
             return None
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -217,7 +217,7 @@ class NumberField(WireField, serializers.DecimalField):
 
 
 class IntegerField(WireField, serializers.IntegerField):
-    """A whole number of 32 bits, within its bounds."""
+    """A 32-bit integer within its bounds."""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("allow_null", not kwargs.get("required", False))
@@ -226,7 +226,7 @@ class IntegerField(WireField, serializers.IntegerField):
         super().__init__(**kwargs)
 
     def read(self, value: Any) -> int | None:
-        """Return the number, which may be written as 5.0 as well; raises WireError."""
+        """Return the number, which may also be written as 5.0; raises WireError."""
         if value == "":
             return None
         whole = isinstance(value, int) or (isinstance(value, Decimal) and value == value.to_integral_value())
@@ -239,7 +239,7 @@ class IntegerField(WireField, serializers.IntegerField):
 
 
 class BooleanField(WireField, serializers.BooleanField):
-    """true or false."""
+    """A boolean: true or false."""
 
     def read(self, value: Any) -> bool:
         """Return the boolean; raises WireError."""
@@ -257,7 +257,7 @@ class TextListField(WireField, serializers.ListField):
 
     @property
     def empty(self) -> list[str]:
-        """Return a fresh empty list."""
+        """Return a new empty list."""
         return []
 
     def read(self, value: Any) -> list[str]:

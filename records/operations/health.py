@@ -1,4 +1,4 @@
-"""Whether the process lives and whether it can work; needs no credential and tells nothing else (DECISIONS 13.17)."""
+"""Whether the process is alive and able to work; needs no credential and reveals nothing else (DECISIONS 13.17)."""
 
 import tempfile
 import threading
@@ -20,13 +20,13 @@ from records.operations.error_handlers import refuse
 
 ALLOWED = "GET, HEAD, OPTIONS"
 KEPT_SECONDS = 2.0
-"""How long an answer of `/readyz` is given again, so that asking often costs nothing."""
+"""How long an answer of `/readyz` is reused, so that frequent requests cost nothing."""
 REFUSED_SECONDS = 15.0
 NEEDED_SPACE = 64 * 1024 * 1024
 
 
 def _only_asked(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Let a view answer GET and HEAD; any other method but OPTIONS is the 405, never a page about a form."""
+    """Let a view answer GET and HEAD; other methods except OPTIONS get the 405 and never a page about a form."""
 
     @csrf_exempt
     @wraps(view)
@@ -45,15 +45,15 @@ def _only_asked(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRe
 
 @_only_asked
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Answer that the process lives."""
+    """Answer that the process is alive."""
     return JsonResponse({"status": "ok"})
 
 
 @_only_asked
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Answer in one word each how the database, writing to it, the cache, the worker and the files are.
+    """Answer, in one word each, the state of the database, writing to it, the cache, the worker and the files.
 
-    503 with Retry-After only where the database is away or not migrated; anything else is `degraded`, and 200.
+    503 with Retry-After only if the database is unavailable or not migrated; any other problem is `degraded` with 200.
     """
     found = _kept.get()
     if found["status"] != "unavailable":
@@ -62,7 +62,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def state() -> dict[str, str]:
-    """Look at everything and return a word each, `status` first."""
+    """Check everything and return one word for each, `status` first."""
     database = _database()
     parts = {
         "database": database,
@@ -83,7 +83,7 @@ def _database() -> str:
 
 
 def _writes() -> str:
-    """Write a row, and give up soon where another writer holds the database: it writes then."""
+    """Write a row. Gives up soon if another writer holds the database, which proves that it can be written."""
     if outages.writes_were_refused(REFUSED_SECONDS):
         return "failing"
     try:
@@ -97,7 +97,7 @@ def _writes() -> str:
 
 @contextmanager
 def _short_wait() -> Iterator[None]:
-    """Wait a second at most for a lock."""
+    """Wait at most a second for a lock."""
     setting = "PRAGMA busy_timeout = {}" if connection.vendor == "sqlite" else "SET lock_timeout = {}"
     with connection.cursor() as cursor:
         cursor.execute(setting.format(1_000))
@@ -125,7 +125,7 @@ def _worker() -> str:
 
 
 def _files() -> str:
-    """Look whether files can be stored: by storing one in a folder, by asking a bucket for one."""
+    """Check whether files can be stored: in a folder by storing one, in a bucket by asking for one."""
     try:
         if not isinstance(default_storage, FileSystemStorage):
             default_storage.exists("readyz")
@@ -141,7 +141,7 @@ def _files() -> str:
 
 
 class _Kept:
-    """The last answer, looked up anew by one thread at a time."""
+    """The last answer; one thread at a time renews it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -156,7 +156,7 @@ class _Kept:
             return self._found
 
     def forget(self) -> None:
-        """Look anew at the next request."""
+        """Check again at the next request."""
         self._until = 0.0
 
 

@@ -1,7 +1,7 @@
-"""Signs of life of the worker, and when its regular jobs were last begun (DECISIONS 10.4).
+"""Heartbeats of the workers, and when the regular jobs were last started (DECISIONS 10.4).
 
-All of them are measured by the clock of the database: a worker whose own clock is wrong neither takes the others for
-dead nor keeps their regular jobs from being run.
+All times come from the clock of the database. A worker with a wrong clock therefore neither considers other workers
+dead nor prevents their regular jobs.
 """
 
 import datetime
@@ -15,21 +15,21 @@ JOB = "job:"
 WRITE_CHECK = "write check"
 BACKUP = "backup"
 LATE = datetime.timedelta(seconds=30)
-"""After so long without a sign of life a worker is taken for dead, and its task is taken up by another one."""
+"""A worker without a heartbeat for this long is considered dead, and another worker takes over its task."""
 
 
 def beat(name: str) -> None:
-    """Say that the process of this name lives; raises DatabaseError."""
+    """Record a heartbeat of the process with this name; raises DatabaseError."""
     Heartbeat.objects.update_or_create(name=name, defaults={"at": Now()})
 
 
 def living_workers() -> set[str]:
-    """Return the ids of the workers that live."""
+    """Return the ids of the workers that are alive."""
     names = Heartbeat.objects.filter(name__startswith=WORKER, at__gt=Now() - LATE).values_list("name", flat=True)
     return {name.removeprefix(WORKER) for name in names}
 
 
 def claim_job(name: str, every: datetime.timedelta) -> bool:
-    """Take a regular job if it is due; False where it is not, or another worker has taken it."""
+    """Claim a regular job if it is due; False if it is not due or another worker has claimed it."""
     _, is_new = Heartbeat.objects.get_or_create(name=JOB + name, defaults={"at": Now()})
     return is_new or bool(Heartbeat.objects.filter(name=JOB + name, at__lte=Now() - every).update(at=Now()))

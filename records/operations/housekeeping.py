@@ -1,4 +1,4 @@
-"""What is thrown away when it has had its time: sessions, finished tasks, kept answers, old signs of life."""
+"""Deletes what has expired: sessions, finished tasks, stored answers, old heartbeats."""
 
 import datetime
 import logging
@@ -24,7 +24,7 @@ AT_ONCE = 1_000
 
 @task()
 def clean_up() -> dict[str, int]:
-    """Delete what is no longer needed, and return how many of each were deleted; runs once an hour."""
+    """Delete what is no longer needed and return the number of each; runs once an hour."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     found = {
         "tasks": forget_finished_tasks(),
@@ -37,7 +37,7 @@ def clean_up() -> dict[str, int]:
 
 
 def forget_finished_tasks() -> int:
-    """Delete the results of tasks that ended 14 days ago, a thousand at a time; return how many."""
+    """Delete the results of tasks that ended 14 days ago, a thousand at a time; return their number."""
     deleted = 0
     while True:
         old = DBTaskResult.objects.finished().filter(finished_at__lt=now() - FINISHED_TASKS)

@@ -1,4 +1,4 @@
-"""Answering a repeated POST what the first one answered (DECISIONS 1.14)."""
+"""A repeated POST gets the same answer as the first one (DECISIONS 1.14)."""
 
 import datetime
 import hashlib
@@ -16,17 +16,17 @@ from records.history.trail import recording
 from records.operations.errors import ApiError
 
 LIFETIME = datetime.timedelta(hours=24)
-"""Measured by the clock of the database, so that a clock set wrong on one machine repeats no write."""
+"""Measured by the clock of the database, so that a wrong clock on one machine never repeats a write."""
 LONGEST = 255
 _CLOCKS = {
     "postgresql": ("STATEMENT_TIMESTAMP()", "STATEMENT_TIMESTAMP() - INTERVAL '24 hours'"),
     "sqlite": ("STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')", "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', '-24 hours')"),
 }
-"""The present moment, and the moment before which an answer is too old, in the words of each database."""
+"""The present time, and the time before which an answer has expired, in the SQL of each database."""
 
 
 def key_of(request: HttpRequest) -> str | None:
-    """Return the request's Idempotency-Key, or None; raises the 400 for one that is empty or too long."""
+    """Return the request's Idempotency-Key, or None; raises the 400 if it is empty or too long."""
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return None
@@ -44,11 +44,10 @@ def once(
     body: Iterable[bytes | bytearray],
     act: Callable[[], HttpResponse],
 ) -> HttpResponse:
-    """Act once per key, user, site and operation within 24 hours; the answer is kept in the write's transaction.
+    """Act once per key, user, site and operation within 24 hours; the write's transaction stores the answer.
 
-    `body` comes in parts, so that a large one is never copied.
-
-    A simultaneous repeat waits at the unique key until the first has committed. Raises the 409 where the body differs.
+    `body` comes in parts, so that a large one is never copied. A simultaneous repeat waits at the unique key until the
+    first request has committed. Raises the 409 if the body differs.
     """
     hashed = hashlib.sha256()
     for part in body:
@@ -69,7 +68,7 @@ def once(
 
 
 def _taking(where: dict[str, Any], digest: str) -> list[Statement]:
-    """Return the statements that forget an answer which is too old, and take the key where nobody has it."""
+    """Return the statements that delete an expired answer and claim the key if nobody has it."""
     row = KeptAnswer(**where, body_digest=digest)
     clock, old = _CLOCKS[connection.vendor]
     table = connection.ops.quote_name(KeptAnswer._meta.db_table)
@@ -85,7 +84,7 @@ def _taking(where: dict[str, Any], digest: str) -> list[Statement]:
 
 
 def _keeping(row_id: int, response: HttpResponse) -> Statement:
-    """Return the statement that keeps an answer under the key that was taken."""
+    """Return the statement that stores an answer under the claimed key."""
     table = connection.ops.quote_name(KeptAnswer._meta.db_table)
     sql = f"UPDATE {table} SET status = %s, answer = %s, etag = %s WHERE id = %s"  # noqa: S608 (no outside text)
     return sql, [response.status_code, bytes(response.content), response.get("ETag", ""), row_id]
@@ -102,5 +101,5 @@ def _repeat(kept: KeptAnswer, digest: str) -> HttpResponse:
 
 
 def forget_old_answers() -> int:
-    """Delete the answers kept for longer than 24 hours; returns how many there were."""
+    """Delete the answers that were stored more than 24 hours ago; returns how many there were."""
     return KeptAnswer.objects.filter(created__lte=Now() - LIFETIME).delete()[0]

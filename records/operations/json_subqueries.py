@@ -1,4 +1,4 @@
-"""Child rows and id lists fetched inside the record's own query, as one JSON text a record."""
+"""Child rows and id lists fetched inside the record's own query, as one JSON text per record."""
 
 import datetime
 import uuid
@@ -16,7 +16,7 @@ Convert = Callable[[Any], Any]
 
 
 class JsonRows(Subquery):
-    """A correlated subquery whose rows arrive as one JSON array of arrays, in the subquery's order."""
+    """A correlated subquery whose rows are returned as one JSON array of arrays, in the subquery's order."""
 
     def __init__(self, queryset: models.QuerySet[Any, Any], columns: Sequence[tuple[str, bool]], **extra: Any) -> None:
         self.row_columns = tuple(columns)
@@ -27,7 +27,7 @@ class JsonRows(Subquery):
         listed = ", ".join(
             f"r.{connection.ops.quote_name(name)}{'::text' if exact else ''}" for name, exact in self.row_columns
         )
-        # Only quoted column names are put into the text.
+        # Only quoted column names are inserted into the SQL.
         wrapped = f"(SELECT COALESCE(json_agg(json_build_array({listed})), '[]')::text FROM (%(subquery)s) r)"  # noqa: S608
         return self._wrapped(compiler, connection, wrapped, **extra)
 
@@ -50,7 +50,7 @@ def rows_of(model: type[models.Model], owner: str, names: Sequence[str], order: 
 
 
 def converter(field: models.Field[Any, Any], show: Convert | None) -> Convert | None:
-    """Return what turns a value out of the JSON text into its wire form, or None where it is that already."""
+    """Return the function that converts a value of the JSON text into its wire form, or None if it has it already."""
     if isinstance(field, models.UUIDField | models.ForeignKey | models.OneToOneField):
         return lambda value: None if value is None else str(uuid.UUID(value))
     if isinstance(field, models.DateTimeField):
@@ -69,7 +69,7 @@ def _moment(text: str) -> datetime.datetime:
 
 
 def shaper(names: Sequence[str], converters: Sequence[Convert | None]) -> Convert:
-    """Return what turns the JSON text into the wire's array of objects."""
+    """Return the function that converts the JSON text into the array of objects of the response."""
     steps = tuple(zip(names, converters, strict=True))
 
     def shape(text: Any) -> list[dict[str, Any]]:

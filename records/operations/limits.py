@@ -1,6 +1,6 @@
-"""How many requests a minute a credential has, and how many wrong credentials an address (DECISIONS 2.7).
+"""Limits on requests per minute and credential, and on wrong credentials per address (DECISIONS 2.7).
 
-Counters live in Django's cache: exact across workers with Redis (`CACHE_URL`), per process without.
+Counters are in Django's cache: exact across workers with Redis (`CACHE_URL`), otherwise per process.
 """
 
 import time
@@ -18,14 +18,14 @@ WINDOW = 60
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a credential has left in the current minute."""
+    """The remaining allowance of a credential in the current minute."""
 
     limit: int
     remaining: int
     reset: int
 
     def headers(self) -> dict[str, str]:
-        """Return the three headers that say so; reset is in seconds from now."""
+        """Return the three rate-limit headers; reset is in seconds from now."""
         return {
             "X-RateLimit-Limit": str(self.limit),
             "X-RateLimit-Remaining": str(self.remaining),
@@ -34,7 +34,7 @@ class Allowance:
 
 
 def count(kind: str, who: str, *, window: int = WINDOW) -> int:
-    """Count one request in the current window of so many seconds; returns how many there were with it."""
+    """Count one request in the current window of the given number of seconds; returns the new count."""
     key = _counter(kind, who, window)
     if cache.add(key, 1, window * 2):
         return 1
@@ -46,7 +46,7 @@ def count(kind: str, who: str, *, window: int = WINDOW) -> int:
 
 
 def counted(kind: str, who: str, *, window: int = WINDOW) -> int:
-    """Return how many requests were counted in the current window."""
+    """Return the number of requests counted in the current window."""
     return int(cache.get(_counter(kind, who, window)) or 0)
 
 
@@ -59,7 +59,7 @@ def _allowance(limit: int, number: int) -> Allowance:
 
 
 def spend(kind: str, who: str, limit: int) -> Allowance:
-    """Count one request of a credential; raises the 429 when the minute's allowance is used up."""
+    """Count one request of a credential; raises the 429 if the allowance of the minute is used up."""
     number = count(kind, who)
     allowance = _allowance(limit, number)
     if number > limit:
@@ -74,7 +74,7 @@ def limited(allowance: Allowance) -> ApiError:
 
 
 def note_wrong_credential(request: HttpRequest) -> None:
-    """Count a wrong (not a missing) credential of the address (a /64 of IPv6); raises the 429 above the limit."""
+    """Count a wrong (not a missing) credential from the address (a /64 for IPv6); raises the 429 above the limit."""
     limit: int = settings.AUTH_FAILURE_LIMIT
     number = count("wrong", counted_address(request.META.get("REMOTE_ADDR", "")))
     if number > limit:

@@ -1,4 +1,4 @@
-"""What a list has to know beside its rows, asked in one statement before them."""
+"""What a list needs to know in addition to its rows; one statement before them."""
 
 import datetime
 import uuid
@@ -16,7 +16,7 @@ from records.sites.sequences import total_columns
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Up to when changes are visible, how many records are numbered and archived, and how many were counted."""
+    """Until when changes are visible, how many records are numbered and archived, and how many were counted."""
 
     until: datetime.datetime
     known: int
@@ -31,10 +31,10 @@ def facts(
     counted: models.QuerySet[Any, Any] | None = None,
     proof: Proof | None = None,
 ) -> Facts:
-    """Return what a list of the site has to know, and ask the caller's proof; one statement.
+    """Return what a list of the site needs to know, and check the caller's proof; one statement.
 
-    `entity` asks for the kept totals of the site's records, `counted` for the number of a query's rows; what is not
-    asked for is 0. Raises StaleAccessError.
+    `entity` asks for the stored totals of the site's records, `counted` for the number of a query's rows; without them
+    the numbers are 0. Raises StaleAccessError.
     """
     columns: list[tuple[str, tuple[Any, ...]]] = [until_column(site_id)]
     columns += total_columns(site_id, entity) if entity is not None else [("0", ()), ("0", ())]

@@ -1,4 +1,4 @@
-"""List machinery: paging, sorting, filters, totals and the link to the next page (DECISIONS 3)."""
+"""Lists: paging, sorting, filters, totals and the link to the next page (DECISIONS 3)."""
 
 import datetime
 import re
@@ -39,35 +39,35 @@ PARAMETERS = (
     "cursor",
 )
 TAKEN_ONCE = ("startIndex", "limit", "sort", "order", "modifiedSince", "cursor")
-"""List parameters of which only one value can be meant; the others take several."""
+"""List parameters that take only one value; the others take several."""
 LARGEST_PAGE, USUAL_PAGE = 1000, 100
 _SPACE_FOR_PLUS = re.compile(r"(.*:\d{2}(?:\.\d+)?) (\d{2}:\d{2})", re.ASCII)
 LONGEST_ADDRESS = 4000
-"""Characters of path and query up to which a link carries a cursor; servers and proxies often stop at 8,000."""
+"""The maximum number of characters of path and query for a link with a cursor; servers often accept only 8,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListRules:
-    """What a list can do: the field it is usually sorted by, and the attributes that `search` looks in."""
+    """What a list supports: the default sort field, and the attributes that `search` searches."""
 
     search: Sequence[str] = ()
     sort: str = "SiteSequenceId"
     sortable: Sequence[str] = field(default=())
-    """Wire names to sort by; all columns of the read shape when empty."""
+    """Wire names to sort by; if empty, all columns of the response."""
 
 
 @dataclass(slots=True)
 class Page:
-    """One page of a list: the shapes, how many there are in all, and where the next page starts."""
+    """One page of a list: the objects, the total number, and where the next page starts."""
 
     shapes: list[Shape]
     total: int
     next: dict[str, Any] | None
     until: datetime.datetime
-    """Every change stamped before this is visible; none will appear with an earlier stamp (DECISIONS 11.1)."""
+    """Every change stamped before this time is visible; none with an earlier stamp will appear (DECISIONS 11.1)."""
 
     def headers(self, request: HttpRequest) -> dict[str, str]:
-        """Return X-Total-Count, X-Modified-Until, and Link to the next page while there is one."""
+        """Return X-Total-Count, X-Modified-Until, and Link to the next page if there is one."""
         headers = {"X-Total-Count": str(self.total), "X-Modified-Until": values.show_date_time(self.until) or ""}
         if self.next is not None:
             kept = [
@@ -79,7 +79,7 @@ class Page:
             start = settings.BASE_URL.rstrip("/") + request.path
             query = urlencode([*kept, *self.next.items()], safe=",:")
             if len(request.path) + len(query) > LONGEST_ADDRESS:
-                # The cursor holds the value that is sorted by, which may be a long text; the index alone will do.
+                # The cursor contains the sort value, which can be a long text; the link then has only the index.
                 query = urlencode([*kept, ("startIndex", self.next["startIndex"])], safe=",:")
             headers["Link"] = f'<{start}?{query}>; rel="next"'
         return headers
@@ -91,12 +91,12 @@ def invalid(name: str, message: str) -> ApiError:
 
 
 def accepts(header: str, offered: str) -> bool:
-    """Return whether an Accept header admits a media type; a more specific range decides."""
+    """Return whether an Accept header accepts a media type; a more specific range takes precedence."""
     return preference(header, offered)[0] > 0
 
 
 def preference(header: str, offered: str) -> tuple[float, int]:
-    """Return how much an Accept header wants a media type: the quality of its most specific range, and how specific."""
+    """Return the quality of the most specific range for a media type in an Accept header, and how specific it is."""
     kind = offered.partition("/")[0]
     best, quality = 0, 0.0
     for part in header.split(","):
@@ -130,12 +130,12 @@ def page(
     hidden: frozenset[str] = frozenset(),
     proof: Proof | None = None,
 ) -> Page:
-    """Return the asked page of records, which are the site's own already; three statements at most.
+    """Return the requested page of the records, which are already the site's own; at most three statements.
 
-    `narrowed` says that they are not all of the site's, so that the kept total does not count them. `hidden` are
-    wire names that the caller may not see, and so neither sort nor filter by. The first statement asks the caller's
-    proof. A list without kept total is counted only where its first page is full, or with that statement for a later
-    page. Raises the 400 InvalidParameter, and StaleAccessError.
+    `narrowed` says that they are not all records of the site, so that the stored total does not apply. `hidden` are
+    wire names that the caller may not see, and therefore may neither sort nor filter by. The first statement checks the
+    caller's proof. A list without a stored total is counted only if its first page is full, or, for a later page, in
+    that statement. Raises the 400 InvalidParameter, and StaleAccessError.
     """
     asked, filtered = _filtered(records, plan, rules, query, parameters)
     start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
@@ -167,9 +167,9 @@ def page(
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is known of a site's records without counting: how many have a number, and how many of them are left out.
+    """What is known of a site's records without counting: how many have a number, and how many are left out.
 
-    Left out are the archived ones; none are where a list shows both.
+    Archived records are left out, unless the list shows both; then nothing is.
     """
 
     site_id: uuid.UUID
@@ -186,9 +186,9 @@ def _rows(
     position: cursors.Position | None,
     kept: Kept | None,
 ) -> Sequence[Any]:
-    """Fetch one row more than the page holds; deep pages find their ids in an index first and join the rows to them.
+    """Fetch one row more than the page has; deep pages find their ids in an index first and then join the rows.
 
-    Each tuple ends with the value that is sorted by and the id as text.
+    Each tuple ends with the sort value and the id as text.
     """
     ordered = asked.order_by(*order.terms())
     end = (order.attribute, Cast("pk", models.CharField()))
@@ -201,7 +201,7 @@ def _rows(
     if start and kept is not None and order.attribute == "site_sequence_id":
         ordered, start = _from_number(ordered, plan.model, kept, start, descending=order.descending)
         if start:
-            # The archived records to be passed over took a statement to count, so this one does all the rest.
+            # Counting the archived records to be skipped took a statement, so this one does all the rest.
             keys = ordered.values("pk")[start : start + limit + 1]
             chosen = plan.model._default_manager.filter(pk__in=keys).order_by()
             return sorted(plan.fetching(chosen, extra=end), key=lambda row: row[-2], reverse=order.descending)
@@ -216,9 +216,9 @@ def _rows(
 def _from_number(
     ordered: models.QuerySet[Any, Any], model: type[models.Model], kept: Kept, start: int, *, descending: bool
 ) -> tuple[models.QuerySet[Any, Any], int]:
-    """Return the active records from a number on, and how many of them are still to be passed over.
+    """Return the active records from a number on, and how many of them are still to be skipped.
 
-    Numbers have no gap, so all but the archived ones of those passed over are known without looking.
+    Numbers have no gaps, so only the archived ones among the skipped records have to be counted.
     """
     beyond = {"site_sequence_id__lte": kept.known - start} if descending else {"site_sequence_id__gt": start}
     if not kept.archived:
@@ -228,7 +228,7 @@ def _from_number(
 
 
 def archive_states(query: Mapping[str, list[str]]) -> set[bool]:
-    """Return which values of `is_archived` the query asks for: active records only, unless it says otherwise.
+    """Return which values of `is_archived` the query asks for; the default is active records only.
 
     `any` asks for both, and so do `true` and `false` together. Raises the 400 InvalidParameter.
     """
@@ -242,12 +242,12 @@ def archive_states(query: Mapping[str, list[str]]) -> set[bool]:
 
 
 def _pieces(given: Sequence[str]) -> list[str]:
-    """Return the values of a repeated parameter, each of them separated by its commas."""
+    """Return the values of a repeated parameter, each split at its commas."""
     return list(dict.fromkeys(piece.strip() for whole in given for piece in whole.split(",")))
 
 
 def integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, highest: int) -> int:
-    """Return a whole number of the query, or the usual one; raises the 400 InvalidParameter."""
+    """Return a whole number of the query, or the default; raises the 400 InvalidParameter."""
     if name not in query:
         return usual
     number = values.read_integer(query[name][-1], lowest, highest)
@@ -301,9 +301,9 @@ def _search(asked: models.QuerySet[Any], rules: ListRules, text: str) -> models.
 
 
 def _condition(parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[Any, Any]) -> Q:
-    """Return what a filter demands. A repeated parameter means any of its values, and so does a comma in it.
+    """Return the condition of a filter. A repeated parameter means any of its values, and so does a comma in it.
 
-    A comma in a text or a moment belongs to the value (DECISIONS 3).
+    A comma in a text or a date-time belongs to the value (DECISIONS 3).
     """
     if parameter.kind == "text":
         return _any_text(parameter, lookup, given, records)
@@ -312,9 +312,9 @@ def _condition(parameter: Parameter, lookup: str, given: Sequence[str], records:
 
 
 def _any_text(parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[Any, Any]) -> Q:
-    """Return the condition that a text is one of those given, whole and in any case.
+    """Return the condition that a text is one of the given ones, compared as a whole and in any case.
 
-    Where the parameter says `separable`, a value with commas that no record of the site has means any of its pieces.
+    If the parameter is `separable`, a value with commas that no record of the site has means any of its parts.
     """
     condition = _one_of(lookup, [whole.strip() for whole in given])
     for whole in given:
@@ -337,7 +337,7 @@ def _single(parameter: Parameter, lookup: str, text: str) -> Q:
     if parameter.kind == "date-time":
         moment = _moment(parameter.name, text)
         if lookup.endswith("__lte") and values.is_day(text):
-            moment += datetime.timedelta(days=1, milliseconds=-1)  # all stored moments are whole milliseconds
+            moment += datetime.timedelta(days=1, milliseconds=-1)  # All stored times are whole milliseconds.
         return Q(**{lookup: moment})
     if parameter.kind == "choice":
         written = {word.casefold(): word for word in parameter.choices}
@@ -355,7 +355,10 @@ def _single(parameter: Parameter, lookup: str, text: str) -> Q:
 
 
 def text(name: str, given: str) -> str:
-    """Return a query value under the rules for text: all that can be stored can be asked for; raises the 400."""
+    """Return a query value under the rules for text, so that everything that can be stored can be asked for.
+
+    Raises the 400.
+    """
     try:
         return normalise(given)
     except ValidationError as error:
@@ -363,7 +366,7 @@ def text(name: str, given: str) -> str:
 
 
 def check_utf8(request: HttpRequest) -> None:
-    """Raise the 400 for a query that is no UTF-8, which Django would read as text that nobody sent."""
+    """Raise the 400 for a query that is not UTF-8, which Django would replace by text that nobody sent."""
     query = request.META.get("QUERY_STRING", "")
     if "%" not in query and query.isascii():
         return
@@ -376,7 +379,7 @@ def check_utf8(request: HttpRequest) -> None:
 
 
 def _moment(name: str, text: str) -> Any:
-    """Return the moment that a query value names; a `+` that was sent unencoded arrives as a space."""
+    """Return the time in a query value; a `+` that was sent unencoded arrives as a space."""
     if spaced := _SPACE_FOR_PLUS.fullmatch(text):
         text = f"{spaced[1]}+{spaced[2]}"
     try:

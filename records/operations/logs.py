@@ -1,4 +1,4 @@
-"""How a log line is written: one JSON object, with nothing in it that is secret or personal."""
+"""The format of a log line: one JSON object that contains nothing secret or personal."""
 
 import json
 import logging
@@ -9,22 +9,22 @@ from typing import Any
 
 import orjson
 
-# What `extra={…}` may add to a line. Anything else is left out, so that no body, key or name slips into a log.
+# What `extra={…}` may add to a line. Everything else is left out, so that no body, key or name reaches a log.
 EXTRA_FIELDS = ("request_id", "caller", "site", "method", "operation", "status", "duration_ms", "task", "sqlstate")
-# What lines of the security log may add: the one exception from "no personal data" (DECISIONS 9.9).
+# What lines of the security log may add: the only exception to "no personal data" (DECISIONS 9.9).
 SECURITY_FIELDS = ("account", "account_name", "address", "detail")
 
 
 class WithoutOutages(logging.Filter):
-    """Leaves out Django's line about an answer of 503: its cause is in a line of its own, without a traceback."""
+    """Removes Django's line about a 503: another line has its cause, without a traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the line is to be written."""
+        """Return whether the line is written."""
         return getattr(record, "status_code", 0) != 503
 
 
 class JsonFormatter(logging.Formatter):
-    """Write a record as one line: time, level, logger, message, extra fields, and an exception's type and places."""
+    """Format a record as one line: time, level, logger, message, extra fields, and type and places of an exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the JSON object for a record, without a line break."""
@@ -43,21 +43,21 @@ class JsonFormatter(logging.Formatter):
         try:
             return orjson.dumps(line, default=str).decode()
         except orjson.JSONEncodeError:
-            # A lone surrogate, for example: the standard library escapes what orjson refuses.
+            # Such as a lone surrogate: the standard library escapes what orjson refuses.
             return json.dumps(line, default=str)
 
 
 def message_of(record: logging.LogRecord) -> str:
-    """Return the message; Django's lines about a request name its path, which may name a person or be a signed link."""
+    """Return the message without paths: Django's lines contain a path, which may name a person or be a signed link."""
     message = record.getMessage()
     path = getattr(getattr(record, "request", None), "path", "")
     return message.replace(path, "/" + path.lstrip("/").partition("/")[0][:50]) if len(path) > 1 else message
 
 
 def describe_exception(error: BaseException, trace: TracebackType | None) -> list[dict[str, Any]]:
-    """Return the type and the places of an exception and of what caused it, outermost first.
+    """Return the types and places of an exception and of its causes, outermost first.
 
-    Messages stay out: those of the database quote the values of the row, which may be a person's.
+    Messages are left out: those of the database quote the row's values, which may be personal data.
     """
     found = []
     seen: set[int] = set()
@@ -69,7 +69,7 @@ def describe_exception(error: BaseException, trace: TracebackType | None) -> lis
             "type": f"{type(current).__module__}.{type(current).__qualname__}",
             "at": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
         }
-        # PostgreSQL's own code and the constraint's name tell what is wrong without quoting a value.
+        # PostgreSQL's error code and the constraint's name say what is wrong without quoting a value.
         if code := getattr(current, "sqlstate", None):
             entry["sqlstate"] = code
         if constraint := getattr(getattr(current, "diag", None), "constraint_name", None):

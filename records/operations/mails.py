@@ -1,7 +1,7 @@
-"""Mails of the background tasks: sent again after a failure, each keeps its Message-ID, so that a person sees it once.
+"""Mails of the background tasks: a mail that is sent again keeps its Message-ID, so that a person sees it only once.
 
-A worker that is killed behind the end of a mail cannot know whether the mail server took it, so the mail is sent again.
-Mail programs show mails with the same Message-ID as one.
+A worker that is killed after the end of a mail cannot know whether the mail server accepted it, so the mail is sent
+again. Mail programs show mails with the same Message-ID as one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _AGAIN = "again:"
 
 
 class _Running:
-    """The task that runs: what it is called, the task that it was first, and how many mails it has sent."""
+    """The running task: its name, the task that it first was, and how many mails it has sent."""
 
     def __init__(self, task: DBTaskResult[Any, Any]) -> None:
         first = task.worker_ids[0] if task.worker_ids else ""
@@ -43,10 +43,10 @@ def running(task: DBTaskResult[Any, Any]) -> Iterator[None]:
 
 
 class TaskBackend(DatabaseBackend):
-    """Queues tasks as rows; one that a task queues to try itself again remembers the first attempt."""
+    """Queues tasks as rows; a task that queues a retry of itself passes on which attempt was the first."""
 
     def enqueue(self, task: Any, args: Any, kwargs: Any) -> Any:
-        """Queue a task and return what stands for its result."""
+        """Queue a task and return its result object."""
         result: Any = super().enqueue(task, args, kwargs)
         now_running = _running.get()
         if now_running is not None and now_running.path == task.module_path:
@@ -55,7 +55,7 @@ class TaskBackend(DatabaseBackend):
 
 
 class MailBackend(BaseEmailBackend):
-    """Gives the mails of a task their Message-IDs, and sends through the backend that the environment names."""
+    """Sets the Message-IDs of a task's mails, and sends them through the backend that the environment configures."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         """Send the mails and return how many were sent."""

@@ -1,6 +1,6 @@
-"""What every request passes, of an interface or a page: its id, the check of its Host, its log line.
+"""What happens to every request, of an interface or a page: its id, the check of its Host, its log line.
 
-A request of an interface goes from here straight to its view.
+A request to an interface then goes straight to its view.
 """
 
 import logging
@@ -25,19 +25,19 @@ access = logging.getLogger("larder.access")
 VERSION = "1"
 HARDENING = {
     "X-Content-Type-Options": "nosniff",
-    # An answer for a program is not a page: opened in a browser, it loads nothing and stands in no frame.
+    # A response to a program is not a page: if a browser opens it, it loads nothing and cannot be framed.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-"""Headers of every answer of an interface that has none of its own."""
+"""Headers of every response of an interface that does not set them itself."""
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
 
 class RequestMiddleware:
-    """Gives the request its id, refuses a Host that is not ours, and logs who did what, how it ended and how long.
+    """Gives the request its id, refuses an unknown Host, and logs caller, operation, status and duration.
 
-    The paths of the interfaces are answered here, past the middleware that serves browsers: none of it concerns
-    them. The server answers them even before Django's own handler (`config/wsgi.py`), through the same function.
+    Paths of the interfaces are answered here, without the middleware for browsers, which does not apply to them. The
+    server answers them even before Django's own handler (`config/wsgi.py`), through the same function.
     """
 
     def __init__(self, get_response: Handler) -> None:
@@ -52,12 +52,12 @@ class InterfaceHandler(WSGIHandler):
     """Django's WSGI handler without middleware, for the paths of the interfaces."""
 
     def load_middleware(self, is_async: bool = False) -> None:
-        """Let requests go straight to `answer_interface`."""
+        """Route requests straight to `answer_interface`."""
         self._middleware_chain = answer_interface
 
 
 def answer_interface(request: HttpRequest) -> HttpResponse:
-    """Answer the request of an interface: from the address to the view, without any middleware."""
+    """Answer a request to an interface: from the path to the view, without any middleware."""
     response = answer(request, _answer_of_path)
     for name, value in HARDENING.items():
         response.headers.setdefault(name, value)
@@ -68,7 +68,7 @@ def answer_interface(request: HttpRequest) -> HttpResponse:
 
 
 def _view_of_path(request: HttpRequest) -> HttpResponse:
-    """Let the view of the path answer; what it raises is answered by the handlers that `config/urls.py` names."""
+    """Call the view of the path; the handlers that `config/urls.py` names answer exceptions."""
     match = request.resolver_match = resolve(request.path_info)
     response: HttpResponse = match.func(request, *match.args, **match.kwargs)
     if callable(getattr(response, "render", None)):
@@ -80,7 +80,7 @@ _answer_of_path = cast(Handler, convert_exception_to_response(_view_of_path))
 
 
 def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
-    """Do what every request needs: its id, the check of its Host, the headers of its answer, and its log line."""
+    """Do what every request needs: its id, the check of its Host, the headers of its response, and its log line."""
     started = time.perf_counter()
     request.request_id = str(uuid.uuid4())  # type: ignore[attr-defined]
     address = REQUEST_ADDRESS.set(str(request.META.get("REMOTE_ADDR", "")))
@@ -104,7 +104,7 @@ def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
 
 
 def note(request: HttpRequest, response: HttpResponse, duration_ms: float) -> None:
-    """Log the request, and note it among the recent calls of its key."""
+    """Log the request, and add it to the recent calls of its key."""
     request_id: str = request.request_id  # type: ignore[attr-defined]
     operation = getattr(request, "larder_operation", "") or f"{request.method} /{first_part(request.path)[:50]}"
     access.info(
@@ -123,7 +123,7 @@ def note(request: HttpRequest, response: HttpResponse, duration_ms: float) -> No
 
 
 def _key(request: HttpRequest) -> uuid.UUID | None:
-    """Return the subscription key of the request: its caller's, or one that opened nothing."""
+    """Return the request's subscription key: the caller's, or one that was not accepted."""
     return getattr(request, "larder_key", None) or getattr(getattr(request, "larder_caller", None), "key_id", None)
 
 

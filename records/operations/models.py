@@ -1,10 +1,10 @@
-"""What the processes of an installation tell each other: that they live."""
+"""What the processes of an installation share: their heartbeats."""
 
 from django.db import models
 
 
 class Heartbeat(models.Model):
-    """When a worker last said that it lives, or when a regular job was last begun."""
+    """When a worker had its last heartbeat, or when a regular job was last started."""
 
     name = models.CharField(max_length=100, primary_key=True)
     at = models.DateTimeField()

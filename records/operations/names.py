@@ -1,4 +1,4 @@
-"""Wire names and model names: written once as `CustomerId`, found as `customer_id`."""
+"""Wire names and model names: `CustomerId` on the wire is `customer_id` in the model."""
 
 import difflib
 import re
@@ -15,14 +15,14 @@ def snake(wire: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that looks most like this one, or an empty text; case does not count."""
+    """Return the known name that is most similar to this one, ignoring case, or an empty text."""
     folded = {candidate.casefold(): candidate for candidate in known}
     found = difflib.get_close_matches(name[:100].casefold(), folded, n=1, cutoff=0.6)
     return folded[found[0]] if found else ""
 
 
 def unknown(name: str, known: Iterable[str], kind: str) -> str:
-    """Return the sentence that refuses an unknown name and hints at the nearest known one."""
+    """Return the message that refuses an unknown name and suggests the most similar known one."""
     near = nearest(name, known)
     shown = name if len(name) <= 100 else name[:100] + "…"
     hint = f" Did you mean {near}?" if near else ""

@@ -1,4 +1,4 @@
-"""Which operation a path means that differs from its path by letter case or by one typing error (DECISIONS 1.18)."""
+"""Which operation a mistyped path means: one that differs in letter case or by one typing error (DECISIONS 1.18)."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from records.operations.operation import Operation
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The path of operations: its parts before the id, in lower case, and the whole as the document writes it."""
+    """The path of operations: its parts before the id, in lower case, and the whole path as in the document."""
 
     parts: tuple[str, ...]
     shown: str
@@ -21,9 +21,9 @@ class Address:
 
 
 def meant(method: str, path: str) -> str:
-    """Return the sentence that names the operation that a path nearly names, or an empty text.
+    """Return the message that suggests the operation that a path almost matches, or an empty text.
 
-    A path of the right letters comes before one with an error, and an id that is there or missing decides the rest.
+    A path that differs only in case comes before one with an error; after that, the presence of an id decides.
     """
     parts = [part.casefold() for part in path.strip("/").split("/")]
     near = []
@@ -41,9 +41,9 @@ def meant(method: str, path: str) -> str:
 
 
 def is_near(one: str, other: str) -> bool:
-    """Return whether two texts are the same but for one letter added, left out or replaced, or two that changed places.
+    """Return whether two texts differ by at most one letter added, removed or replaced, or one swap of neighbours.
 
-    Equal texts are near each other too. The time is linear in their length.
+    Equal texts count too. The time is linear in their length.
     """
     if abs(len(one) - len(other)) > 1:
         return False
@@ -57,7 +57,7 @@ def is_near(one: str, other: str) -> bool:
 
 @cache
 def _addresses() -> tuple[Address, ...]:
-    """Return the addresses of all operations, from the list of interfaces in the URL configuration."""
+    """Return the paths of all operations, from the list of interfaces in the URL configuration."""
     found = []
     for endpoint in import_module(settings.ROOT_URLCONF).interfaces:
         for inner in getattr(endpoint, "url_patterns", ()):

@@ -1,4 +1,4 @@
-"""The doors of OAuth 2: fetching a token, ending one, and what the server can do (RFC 6749, 7009, 8414)."""
+"""The endpoints of OAuth 2: fetching a token, revoking one, and the metadata (RFC 6749, 7009, 8414)."""
 
 import re
 from collections.abc import Callable
@@ -17,12 +17,12 @@ BODY_LIMIT = 64 * 1024
 FORM = "application/x-www-form-urlencoded"
 _PERCENT = re.compile(rb"%(?![0-9a-fA-F]{2})")
 _UNSHOWN = re.compile(r"[^ !#-\[\]-~]")
-"""What an error_description must not hold."""
+"""Characters that an error_description must not contain."""
 _ERRORS = {429: "temporarily_unavailable", 503: "temporarily_unavailable", 500: "server_error"}
 
 
 def _refused(status: int, code: str, description: str, headers: dict[str, str] | None = None) -> HttpResponse:
-    """Return an error as RFC 6749, 5.2 shapes it; none of these answers may be kept."""
+    """Return an error in the format of RFC 6749, 5.2; none of these responses may be cached."""
     response = JsonResponse({"error": code, "error_description": _UNSHOWN.sub("'", description)}, status=status)
     for name, value in {"Cache-Control": "no-store", "Pragma": "no-cache", **(headers or {})}.items():
         response[name] = value
@@ -30,7 +30,7 @@ def _refused(status: int, code: str, description: str, headers: dict[str, str] |
 
 
 def _form(request: HttpRequest) -> QueryDict:
-    """Return the form body's fields; raises OAuth2Error where it is none, or names a field twice."""
+    """Return the form body's fields; raises OAuth2Error if it is not a form or repeats a field."""
     kind = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
     if kind not in ("", FORM):
         raise OAuth2Error(f"Send the parameters as {FORM}.", error="invalid_request")
@@ -49,7 +49,7 @@ def _form(request: HttpRequest) -> QueryDict:
 
 
 def _answer(request: HttpRequest, act: Callable[[oauth.FormRequest], HttpResponse], operation: str) -> HttpResponse:
-    """Read the form, act, and turn whatever goes wrong into an error of RFC 6749."""
+    """Read the form, act, and turn every failure into an error of RFC 6749."""
     request.larder_operation = operation  # type: ignore[attr-defined]
     if request.method == "OPTIONS":
         return HttpResponse(status=204, headers={"Allow": "POST, OPTIONS"})
@@ -81,7 +81,7 @@ def _oauth_error(error: OAuth2Error) -> HttpResponse:
 
 @csrf_exempt
 def token(request: HttpRequest) -> HttpResponse:
-    """Issue an access token to a client that proves itself, for 30 minutes (RFC 6749, 4.4)."""
+    """Issue an access token to an authenticated client, for 30 minutes (RFC 6749, 4.4)."""
     return _answer(request, lambda framed: _issue(request, framed), "IssueToken")
 
 
@@ -101,7 +101,7 @@ def _issue(request: HttpRequest, framed: oauth.FormRequest) -> HttpResponse:
 
 @csrf_exempt
 def revoke(request: HttpRequest) -> HttpResponse:
-    """End one of the client's own tokens at once; one that is none is as good as ended (RFC 7009)."""
+    """End one of the client's own tokens at once; an unknown token counts as ended (RFC 7009)."""
     return _answer(request, lambda framed: _revoke(request, framed), "RevokeToken")
 
 
@@ -126,7 +126,7 @@ def _prove(request: HttpRequest, framed: oauth.FormRequest) -> None:
 
 @csrf_exempt
 def metadata(request: HttpRequest) -> HttpResponse:
-    """Say where tokens are fetched and how (RFC 8414); needs no credential."""
+    """Return the metadata: where tokens are fetched and how (RFC 8414); needs no credential."""
     if request.method == "OPTIONS":
         return HttpResponse(status=204, headers={"Allow": "GET, HEAD, OPTIONS"})
     if request.method not in ("GET", "HEAD"):

@@ -26,7 +26,7 @@ def document(kind: str) -> tuple[bytes, str]:
 
 @cache
 def _documents() -> dict[str, tuple[bytes, str]]:
-    """Return the document in each format with its ETag; made once a process, since it costs most of a second."""
+    """Return the document in each format with its ETag; built once per process, since it takes most of a second."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
     found = {}
     for kind, renderer in RENDERERS.items():
@@ -37,7 +37,7 @@ def _documents() -> dict[str, tuple[bytes, str]]:
 
 
 class _DocumentView(APIView):
-    """The OpenAPI document in one format; 304 to whoever has it already."""
+    """The OpenAPI document in one format; 304 if the caller has it already."""
 
     permission_classes = (AllowAny,)
     kind: str
@@ -67,6 +67,6 @@ class JsonView(_DocumentView):
 
 
 class DocsView(SpectacularSwaggerSplitView):
-    """The document as a page that needs nothing from outside."""
+    """The document as a page that loads nothing from other hosts."""
 
     permission_classes = (AllowAny,)

@@ -1,4 +1,4 @@
-"""Operation rows: each operation is declared once, and everything about it follows from its row."""
+"""Operation rows: each operation is declared once, and everything else is derived from its row."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,12 @@ MANAGER, SITE_ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.SITE_ADMINISTRATO
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A query parameter of an operation beside the list parameters: its name, kind and meaning.
+    """A query parameter of an operation in addition to the list parameters: its name, kind and meaning.
 
-    Kinds: text, id, date-time, boolean, integer (from 1), position (from 0),
-    choice. `lookup` is the ORM lookup that a list filter stands for
-    (default: the snake form of the name, whole text in any case, ids exactly), and `also` names further lookups any of
-    which may hold instead; a parameter of a single-record operation has none. One that says where, not which, does not
-    filter.
+    Kinds: text, id, date-time, boolean, integer (from 1), position (from 0), choice. `lookup` is the ORM lookup of a
+    list filter (default: the snake-case form of the name; texts match as a whole in any case, ids exactly), and `also`
+    lists further lookups, any of which may match instead. A parameter of an operation on a single record has no lookup.
+    A parameter that says where something goes, not which records are meant, does not filter.
     """
 
     name: str
@@ -37,11 +36,11 @@ class Parameter:
     required: bool = False
     filters: bool = True
     separable: bool = False
-    """Whether commas may separate the texts of a filter: for codes that seldom hold one themselves."""
+    """Whether commas separate the texts of a filter; meant for codes, which seldom contain commas."""
 
     @property
     def lookups(self) -> tuple[str, ...]:
-        """Return the ORM lookups that a list filter stands for, any of which may hold."""
+        """Return the ORM lookups of a list filter, any of which may match."""
         return (self.lookup or snake(self.name), *self.also)
 
 
@@ -56,7 +55,7 @@ class Operation:
     response: Any
     request: type[serializers.BaseSerializer[Any]] | None = None
     each: type[serializers.BaseSerializer[Any]] | None = None
-    """What answers each entry where an array of requests is taken as well as one."""
+    """The serializer of each entry's answer, if an array of requests is accepted as well as a single one."""
     most: int = 0
     """How many entries such an array may have."""
     takes_id: bool = False
@@ -66,7 +65,7 @@ class Operation:
     summary: str = ""
     entity: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Headers of the answer that hold a whole number, each with its meaning."""
+    """Response headers that contain a whole number, each with its meaning."""
     examples: Sequence[Example] = field(default=(), compare=False)
 
     @property
@@ -81,16 +80,16 @@ class Operation:
 
     @property
     def pattern(self) -> str:
-        """Return the path below the endpoint; every path is taken with and without its trailing slash.
+        """Return the path below the endpoint; every path is accepted with and without its trailing slash.
 
-        A `route` that names its own id, or that starts with the slash after the endpoint, stands as it is.
+        A `route` that names its own id, or that starts with the slash after the endpoint, is used unchanged.
         """
         start = self.name if self.route is None else self.route
         return f"{start}/<str:id>".lstrip("/") if self.takes_id and "<" not in start else start
 
 
 def permits(permission: str, lowest: DefaultRole) -> None:
-    """Give a permission that belongs to no operation row to the lowest default role that holds it."""
+    """Give a permission without an operation row to the lowest default role that holds it."""
     default_roles.register(permission, lowest)
 
 
@@ -99,7 +98,7 @@ registry: list[tuple[Operation, Any]] = []
 
 
 def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:
-    """Return the URL patterns of an endpoint's rows; rows of one path share it by method.
+    """Return the URL patterns of an endpoint's rows; rows with the same path differ by method.
 
     Each path is accepted with and without a trailing slash. Registers the rows and the permissions of the default
     roles.

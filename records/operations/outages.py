@@ -1,4 +1,4 @@
-"""Which outage a fault of the database is, in words that name the cause (DECISIONS 10.3)."""
+"""Which kind of outage a database error is, with a message that names the cause (DECISIONS 10.3)."""
 
 import logging
 import sqlite3
@@ -15,7 +15,7 @@ logger = logging.getLogger("larder.errors")
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Why the database did not serve a request, what the caller is told, and seconds until another try."""
+    """Why the database did not serve a request, the message to the caller, and the seconds until the next attempt."""
 
     name: str
     message: str
@@ -53,10 +53,10 @@ _writes_stopped_at = float("-inf")
 
 
 def outage_of(error: BaseException) -> Outage | None:
-    """Return the outage that a database's fault amounts to, logged with its sqlstate; None where it is our own fault.
+    """Return the outage that a database error indicates, and log its sqlstate; None if the error is our own.
 
-    SQLite calls a faulty statement operational too, and PostgreSQL a read-only transaction an internal error; the codes
-    of their drivers tell what it is.
+    SQLite reports a faulty statement as operational too, and PostgreSQL reports a read-only transaction as an internal
+    error, so the error codes of the drivers decide.
     """
     global _writes_stopped_at
     if not isinstance(error, DatabaseError | InterfaceError):
@@ -72,20 +72,20 @@ def outage_of(error: BaseException) -> Outage | None:
 
 
 def writes_were_refused(within: float) -> bool:
-    """Return whether the database of this process refused to store something in the last seconds."""
+    """Return whether the database refused, in the last seconds, to store something for this process."""
     return time.monotonic() - _writes_stopped_at < within
 
 
 def sqlstate_of(error: BaseException) -> str | None:
-    """Return PostgreSQL's code of a fault, or None."""
+    """Return PostgreSQL's error code, or None."""
     state = getattr(error.__cause__, "sqlstate", None)
     return str(state) if state else None
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether the database itself answered that it refused, so that nothing was committed.
+    """Return whether the database itself reported the refusal, so that nothing was committed.
 
-    Where the connection broke, a commit may have gone through.
+    If the connection broke, a commit may have succeeded.
     """
     state, code = sqlstate_of(error), getattr(error.__cause__, "sqlite_errorcode", None)
     if code is not None:
@@ -118,7 +118,7 @@ def _lacks_migrations() -> bool:
 
 
 def missing_migrations() -> set[tuple[str, str]]:
-    """Return the migrations that were not applied yet; raises DatabaseError where the database does not answer."""
+    """Return the migrations that are not applied yet; raises DatabaseError if the database does not answer."""
     return _known_migrations() - MigrationRecorder(connection).applied_migrations().keys()
 
 

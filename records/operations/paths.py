@@ -1,4 +1,4 @@
-"""Which paths are interfaces for programs and which are pages for people, read from the lists of `config/urls.py`."""
+"""Which paths are interfaces for programs and which are pages for people, according to `config/urls.py`."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -9,17 +9,17 @@ from django.urls import URLPattern, URLResolver
 
 
 def first_part(path: str) -> str:
-    """Return the part of a path before its second slash: `employee` of `/employee/GetEmployeeList`."""
+    """Return the first part of a path: `employee` for `/employee/GetEmployeeList`."""
     return path[1:].partition("/")[0]
 
 
 def is_interface(path: str) -> bool:
-    """Return whether programs call the path; no middleware for browsers concerns it."""
+    """Return whether the path is for programs; no middleware for browsers applies to it."""
     return first_part(path) in _first_parts("interfaces")
 
 
 def is_page(path: str) -> bool:
-    """Return whether people open the path in a browser; every other path answers in an interface's shape."""
+    """Return whether the path is a page for people; every other path answers in the format of an interface."""
     return first_part(path) in _first_parts("pages")
 
 

@@ -1,4 +1,4 @@
-"""What a view allows that names no permission: nothing."""
+"""The default for a view that names no permission: it allows nothing."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from rest_framework.permissions import BasePermission
 
 
 class DenyAll(BasePermission):
-    """Answers nobody; every view must say whom it answers."""
+    """Refuses everybody; every view must name its own permission."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
         """Return False."""

@@ -1,4 +1,4 @@
-"""How a record's read shape is fetched in one query and shown: one plan per serializer class, built once."""
+"""How a record's response is fetched in one query and built: one plan per serializer class, built once."""
 
 import threading
 import uuid
@@ -18,16 +18,16 @@ Shape = dict[str, Any]
 
 
 class Written(models.Func):
-    """A column as PostgreSQL writes it for the wire: many times cheaper than an object a value in Python."""
+    """A column that PostgreSQL formats for the wire: many times cheaper than one Python object per value."""
 
     output_field = models.TextField()
     arity = 1
 
     @classmethod
     def of(cls, column: models.Field[Any, Any]) -> "Written | None":
-        """Return the expression for a column that is worth it, or None."""
+        """Return the expression for a column for which this is worthwhile, or None."""
         if isinstance(column, models.DateTimeField):
-            # In the spelling of `values.show_date_time`; stamps are stored to the millisecond.
+            # The same format as `values.show_date_time`; stamps are stored to the millisecond.
             return cls(F(column.attname), template="to_char(%(expressions)s AT TIME ZONE 'UTC', %(form)s)", form=_FORM)
         if isinstance(column, models.UUIDField | models.JSONField | models.ForeignKey):
             return cls(F(column.attname), template="(%(expressions)s)::text")
@@ -38,7 +38,7 @@ _FORM = """'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'"""
 
 
 class ReadPlan:
-    """The columns and subqueries of a read shape, in the wire's order, with what shows each value."""
+    """The columns and subqueries of a response, in the wire's order, with the function that shows each value."""
 
     def __init__(self, model: type[models.Model]) -> None:
         self.model = model
@@ -46,7 +46,7 @@ class ReadPlan:
         self.sources: list[str] = []
         self.steps: list[Convert | None] = []
         self.texts: list[str] = []
-        """What PostgreSQL is asked for instead of the sources: values that it has written as the wire shows them."""
+        """The expressions that replace the sources on PostgreSQL, which then formats the values for the wire."""
         self.text_steps: list[Convert | None] = []
         self.written: dict[str, Written] = {}
         self.rows: dict[str, Any] = {}
@@ -73,14 +73,14 @@ class ReadPlan:
         self.rows[name] = rows
 
     def add_constant(self, name: str, value: str) -> None:
-        """Show a text under a wire name that the view replaces when the caller asks for it."""
+        """Show an empty text under a wire name; the view replaces it if the caller asks for it."""
         self._add(name, name, None)
         self.rows[name] = models.Value(value, output_field=models.TextField())
 
     def show_instead(self, name: str, expression: Any) -> str:
-        """Show an expression of the same kind in the place of a column; return the attribute that holds it.
+        """Show an expression of the same kind instead of a column; return the attribute that contains it.
 
-        What the list sorts, filters or searches by it has to annotate the expression under that attribute itself.
+        A list that sorts, filters or searches by it has to annotate the expression under that attribute itself.
         """
         place, column = self.names.index(name), copy(self.columns[name])
         column.attname = f"shown_{column.attname}"
@@ -102,7 +102,7 @@ class ReadPlan:
     ) -> models.QuerySet[Any, Any]:
         """Return the queryset reduced to the plan's values, the revision and the extra attributes, as tuples.
 
-        What `show` is to show, unless the values are wanted `as_stored`: times and ids as objects.
+        The values are those that `show` takes; with `as_stored`, times and ids are objects instead.
         """
         also = ("revision",) if hasattr(self.model, "revision") else ("pk",)
         if as_stored or connection.vendor != "postgresql":
@@ -110,11 +110,11 @@ class ReadPlan:
         return queryset.annotate(**self.rows, **self.written).values_list(*self.texts, *also, *extra)
 
     def show(self, row: Sequence[Any], *, with_private: bool = True) -> Shape:
-        """Return the wire shape of one fetched tuple; without the permission, private fields are shown as empty."""
+        """Return the response object of one fetched tuple; without the permission, private fields are empty."""
         return self.show_all([row], with_private=with_private)[0]
 
     def show_all(self, rows: Iterable[Sequence[Any]], *, with_private: bool = True) -> list[Shape]:
-        """Return the wire shapes of fetched tuples."""
+        """Return the response objects of fetched tuples."""
         steps = self.text_steps if connection.vendor == "postgresql" else self.steps
         converted = [
             (position, name, step)
@@ -140,9 +140,9 @@ class ReadPlan:
     ) -> Sequence[Any] | None:
         """Return the tuple of one record of the site, or None; the statement is compiled once per process.
 
-        `queryset` gives the records without site and id; it must not depend on the request. The statement asks by the
-        key alone and the site is compared here: asked for both, a database without statistics reads the whole site.
-        The statement asks the proof too, where there is one; raises StaleAccessError.
+        `queryset` returns the records without site and id; it must not depend on the request. The statement selects by
+        the key alone, and the site is compared here: given both, a database without statistics reads the whole site.
+        The statement also checks the proof, if there is one; raises StaleAccessError.
         """
         vendor = connection.vendor
         compiled = self._compiled.get((vendor, proof is not None)) or self._compile(queryset, asks=proof is not None)
@@ -184,7 +184,7 @@ class ReadPlan:
 
 
 class Compiled(NamedTuple):
-    """A statement with its parameters, of which the record's key and the proof's owners are given anew each time."""
+    """A compiled statement; for each run, the record's key and the proof's owners are inserted into its parameters."""
 
     sql: str
     parameters: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""The last touches to the OpenAPI document: what every reader and checker of such documents expects in it."""
+"""The final changes to the OpenAPI document: what readers and validators of such documents expect in it."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ _POINT = re.compile(r"\s*\((?:DECISIONS|RFC) [^)]*\)")
 
 
 def publish(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Finish the document: tags, one server, links, the root of XML, and nothing that only we would use (a hook)."""
+    """Finish the document: tags, one server, links, XML roots, and no references to internal decisions (a hook)."""
     result["servers"] = [{"url": "/", "description": "The installation that serves this document."}]
     result["tags"] = [{"name": name, "description": f"Operations below `/{name}`."} for name in _tags(result)]
     for path, operations in result["paths"].items():
@@ -31,7 +31,7 @@ def _tags(result: dict[str, Any]) -> list[str]:
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of the document, outer ones first; examples are data and left alone."""
+    """Yield every object of the document, outer ones first; examples are data and left unchanged."""
     if isinstance(value, dict):
         yield value
         for name, part in value.items():
@@ -43,9 +43,9 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _tidy(part: dict[str, Any]) -> None:
-    """Take out of one object what other languages cannot read, and the references to our own decisions."""
+    """Remove from one object what other languages cannot read, and the references to our own decisions."""
     if "(?" in str(part.get("pattern", "")):
-        # ECMA's regular expressions know no inline flags; such a pattern says no more than that some text is needed.
+        # ECMA's regular expressions have no inline flags; such a pattern only says that the text must not be empty.
         part.pop("pattern")
         part["minLength"] = 1
     if isinstance(part.get("description"), str):
@@ -71,7 +71,7 @@ ROOTS = {"Material": "ExternalIdMaterialDto"}
 
 
 def _link(operation: dict[str, Any], paths: dict[str, Any]) -> None:
-    """Lead from the Id that an add answers to the operations that read and change the record."""
+    """Add links from the Id in the answer to an add to the operations that read and change the record."""
     name = operation["operationId"]
     if not name.startswith("Add"):
         return
@@ -81,7 +81,7 @@ def _link(operation: dict[str, Any], paths: dict[str, Any]) -> None:
         for start in LINKS
         if (target := start + name.removeprefix("Add")) in known
     }
-    # The document reads what AddComplaintDetail adds by GetComplaint.
+    # For example, the document reads what AddComplaintDetail adds by GetComplaint.
     if name == "AddComplaintDetail":
         links["GetComplaint"] = {"operationId": "GetComplaint", "parameters": {"id": "$response.body#/Id"}}
     if links:
@@ -89,7 +89,7 @@ def _link(operation: dict[str, Any], paths: dict[str, Any]) -> None:
 
 
 def _drop_unused(result: dict[str, Any]) -> None:
-    """Drop the components that nothing names, until all that is left is named."""
+    """Remove the components that nothing refers to, until none is left."""
     shapes = result["components"]["schemas"]
     while True:
         named = {str(part["$ref"]).rpartition("/")[2] for part in _objects(result) if "$ref" in part}

@@ -1,7 +1,7 @@
-"""Resolving the ids that a body points at: one round trip, all faults at once (DECISIONS 2.6, 4).
+"""Resolving the ids in a body: one round trip, all faults at once (DECISIONS 2.6, 4).
 
-What lies at another site is left out here already, and not by the action alone: a body's other faults, a wrong Id in
-the path or a stale If-Match would otherwise tell an id that exists elsewhere from one that exists nowhere.
+Records of another site are excluded here already, not only by the action. Otherwise a body's other faults, a wrong Id
+in the path or a stale If-Match would reveal whether an id exists at another site.
 """
 
 import uuid
@@ -32,11 +32,11 @@ def resolve_all(
     seen: Seen | None = None,
     proof: Proof | None = None,
 ) -> list[list[FieldError]]:
-    """Replace every Reference in the bodies, in place, by the record; returns a fault for each id that nothing has.
+    """Replace, in place, every Reference in the bodies by its record; returns a fault for each unknown id.
 
-    Costs one round trip for all models pointed at, which asks the proof too; raises StaleAccessError. Whether a record
-    may newly point there is judged by the action; without a site, so is whether what it points at is the site's.
-    `seen` leaves out of a kind's rows those that do not exist for the caller.
+    Costs one round trip for all models, which also checks the proof; raises StaleAccessError. The action decides
+    whether a record may newly refer to the target, and, if no site is given, whether the target belongs to the site.
+    `seen` removes from a kind's rows those that do not exist for the caller.
     """
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
     for reference in (found for values in rows for found in _references(values)):
@@ -76,7 +76,7 @@ def outside(
     site_id: uuid.UUID,
     hidden: Collection[uuid.UUID] = (),
 ) -> set[uuid.UUID]:
-    """Return those of the loaded rows that the site's records may not name, less what one of them names already.
+    """Return those loaded rows that the site's records may not refer to, except rows that one already refers to.
 
     `hidden` are keys of rows that do not exist for the caller.
     """
@@ -87,7 +87,7 @@ def outside(
 def _pointed_at(
     serializer: type[WireSerializer], model: type[models.Model], known: set[uuid.UUID], site_id: uuid.UUID
 ) -> set[uuid.UUID]:
-    """Return those that a record of the site points at already: they can stay, whatever became of their roles."""
+    """Return the rows that a record of the site already refers to: they may stay, even if their roles have ended."""
     holder = serializer.Meta.model
     found: set[uuid.UUID] = set()
     for name, field in serializer.wire_fields().items() if known else ():

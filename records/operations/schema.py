@@ -74,7 +74,7 @@ _KINDS: dict[str, Any] = {
 
 
 def _header(name: str, kind: Any, statuses: list[int], description: str) -> OpenApiParameter:
-    """Return a header of the answers with these statuses."""
+    """Return a header of the responses with these statuses."""
     return OpenApiParameter(name, kind, OpenApiParameter.HEADER, response=statuses, description=description)
 
 
@@ -116,7 +116,7 @@ class OperationSchema(AutoSchema):
 
     @property
     def row(self) -> Operation:
-        """Return the row behind the path and method."""
+        """Return the operation row of the path and method."""
         rows: Mapping[str, Operation] = self.view.rows  # type: ignore[attr-defined]
         return rows[self.method]
 
@@ -125,11 +125,11 @@ class OperationSchema(AutoSchema):
         return self.row.name
 
     def get_summary(self) -> str:
-        """Return the row's summary, else its name in words."""
+        """Return the row's summary, or else its name split into words."""
         return self.row.summary or self.row.name
 
     def get_description(self) -> str:  # type: ignore[override]
-        """Return what the viewset method says, and who may call it."""
+        """Return the docstring of the viewset method, and who may call it."""
         text = super().get_description()
         return f"{text}\n\nLowest default role: {self.row.role.label}.".strip()
 
@@ -138,12 +138,12 @@ class OperationSchema(AutoSchema):
         return [self.path.lstrip("/").partition("/")[0]]
 
     def get_request_serializer(self) -> Any:
-        """Return the row's request: one, or an array as well where the row answers each entry."""
+        """Return the row's request: a single object, or also an array if the row answers each entry."""
         row = self.row
         return row.request if row.each is None else {"application/json": self._one_or_many(row.request, "request")}
 
     def _one_or_many(self, one: Any, direction: Any, many: Any = None) -> dict[str, Any]:
-        """Return the schema of an object, or of an array of them (of `many` where its entries are others)."""
+        """Return the schema of an object, or of an array of them (of `many` if its entries are different)."""
         refs = [self.resolve_serializer(shape, direction).ref for shape in (one, many or one)]
         return {"oneOf": [refs[0], {"type": "array", "items": refs[1], "maxItems": self.row.most}]}
 
@@ -153,7 +153,7 @@ class OperationSchema(AutoSchema):
         return list(media_types) if attribute == "media_type" else list(super().map_renderers(attribute))
 
     def get_response_serializers(self) -> Any:
-        """Return the row's response and every refusal that the operation can answer."""
+        """Return the row's response and every error that the operation can answer."""
         row = self.row
         found = row.response(many=True) if row.many else row.response
         if row.each is not None:
@@ -203,7 +203,7 @@ class OperationSchema(AutoSchema):
         return [*found, *own, *(PAGE_HEADERS if row.many else () if own else RECORD_HEADERS), *REFUSAL_HEADERS]
 
     def get_examples(self) -> list[OpenApiExample]:
-        """Return what the row's examples put into the path and the query."""
+        """Return the values of path and query in the row's examples."""
         found = []
         for number, example in enumerate(self.row.examples, start=1):
             title = example.title or f"Example {number}"
@@ -219,7 +219,7 @@ class OperationSchema(AutoSchema):
     def _get_examples(
         self, serializer: Any, direction: str, media_type: str, status_code: Any = None, extras: Any = None
     ) -> Any:
-        """Return the row's examples of a body or an answer, lists as they are."""
+        """Return the bodies or answers of the row's examples; lists are shown as they are."""
         if media_type != "application/json":
             return {}
         found = []
@@ -233,7 +233,7 @@ class OperationSchema(AutoSchema):
         return None
 
     def get_filter_backends(self) -> list[Any]:
-        """Return none: filters are in the row."""
+        """Return an empty list: filters are in the row."""
         return []
 
     def _is_list_view(self, serializer: Any = None) -> bool:
@@ -241,7 +241,7 @@ class OperationSchema(AutoSchema):
 
 
 def _typed(kind: str, value: str) -> Any:
-    """Return the value of a query parameter as its schema has it."""
+    """Return a query parameter's value in the type of its schema."""
     if kind == "boolean":
         return read_boolean(value)
     return int(value) if kind in ("integer", "position") else value
@@ -264,14 +264,14 @@ def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
 
 
 def _sort(row: Operation) -> OpenApiParameter:
-    """Return the parameter that names the field to sort by: records go by their number, lists of names by name."""
+    """Return the sort parameter; the default is the number for records and the name for lists of names."""
     names = list(row.response.plan().columns)
     usual = next((name for name in names if name.casefold() == "sitesequenceid"), "Name")
     return OpenApiParameter("sort", OpenApiTypes.STR, enum=names, default=usual, description="In any case.")
 
 
 def paths_of_rows(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
-    """Keep the paths of operation rows, each without its trailing slash (a spectacular hook)."""
+    """Keep only the paths of operation rows, each without its trailing slash (a spectacular hook)."""
     return [
         (path, regex, method, view)
         for path, regex, method, view in endpoints
@@ -281,7 +281,7 @@ def paths_of_rows(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[
 
 
 def whole_shapes(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Say that an answer's object always has all its fields, and a body's no others (DECISIONS 1.2, 1.6; a hook)."""
+    """Declare that responses always have all fields and that bodies have no others (DECISIONS 1.2, 1.6; a hook)."""
     for name, component in result.get("components", {}).get("schemas", {}).items():
         if component.get("type") != "object":
             continue
@@ -292,7 +292,8 @@ def whole_shapes(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         for field in component.get("properties", {}).values():
             address = next((one for one in field.get("oneOf", ()) if one.get("format") == "email"), None)
             if address is not None:
-                # Of "an address or nothing", a reader that checks no formats finds both to be true of nothing.
+                # A validator that does not check formats finds both alternatives of "an address or empty" true for an
+                # empty text.
                 del field["oneOf"]
                 field |= {"type": "string", "maxLength": address["maxLength"]}
     return result
@@ -311,7 +312,7 @@ class ChildRowsShape(OpenApiSerializerFieldExtension):
 
 
 def _bounded(array: dict[str, Any], most: int, direction: Any) -> dict[str, Any]:
-    """Return an array's schema with how many entries a body may send; what is stored may have come otherwise."""
+    """Return the array's schema with the maximum length for bodies; stored arrays can be longer."""
     return {**array, "maxItems": most} if direction == "request" else array
 
 
@@ -344,7 +345,7 @@ class TextListShape(OpenApiSerializerFieldExtension):
 
 
 class EmailAddressShape(OpenApiSerializerFieldExtension):
-    """Describes an address as text, since an empty one is not an address in the sense of the format."""
+    """Describes an e-mail address as plain text, since an empty text is not valid for the format."""
 
     target_class = "records.operations.fields.EmailAddressField"
 
@@ -365,7 +366,7 @@ class SubscriptionKeyScheme(OpenApiAuthenticationExtension):
 
 
 class AccessTokenScheme(OpenApiAuthenticationExtension):
-    """Describes the access token of /materials, which is needed beside the subscription key."""
+    """Describes the access token of /materials, which is required in addition to the subscription key."""
 
     target_class = "materials.credentials.KeyAndTokenAuthentication"
     name = "accessToken"
@@ -380,6 +381,6 @@ class AccessTokenScheme(OpenApiAuthenticationExtension):
         }
 
     def get_security_requirement(self, auto_schema: Any) -> Any:
-        """Return both credentials in one requirement, with the scope that the operation asks for."""
+        """Return both credentials in one requirement, with the scope that the operation requires."""
         scope = WRITE_MATERIALS if auto_schema.row.writes else READ_MATERIALS
         return {"subscriptionKey": [], "accessToken": [scope]}

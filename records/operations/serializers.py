@@ -35,7 +35,7 @@ SYSTEM = {
 
 
 MOST_NAMES = 1_000
-"""How many fields an object may have before nobody looks at each of them."""
+"""The number of fields of an object up to which each of them is checked."""
 
 
 class WireSerializer(serializers.Serializer[Any]):
@@ -47,12 +47,12 @@ class WireSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def option(cls, name: str) -> frozenset[str]:
-        """Return a set of wire names from Meta, empty where it is not given."""
+        """Return a set of wire names from Meta; empty if it is not defined."""
         return frozenset(getattr(cls.Meta, name, ()))
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Return the fields by wire name (called by the framework and by the OpenAPI document)."""
-        # The framework binds what it gets to one serializer, so declared fields are copied, as it does itself.
+        # The framework binds each field to one serializer, so declared fields are copied, as the framework itself does.
         return {name: copy.deepcopy(field) for name, field in _build_fields(type(self))}
 
     @classmethod
@@ -62,7 +62,7 @@ class WireSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def wire_name(cls, name: str) -> str:
-        """Return the wire name of a model's field, for faults that actions raise; `relation.field` for a child's."""
+        """Return the wire name of a model's field, for faults that actions raise; `relation.field` for child rows."""
         relation, _, inner = name.partition(".")
         for known, field in cls.wire_fields().items():
             if source_of(known, field) in (relation, f"{relation}_id"):
@@ -74,17 +74,17 @@ class WireSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def plan(cls) -> ReadPlan:
-        """Return the plan by which the class's read shape is fetched and shown, built once."""
+        """Return the plan by which the response is fetched and built, built once per class."""
         return _plan(cls)
 
     @classmethod
     def read_body(
         cls, body: Mapping[str, Any], *, known_also: Iterable[str] = ()
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Return the values of a body under model names, and every fault of it.
+        """Return the values of a body under model names, and all of its faults.
 
-        Read-only fields are accepted and left out; references are still to be resolved. An absent optional field is
-        absent from the values; null clears.
+        Read-only fields are accepted and ignored; references are not resolved yet. An absent optional field is absent
+        from the values; null clears the field.
         """
         found: dict[str, Any] = {}
         faults: list[FieldError] = []
@@ -125,7 +125,7 @@ def _missing(value: Any) -> bool:
 
 
 def source_of(name: str, field: Any) -> str:
-    """Return the model's name for a field: its declared source, else the snake form of its wire name."""
+    """Return the model's name for a field: its declared source, else the snake-case form of its wire name."""
     declared = field.source_name
     if declared:
         return str(declared)
@@ -134,7 +134,7 @@ def source_of(name: str, field: Any) -> str:
 
 
 class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
-    """An array of objects kept as child rows; entries carry Id when they are updated (DECISIONS 1.5)."""
+    """An array of objects stored as child rows; entries have an Id if they are updated (DECISIONS 1.5)."""
 
     def __init__(self, serializer_class: type[WireSerializer], source_name: str = "", **kwargs: Any) -> None:
         self.serializer_class = serializer_class
@@ -143,7 +143,7 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
 
     @property
     def empty(self) -> list[Any]:
-        """Return a fresh empty list."""
+        """Return a new empty list."""
         return []
 
     def read(self, value: Any) -> list[dict[str, Any]]:
@@ -186,7 +186,7 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
 
 
 class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
-    """An array of `{Id}` objects kept as a many-to-many list; an Id that stands twice counts once."""
+    """An array of `{Id}` objects stored as a many-to-many list; a repeated Id counts once."""
 
     def __init__(self, model: type[models.Model] | None = None, source_name: str = "", **kwargs: Any) -> None:
         self.model = model
@@ -195,11 +195,11 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
 
     @property
     def empty(self) -> list[Any]:
-        """Return a fresh empty list."""
+        """Return a new empty list."""
         return []
 
     def read(self, value: Any) -> list[wire.Reference]:
-        """Return the references, still to be resolved; raises WireError or CompositeError."""
+        """Return the references, not resolved yet; raises WireError or CompositeError."""
         entries = wire.entries_of(value, wire.MOST_IDS, "objects, each with an Id")
         found: dict[Any, wire.Reference] = {}
         faults: list[wire.WireError] = []
@@ -243,7 +243,7 @@ def _wire_fields(cls: type[WireSerializer]) -> dict[str, Any]:
 
 
 def build_field(cls: type[WireSerializer], name: str) -> Any:  # noqa: C901 (one line a kind of column)
-    """Return the wire field for a model's column, found by its wire name."""
+    """Return the wire field for a model's column, which is found by its wire name."""
     model = cls.Meta.model
     source = snake(name)
     read_only = source in SYSTEM or name in cls.option("read_only")
@@ -284,7 +284,7 @@ def build_field(cls: type[WireSerializer], name: str) -> Any:  # noqa: C901 (one
 
 
 def _bounds_of(column: models.Field[Any, Any]) -> dict[str, int]:
-    """Return the lowest and the highest number that a column's own validators admit, where they say so."""
+    """Return the lowest and the highest number that a column's own validators allow, if they define them."""
     kinds = {MinValueValidator: "lowest", MaxValueValidator: "highest"}
     validators: list[Any] = column.validators
     return {kinds[type(one)]: one.limit_value for one in validators if type(one) in kinds}

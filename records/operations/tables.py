@@ -1,6 +1,6 @@
-"""The columns of a record's table for import and export: the wire's names, and each value as the text of a cell.
+"""The columns of a record's table for import and export: wire names, and each value as the text of a cell.
 
-A room builds `WireTable(itsSerializer)` and gives it to its resource (records.backoffice.transfer.resources).
+A room builds `WireTable(ItsSerializer)` and gives it to its resource (records.backoffice.transfer.resources).
 """
 
 import uuid
@@ -24,15 +24,15 @@ SPOKEN = {"yes": True, "no": False}
 
 
 class CellError(ValueError):
-    """Raised for a cell that cannot be read, with a sentence for people."""
+    """Raised for a cell that cannot be read, with a message for users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its wire name, the model's name of the field, and what its cells hold.
+    """One column: its wire name, the model's name of the field, and the kind of its cells.
 
     `kind` is text, choice, date, number, integer, boolean, texts, id, reference, references or rows; `target` is the
-    model that a reference points at.
+    model of a reference.
     """
 
     name: str
@@ -61,7 +61,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
 
 
 class WireTable:
-    """The table of one serializer; `without` names what has no column, such as a file's content."""
+    """The table of one serializer; `without` lists fields without a column, such as a file's content."""
 
     def __init__(self, serializer: type[WireSerializer], *, without: Iterable[str] = ()) -> None:
         self.serializer = serializer
@@ -72,7 +72,7 @@ class WireTable:
             for name, field in serializer.wire_fields().items()
             if name not in left_out and not field.write_only
         }
-        # A reason is asked for once an import; the column of one is known, and ignored.
+        # An import has one reason for all rows, so a column with this name is known but ignored.
         self.ignored = left_out | (serializer.wire_fields().keys() - self.columns.keys())
 
     def _column(self, name: str, field: Any) -> Column:
@@ -98,19 +98,19 @@ class WireTable:
         return next((column for name, column in self.columns.items() if name.casefold() == folded), None)
 
     def refusal_of(self, header: str) -> str:
-        """Return the sentence that refuses an unknown header, with the nearest known one."""
+        """Return the message that refuses an unknown header and suggests the most similar known one."""
         return unknown(header, self.columns, "column")
 
     def wire_name(self, name: str) -> str:
-        """Return the wire name of a model's field, `relation.field` for one of a child row."""
+        """Return the wire name of a model's field; `relation.field` for child rows."""
         return self.serializer.wire_name(name)
 
     # --- Out ---------------------------------------------------------------------------------------------------------
 
     def fetch(self, queryset: models.QuerySet[Any, Any], step: int) -> Iterator[dict[str, Any]]:
-        """Yield each record's values by column, read in steps: times and decimals as they are, ids, lists of objects.
+        """Yield each record's values by column, read in batches: times, decimals, ids and lists of objects.
 
-        One statement, whatever the number of records.
+        One statement for any number of records.
         """
         plan = self.serializer.plan()
         for row in plan.fetching(queryset, as_stored=True).iterator(chunk_size=step):
@@ -122,7 +122,7 @@ class WireTable:
 
     @staticmethod
     def text_of(kind: str, value: Any) -> str:
-        """Return a value that is neither number nor reference as a cell's text; `parse` reads it again."""
+        """Return a value that is neither a number nor a reference as the text of a cell; `parse` can read it again."""
         if value is None:
             return ""
         if kind == "date":
@@ -139,7 +139,7 @@ class WireTable:
     # --- In ----------------------------------------------------------------------------------------------------------
 
     def parse(self, column: Column, text: str) -> Any:
-        """Return the value that a cell's text stands for; raises CellError. References are left to the caller."""
+        """Return the value of a cell's text; raises CellError. The caller resolves references."""
         field = column.field
         if column.kind not in ("text", "texts"):
             text = text.strip()
@@ -175,13 +175,13 @@ class WireTable:
 
     @staticmethod
     def entries(text: str) -> list[str]:
-        """Return the entries of a cell that holds a list; raises CellError."""
+        """Return the entries of a cell that contains a list; raises CellError."""
         return split(text)
 
     def resolve_rows(self, values: Sequence[dict[str, Any]]) -> list[list[str]]:
-        """Replace the ids inside child rows by what they point at; returns the faults of each record's values.
+        """Replace the ids inside child rows by the records; returns the faults of each record's values.
 
-        One query for each model that is pointed at, whatever the number of records.
+        One query per model that is referred to, for any number of records.
         """
         return [
             [f"{fault.field}: {fault.message}" for fault in faults] for faults in resolve_all(values, self.serializer)
@@ -190,11 +190,11 @@ class WireTable:
     def outside(
         self, model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
     ) -> set[uuid.UUID]:
-        """Return those of the loaded records that no record of the site may name: as for an id that does not exist."""
+        """Return those loaded records that no record of the site may refer to, as if their ids did not exist."""
         return outside(self.serializer, model, known, site_id)
 
     def sentences(self, error: ValidationError) -> list[str]:
-        """Return what a check or an action found wrong, under the columns' names."""
+        """Return the faults of a check or an action, under the names of the columns."""
         return [
             f"{fault.field}: {fault.message}" if fault.field else fault.message
             for fault in errors.faults_of(error, self.wire_name)
@@ -215,7 +215,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def joined(entries: Sequence[str]) -> str:
-    """Return a list of texts as one cell: separated by semicolons, or as JSON where that would not read back."""
+    """Return a list of texts as one cell: separated by semicolons, or as JSON if that could not be read back."""
     plain = "; ".join(entries)
     return (
         plain if split_plain(plain) == list(entries) and not plain.startswith("[") else orjson.dumps(entries).decode()
@@ -223,13 +223,13 @@ def joined(entries: Sequence[str]) -> str:
 
 
 def split_plain(text: str) -> list[str]:
-    """Return the entries of a text that separates them by semicolons or lines."""
+    """Return the entries of a text in which semicolons or line breaks separate them."""
     parts = text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", ";").split(";")
     return [part.strip() for part in parts if part.strip()]
 
 
 def split(text: str) -> list[str]:
-    """Return the entries of a cell that holds a list of texts; raises CellError."""
+    """Return the entries of a cell that contains a list of texts; raises CellError."""
     if not text.lstrip().startswith("["):
         return split_plain(text)
     try:

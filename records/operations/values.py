@@ -1,4 +1,4 @@
-"""What single values look like on the wire, both ways: ids, date-times, numbers, booleans (DECISIONS 1.7 to 1.10)."""
+"""The wire format of single values, in both directions: ids, date-times, numbers, booleans (DECISIONS 1.7 to 1.10)."""
 
 import datetime
 import re
@@ -18,14 +18,14 @@ INTEGER_LIMIT = 2_147_483_647
 
 
 def read_uuid(text: Any) -> uuid.UUID | None:
-    """Return the id of 36 characters in any case, or None for anything else."""
+    """Return the id of 36 characters, in any case; None for anything else."""
     if isinstance(text, str) and _UUID.fullmatch(text):
         return uuid.UUID(text)
     return None
 
 
 def read_date_time(text: str) -> datetime.datetime:
-    """Return the moment in UTC, cut to the millisecond; raises ValueError with a sentence."""
+    """Return the time in UTC, truncated to the millisecond; raises ValueError with a message."""
     if match := _DATE.fullmatch(text):
         year, month, day = map(int, match.groups())
         return _moment(year, month, day)
@@ -50,7 +50,7 @@ def read_date_time(text: str) -> datetime.datetime:
 
 
 def is_day(text: str) -> bool:
-    """Return whether a date-time that can be read is a bare day, without a time."""
+    """Return whether a valid date-time is a bare date, without a time."""
     return _DATE.fullmatch(text) is not None
 
 

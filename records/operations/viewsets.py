@@ -1,4 +1,4 @@
-"""The viewset that every endpoint's is built on: reading the body, calling the action, and answering."""
+"""The base class of every endpoint's viewset: reading the body, calling the action, and answering."""
 
 import re
 import uuid
@@ -22,14 +22,14 @@ from records.sites.writing import faults_in
 
 
 class OperationViewSet(CalledViewSet):
-    """What the methods of every endpoint use: a body's values, the call of an action, records, pages and successes."""
+    """What the methods of all endpoints use: a body's values, calling an action, records, pages and success answers."""
 
     def body(self, serializer: type[WireSerializer]) -> dict[str, Any]:
         """Return the body's values under model names, with references as records; raises the 400 with all faults."""
         return self.checked(bodies.decode_object(self.raw_body()), serializer)
 
     def checked(self, body: Mapping[str, Any], serializer: type[WireSerializer]) -> dict[str, Any]:
-        """Return the values of a decoded body; private fields are left out where the caller may not see them."""
+        """Return the values of a decoded body, without private fields if the caller may not see them."""
         self.serializer = serializer
         found, faults = serializer.read_body(body)
         faults += self.resolve([found], serializer)[0]
@@ -45,7 +45,7 @@ class OperationViewSet(CalledViewSet):
     def resolve(
         self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer]
     ) -> list[list[errors.FieldError]]:
-        """Put records in the place of the ids in decoded bodies, and prove the caller; returns the faults of each."""
+        """Replace the ids in decoded bodies by records, and prove the caller; returns the faults of each body."""
         if not self.proven and self.caller.proof is None:
             raise StaleAccessError
         seen = partial(seen_by, self.caller.user_id, self.caller.may)
@@ -54,9 +54,9 @@ class OperationViewSet(CalledViewSet):
         return faults
 
     def with_others(self, faults: list[errors.FieldError]) -> list[errors.FieldError]:
-        """Return the faults and what else is wrong with the body, so that it is answered at once (DECISIONS 6).
+        """Return the faults and all other problems of the body, so that they are reported together (DECISIONS 6).
 
-        What the record's own checks find comes on top of what was found already, a field at a time.
+        A fault of the record's own checks is added only if its field has no fault yet.
         """
         serializer, row = self.serializer, self.operation
         if not self.found or row is None or row.each is not None:
@@ -85,7 +85,7 @@ class OperationViewSet(CalledViewSet):
         return not permission or self.caller.may(permission)
 
     def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call an action; faults that it raises come back as the 400 or 409 with wire names."""
+        """Call an action; the faults that it raises become the 400 or 409 with wire names."""
         try:
             return action(*args, **kwargs)
         except errors.ValidationError as error:
@@ -93,7 +93,7 @@ class OperationViewSet(CalledViewSet):
             raise errors.invalid(self.with_others(refusal.fields)) if refusal.status == 400 else refusal from error
 
     def written(self, record_id: uuid.UUID, revision: int | None = None, *, note: str = "") -> HttpResponse:
-        """Return the success body of an add or update (DECISIONS 1.3), or of its check; `note` is added to Message."""
+        """Return the success answer of an add or update (DECISIONS 1.3), or of its check; Message includes `note`."""
         if self.validates_only:
             return self.json({"Error": "", "Message": f"Valid.{note}", "Id": ""})
         response = self.json({"Error": "", "Message": f"Success.{note}", "Id": str(record_id)})
@@ -106,15 +106,15 @@ class OperationViewSet(CalledViewSet):
         return HttpResponse(orjson.dumps(value), content_type="application/json")
 
     def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
-        """Return the records that the endpoint shows, without site; a viewset may narrow them."""
+        """Return the records of the endpoint, for all sites; a viewset may filter them."""
         return model._default_manager.all()
 
     def record(
         self, serializer: type[WireSerializer], record_id: uuid.UUID, *, show: Callable[[Shape], Any] | None = None
     ) -> HttpResponse:
-        """Return one record of the site in its read shape, with ETag; 304 where the caller has it already.
+        """Return one record of the site as response, with ETag; 304 if the caller has it already.
 
-        `show` answers with the shape where the endpoint adds to it; otherwise it is the body as it stands.
+        If the endpoint adds something to the object, `show` makes the response; otherwise the object is the body.
         """
         plan = serializer.plan()
         row = self.fetch_one(plan, lambda: self.records(serializer.Meta.model), record_id)
@@ -131,7 +131,7 @@ class OperationViewSet(CalledViewSet):
         return response
 
     def narrowed(self, shape: Shape) -> Shape:
-        """Return a shape as the caller may see it; an endpoint whose callers see different parts overrides this."""
+        """Return the object as the caller may see it; an endpoint whose callers see different parts overrides this."""
         return shape
 
     def fetch_one(
@@ -147,7 +147,7 @@ class OperationViewSet(CalledViewSet):
     ) -> HttpResponse:
         """Return one page of the site's records as a bare array, with the paging headers (DECISIONS 3).
 
-        `within` narrows the list to the records that belong to the one in the path.
+        `within` restricts the list to the records that belong to the one in the path.
         """
         asked = self.records(serializer.Meta.model).filter(site_id=self.site_id)
         return self.page_of(
@@ -160,13 +160,13 @@ class OperationViewSet(CalledViewSet):
 
     @property
     def parameters(self) -> Sequence[Parameter]:
-        """Return the query parameters of the operation, with what each filters by."""
+        """Return the query parameters of the operation, with the lookups of the filters."""
         return self.operation.parameters if self.operation else ()
 
     def page_of(
         self, rows: models.QuerySet[Any, Any], plan: ReadPlan, rules: lists.ListRules, **options: Any
     ) -> HttpResponse:
-        """Return the page that the query asks for, of rows of the caller's site; its statements prove the caller."""
+        """Return the requested page of rows of the caller's site; its statements also prove the caller."""
         page = lists.page(
             rows, plan, rules, self.query, self.parameters, site_id=self.site_id, proof=self.proof, **options
         )

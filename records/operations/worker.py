@@ -1,4 +1,4 @@
-"""The background worker: it outlives its database, and takes up what a killed worker left (DECISIONS 10.4)."""
+"""The background worker: it survives database outages, and resumes what a killed worker left (DECISIONS 10.4)."""
 
 import datetime
 import logging
@@ -23,15 +23,15 @@ logger = logging.getLogger("larder.worker")
 
 BEAT_SECONDS = 5.0
 AWAITED_EVERY = datetime.timedelta(seconds=4)
-"""A little less than the time between two beats, so that one of several workers enqueues what is awaited."""
+"""Slightly less than the time between two heartbeats, so that only one of several workers enqueues awaited tasks."""
 PAUSE_SECONDS = 2.0
 AGAIN_AFTER = datetime.timedelta(seconds=5)
 MOST_ATTEMPTS = 20
-"""How often a task is begun before it counts as failed: one that kills its worker must not do so for ever."""
+"""How often a task is started before it counts as failed, so that a task that kills its worker is not run for ever."""
 
 
 class LastingWorker(Worker):
-    """A worker that waits for its database to return, and puts back what it could not finish."""
+    """A worker that waits for the database to return, and puts back tasks that it could not finish."""
 
     def run(self) -> None:
         """Work until told to stop, whatever happens to the database."""
@@ -44,7 +44,7 @@ class LastingWorker(Worker):
                 return
             except (OperationalError, InterfaceError) as error:
                 outage_of(error)
-                # What this life had begun is taken up again when its heartbeat is old, so the next life has another id.
+                # Tasks started in this run are resumed when its heartbeat is old, so the next run needs another id.
                 self.worker_id = f"{chosen_id[:50]}-{get_random_string(8)}"
                 with suppress(Exception):
                     connections.close_all()
@@ -53,7 +53,7 @@ class LastingWorker(Worker):
                 life.end()
 
     def run_task(self, db_task_result: Any) -> None:
-        """Run a task; one that met an outage or the end of this process runs again instead of failing."""
+        """Run a task; if an outage or the end of this process interrupted it, it runs again instead of failing."""
         fail = db_task_result.set_failed
 
         def set_failed(error: BaseException) -> None:
@@ -70,7 +70,7 @@ class LastingWorker(Worker):
 
 
 class Life:
-    """A thread that says every 5 seconds that the worker lives, and looks after what others left and what is due."""
+    """A thread that writes a heartbeat every 5 seconds and looks after abandoned and due tasks."""
 
     def __init__(self, worker_id: str, *, regular_jobs: bool) -> None:
         self.worker_id, self.regular_jobs = worker_id, regular_jobs
@@ -78,12 +78,12 @@ class Life:
         self._thread = threading.Thread(target=self._live, name="heartbeat", daemon=True)
 
     def begin(self) -> None:
-        """Say the first time that the worker lives; raises DatabaseError where it cannot."""
+        """Write the first heartbeat; raises DatabaseError if that fails."""
         self._beat()
         self._thread.start()
 
     def end(self) -> None:
-        """Stop."""
+        """Stop the thread."""
         self._ended.set()
 
     def _beat(self) -> None:
@@ -104,14 +104,14 @@ class Life:
 
 
 def put_back(task: DBTaskResult[Any, Any]) -> None:
-    """Let a task that was begun run again soon."""
+    """Make a task that was started run again soon."""
     task.status = TaskResultStatus.READY
     task.run_after = now() + AGAIN_AFTER
     task.save(update_fields=["status", "run_after"])
 
 
 def take_up_abandoned() -> int:
-    """Put back the tasks whose worker gives no sign of life any more; return how many."""
+    """Put back the tasks of workers without heartbeat; return how many there were."""
     running = DBTaskResult.objects.running().filter(started_at__lt=now() - heartbeats.LATE)
     found = list(running.order_by("started_at")[:100])
     if not found:
@@ -132,7 +132,7 @@ def take_up_abandoned() -> int:
 
 
 def enqueue_due_jobs() -> None:
-    """Enqueue the regular jobs that are due, and those for which something waits; each by one worker only."""
+    """Enqueue the regular jobs that are due and those for which work is waiting; only one worker enqueues each."""
     for path, every in settings.REGULAR_JOBS.items():
         if heartbeats.claim_job(path, every):
             import_string(path).enqueue()

@@ -1,4 +1,4 @@
-"""`manage.py db_worker`: run the background tasks, and go on whatever happens to the database."""
+"""`manage.py db_worker`: run the background tasks and survive outages of the database."""
 
 from typing import Any
 
