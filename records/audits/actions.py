@@ -1,4 +1,4 @@
-"""Writes to audit programs, and scheduling their audits; the way of an audit afterwards is in workflow.py."""
+"""Writes to audit programs, and the scheduling of their audits; the later steps of an audit are in workflow.py."""
 
 import uuid
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from records.sites.writing import (
 )
 
 MOST_AT_ONCE = 24
-"""How many audits one call schedules at most."""
+"""The most audits that one call can schedule."""
 
 
 def add_audit_program(
@@ -42,7 +42,7 @@ def update_audit_program(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> AuditProgram:
-    """Change an audit program; audits that were scheduled before keep what they took over. Raises as `changing`."""
+    """Change an audit program; audits that are already scheduled keep their values. Raises the errors of `changing`."""
     with changing(
         AuditProgram,
         site_id,
@@ -65,9 +65,9 @@ def archive_audit_program(
     reason: str,
     precondition: Precondition | None = None,
 ) -> AuditProgram:
-    """Archive a program without open audits, or restore one, with a reason; repeating it changes nothing.
+    """Archive a program that has no open audits, or restore one, with a reason; repeating it changes nothing.
 
-    Raises ValidationError, code InUse, that names the audits which are still open.
+    Raises ValidationError (code InUse) that names the audits that are still open.
     """
     with recording():
         program = lock_program(site_id, program_id)
@@ -89,7 +89,7 @@ def archive_audit_program(
 def lock_program(site_id: uuid.UUID, program_id: uuid.UUID) -> AuditProgram:
     """Return one of the site's programs, locked until the transaction ends; raises RecordNotFoundError.
 
-    Whoever changes a program or one of its audits takes this lock first, so that dates and audits stay in step.
+    Every change of a program or of one of its audits takes this lock first, so that dates and audits stay consistent.
     """
     program = (
         AuditProgram.objects.select_for_update(of=("self",), no_key=True)
@@ -113,10 +113,10 @@ def _open_numbers(program: AuditProgram) -> str:
 def schedule_audit_record(
     site_id: uuid.UUID, program_id: uuid.UUID, values: Values, *, author: Author, reason: str = ""
 ) -> AuditRecord:
-    """Schedule one audit of a program for a date; what values leave out is taken over from the program.
+    """Schedule one audit of a program for a date; fields that `values` omits are copied from the program.
 
-    Of `date` and `due_date` one may be left out. A program that is due later, or has no date, becomes due then.
-    Raises RecordNotFoundError or ValidationError.
+    Either `date` or `due_date` may be omitted. If the program is due later or has no due date, its due date becomes the
+    audit's. Raises RecordNotFoundError or ValidationError.
     """
     with recording():
         program = lock_program(site_id, program_id)
@@ -136,9 +136,9 @@ def schedule_audit_record(
 def schedule_next_audit_records(
     site_id: uuid.UUID, program_id: uuid.UUID, *, count: int = 1, author: Author, reason: str = ""
 ) -> list[AuditRecord]:
-    """Schedule the next audits of a program, one for each due date by its frequency that none stands for yet.
+    """Schedule the next audits of a program, one for each due date in its frequency that does not have an audit yet.
 
-    Raises RecordNotFoundError, or ValidationError, code InvalidTransition where nothing is left to schedule.
+    Raises RecordNotFoundError, or ValidationError (code InvalidTransition) if no audit is left to schedule.
     """
     if not 1 <= count <= MOST_AT_ONCE:
         text = f"Between 1 and {MOST_AT_ONCE} audits can be scheduled at once."
@@ -158,7 +158,7 @@ def schedule_next_audit_records(
 
 
 def refuse_archived(program: AuditProgram) -> None:
-    """Raise ValidationError, code InvalidTransition, for an archived program."""
+    """Raise ValidationError (code InvalidTransition) if the program is archived."""
     if program.is_archived:
         raise ValidationError("The program is archived; restore it first.", code="InvalidTransition")
 
@@ -174,7 +174,7 @@ def _taken_over(program: AuditProgram) -> dict[str, Any]:
 
 
 def _still_valid(program: AuditProgram, people: Sequence[Any]) -> list[Any]:
-    """Return those people of the program who may be chosen today."""
+    """Return the people of the program who can still be chosen."""
     errors = errors_of(AuditProgram.auditors.field.related_model, people, program.site_id, AuditProgram)
     return [person for person in people if person.pk not in errors]
 

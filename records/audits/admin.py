@@ -23,20 +23,20 @@ from records.backoffice.transitions import ARCHIVE, RESTORE
 
 
 class AuditDueFilter(DueFilter):
-    """Shows open audits by their due dates."""
+    """Filters open audits by their due dates."""
 
     open_statuses = OPEN
 
 
 class ProgramDueFilter(DueFilter):
-    """The same for programs."""
+    """Filters programs by their due dates."""
 
     field = "next_due_date"
 
 
 @admin.register(AuditProgram)
 class AuditProgramAdmin(RecordAdmin):
-    """Audit programs; their audits are scheduled from here."""
+    """Audit programs, from whose pages audits are scheduled."""
 
     add_action = staticmethod(actions.add_audit_program)
     update_action = staticmethod(actions.update_audit_program)
@@ -56,12 +56,12 @@ class AuditProgramAdmin(RecordAdmin):
 
     @admin.display(description="next due", ordering="next_due_date")
     def due(self, program: AuditProgram) -> Any:
-        """Return when the program is due next."""
+        """Return the program's next due date."""
         return due_shown(program.next_due_date, waiting=not program.is_archived)
 
     @admin.display(description="audits")
     def audits(self, program: AuditProgram) -> Any:
-        """Return links to the program's latest audits and to all of them."""
+        """Return links to the program's latest audits and to the list of all its audits."""
         latest = program.records.filter(is_archived=False).order_by("-due_date", "-id")[:12]
         everything = (
             reverse("admin:audits_auditrecord_changelist")
@@ -84,14 +84,14 @@ class AuditProgramAdmin(RecordAdmin):
         return format_html('<ul class="plain">{}</ul><a href="{}">All audits of this program</a>', lines, everything)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields, and the program's audits once it exists."""
+        """Return the fields, with the program's audits if it is already stored."""
         given = list(super().get_fieldsets(request, obj))
         if obj is not None:
             given.insert(1, ("Audits", {"fields": ("audits",)}))
         return given
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive a program without open audits, or restore one."""
+        """Archive a program that has no open audits, or restore one."""
         return actions.archive_audit_program(
             record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
         )
@@ -106,12 +106,12 @@ FIXED = (
     "completed_date",
     "completed_by",
 )
-"""What follows from the steps and findings, and is never written by hand."""
+"""Fields that are calculated from the steps and findings, and cannot be edited."""
 
 
 @admin.register(AuditRecord)
 class AuditRecordAdmin(ChecklistPages, RecordAdmin):
-    """Audits; they are scheduled from their program."""
+    """Audits, which are scheduled from the page of their program."""
 
     update_action = staticmethod(workflow.update_audit_record)
     record_actions = (START, SUBMIT, COMPLETE, CANCEL, ARCHIVE, RESTORE)
@@ -137,26 +137,26 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
 
     @admin.display(description="due", ordering="due_date")
     def due(self, record: AuditRecord) -> Any:
-        """Return when the audit is due, marked where it is overdue."""
+        """Return the audit's due date, with a mark if the audit is overdue."""
         return due_shown(record.due_date, waiting=record.is_open and not record.is_archived)
 
     def needs_reason(self, record: Any) -> bool:
-        """Return whether a change must be explained: not while the audit is being done."""
+        """Return whether a change needs a reason; it does not while the audit is in progress."""
         return record.record_status != RecordStatus.IN_PROGRESS
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: an audit is scheduled from its program's page."""
+        """Refuse to add an audit here: it is scheduled from its program's page."""
         return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what is fixed; of a closed audit everything but its folder."""
+        """Return the read-only fields; for a closed audit, these are all fields except its folder."""
         names: list[str] = list(FIXED)
         if obj is not None and not obj.is_open:
             names += [name for name in self.get_fields(request, obj) if name not in (*FIXED, "entity_folder")]
         return (*super().get_readonly_fields(request, obj), *map(self.display_name_of, names))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields, those that are fixed as they are shown."""
+        """Return the fields, with read-only fields in their display form."""
         fixed = set(self.get_readonly_fields(request, obj))
 
         def displayed(name: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The audits room."""
+"""The app configuration of audits."""
 
 from django.apps import AppConfig
 
@@ -11,7 +11,7 @@ class AuditsConfig(AppConfig):
     verbose_name = "Audits"
 
     def ready(self) -> None:
-        """Lead from an audit in progress to its checklist."""
+        """Add a link from an audit in progress to its checklist."""
         from records.audits import checklist
         from records.backoffice import extension_points
 

@@ -1,7 +1,7 @@
-"""An audit in progress as a checklist: one question a card, answered with one tap, each answer saved on its own.
+"""An audit in progress as a checklist: one card for each question, one tap to answer, each answer saved separately.
 
-An answer names what its author saw before (compare and set), so that answers which waited for a connection, or come
-twice, never overwrite what somebody else has answered meanwhile.
+An answer also sends the values that its author saw before (compare and set). An answer that was delayed by a lost
+connection, or that arrives twice, therefore never overwrites what another person has answered in the meantime.
 """
 
 import uuid
@@ -36,11 +36,11 @@ from records.sites.text import normalise
 from records.sites.writing import RecordNotFoundError
 
 LOOKED_AT = 50
-"""Among so many of the newest changes the author of an answer is looked for."""
+"""The number of recent changes that are searched for the author of an answer."""
 
 
 def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
-    """Return the button that opens an audit in progress as a checklist, for whoever may answer it."""
+    """Return the link that opens an audit in progress as a checklist, for users who may answer it."""
     if not isinstance(record, AuditRecord) or record.record_status != RecordStatus.IN_PROGRESS or record.is_archived:
         return ()
     if not access.may(user_of(request), record.site_id, "audits.change_auditrecord"):
@@ -50,10 +50,10 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 
 
 class ChecklistPages(SitePermissions):
-    """The checklist of an audit, and where its answers go."""
+    """The pages for the checklist of an audit and for saving its answers."""
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with those of the checklist before them."""
+        """Return the admin's addresses, preceded by those of the checklist."""
         view, name = self.admin_site.admin_view, "audits_auditrecord"
         return [
             path("<uuid:object_id>/checklist/", view(self.checklist_view), name=f"{name}_checklist"),
@@ -69,7 +69,7 @@ class ChecklistPages(SitePermissions):
         return record
 
     def checklist_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
-        """Show the questions of an audit in progress; eight queries, however many there are."""
+        """Show the questions of an audit in progress; eight queries for any number of questions."""
         record = self._answerable(request, object_id)
         if record.record_status != RecordStatus.IN_PROGRESS or record.is_archived:
             status = "archived" if record.is_archived else record.record_status
@@ -110,7 +110,7 @@ class ChecklistPages(SitePermissions):
         return TemplateResponse(request, "audits/checklist.html", context)
 
     def _counts(self, request: HttpRequest, record: AuditRecord, kind: Entity) -> Counter[Any]:
-        """Return how many attachments or actions each finding has, as far as the user may see them; one query."""
+        """Return the number of attachments or actions of each finding that the user may see; one query."""
         model: Any = kinds()[kind]
         if not access.may(user_of(request), record.site_id, f"{model._meta.app_label}.view_{model._meta.model_name}"):
             return Counter()
@@ -118,10 +118,11 @@ class ChecklistPages(SitePermissions):
         return Counter(dict(rows.values_list("finding_id").annotate(count=Count("pk"))))
 
     def answer_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
-        """Save one answer: 200 with all answers as they stand, 409 with the one that stands instead, or 400.
+        """Save one answer.
 
-        The form sends `finding`, `response`, `comment` and what was seen of the last two. Without the page's script
-        the answer leads back to the question.
+        Returns 200 with all present answers, 409 with the present answer if it differs from the one that was seen, or
+        400. The form sends `finding`, `response` and `comment`, and the response and comment that were seen before.
+        Without the page's script, saving redirects back to the question.
         """
         record = self._answerable(request, object_id)
         finding_id = as_uuid(request.POST.get("finding", "")) or uuid.UUID(int=0)
@@ -152,7 +153,7 @@ class ChecklistPages(SitePermissions):
         return redirect(f"{page}#question-{finding_id}")
 
     def _told(self, record: AuditRecord, finding: Finding) -> dict[str, Any]:
-        """Return what a question is answered with now, who answered it and when."""
+        """Return the present answer to a question, who gave it and when."""
         newest = Change.objects.filter(record_id=record.pk).order_by("-at", "-number")[:LOOKED_AT]
         told = (change for change in newest if any(entry.get("row") == str(finding.pk) for entry in change.fields))
         change = next(told, None)
@@ -165,7 +166,7 @@ class ChecklistPages(SitePermissions):
 
 
 def is_answered(finding: Finding) -> bool:
-    """Return whether the question has its response, or a comment where the audit has no rating."""
+    """Return whether the question has a response or, if the audit has no rating, a comment."""
     if finding.audit_record.rating_scale_id is None:
         return bool(finding.comment)
     return finding.rating_response_id is not None
@@ -176,7 +177,7 @@ def _stands(finding: Finding) -> dict[str, str]:
 
 
 def _sent(request: HttpRequest, prefix: str) -> Answer:
-    """Return the answer in the form; raises ValidationError."""
+    """Return the answer in the submitted form; raises ValidationError."""
     response = request.POST.get(f"{prefix}response", "")
     if response and as_uuid(response) is None:
         raise ValidationError("This is not a response of the audit's rating.", code="InvalidReference")

@@ -1,4 +1,4 @@
-"""The rows and forms of the audit pages: findings with their responses, and what the steps ask."""
+"""The inline rows and forms of the audit pages: findings with their responses, and the forms of the steps."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ WRITTEN_IN = (RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW)
 
 
 class ResponseField(ReferenceField):
-    """One response of the audit's rating scale; the few that there are come with the page."""
+    """The field for a response of the audit's rating scale; the page holds all choices because there are few."""
 
     widget: Any = forms.Select
 
@@ -28,19 +28,19 @@ class ResponseField(ReferenceField):
         self.keep(())
 
     def keep(self, targets: Any) -> None:
-        """Offer the scale's responses and the one that the finding has, archived or not."""
+        """Offer the responses of the scale, and the present response of the finding even if it is archived."""
         self.kept = {**self.offered, **{str(target.pk): target for target in targets}}
         self.widget.choices = [("", ""), *((key, str(response)) for key, response in self.kept.items())]
 
 
 class FindingRows(RowsStacked):
-    """The findings on an audit's page, written while it is In Progress or Awaiting Review."""
+    """The findings on an audit's page, which can be edited while it is In Progress or Awaiting Review."""
 
     model = Finding
     fields = ("question", "rating_response", "comment", "nonconformance")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return a plain choice among the audit's responses, one query, and lines of text for the question."""
+        """Return a select field for the audit's responses (one query), or a multi-line field for the question."""
         given: dict[str, Any] = {"required": not db_field.blank, "label": str(db_field.verbose_name).capitalize()}
         if db_field.name == "rating_response":
             state = form_state(request)
@@ -50,15 +50,15 @@ class FindingRows(RowsStacked):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether findings can be added now."""
+        """Return whether findings can be added in the audit's present status."""
         return _takes_findings(obj) and super().has_add_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether findings can be changed now."""
+        """Return whether findings can be changed in the audit's present status."""
         return _takes_findings(obj) and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether findings can be taken out now; the history keeps them."""
+        """Return whether findings can be removed in the audit's present status; the history keeps them."""
         return _takes_findings(obj) and super().has_delete_permission(request, obj)
 
 
@@ -73,13 +73,13 @@ def _responses(record: AuditRecord | None) -> list[RatingResponse]:
 
 
 class StartForm(WithoutReason):
-    """When the audit started."""
+    """The form that asks when the audit started."""
 
     start_date = DayField(label="Started on", required=False, help_text="Empty: now.")
 
 
 class ScheduleNextForm(WithoutReason):
-    """How many audits are scheduled."""
+    """The form that asks how many audits to schedule."""
 
     count = forms.IntegerField(
         label="How many", min_value=1, max_value=MOST_AT_ONCE, initial=1, help_text="One for each next due date."
@@ -87,7 +87,7 @@ class ScheduleNextForm(WithoutReason):
 
 
 class PlanOneForm(WithoutReason):
-    """When one audit takes place."""
+    """The form that asks when one audit takes place."""
 
     date = DayField(label="Planned for", required=True)
     due_date = DayField(label="Due by", required=False, help_text="Empty: the planned day.")

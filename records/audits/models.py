@@ -1,4 +1,4 @@
-"""Audit programs, and the audit records that they lead to with their findings."""
+"""Audit programs, and their audit records with findings."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from records.sites.text import FreeTextField, LineField
 
 
 class ProgramType(models.TextChoices):
-    """Who audits whom."""
+    """The type of an audit: who audits whom."""
 
     INTERNAL_AUDIT = "Internal Audit", "Internal Audit"
     SITE_AUDIT = "Site Audit", "Site Audit"
@@ -20,7 +20,7 @@ class ProgramType(models.TextChoices):
 
 
 class Risk(models.TextChoices):
-    """How much harm a failure could do; a program may also leave it open."""
+    """How much harm a failure could do; a program may also leave it empty."""
 
     NONE = "None", "None"
     LOW = "Low", "Low"
@@ -29,7 +29,7 @@ class Risk(models.TextChoices):
 
 
 class RecordStatus(models.TextChoices):
-    """Where an audit stands (DECISIONS 5)."""
+    """The status of an audit (DECISIONS 5)."""
 
     SCHEDULED = "Scheduled", "Scheduled"
     IN_PROGRESS = "In Progress", "In Progress"
@@ -39,16 +39,16 @@ class RecordStatus(models.TextChoices):
 
 
 OPEN = (RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW)
-"""The statuses in which an audit is still to be finished."""
+"""The statuses of an audit that is not finished yet."""
 
 RATED = (RecordStatus.AWAITING_REVIEW, RecordStatus.COMPLETED)
-"""The statuses in which an audit has a score, a rating and a result; in the others these are empty."""
+"""The statuses in which an audit has a score, a rating and a result; in all others these are empty."""
 
 
 class AuditProgram(SiteRecord):
-    """What is audited again and again, by whom, against which checklists, and how often.
+    """What is audited repeatedly, by whom, with which checklists, and how often.
 
-    `next_due_date` is when an audit is due next; completing one moves it on by `frequency_months`.
+    `next_due_date` is when the next audit is due; completing an audit moves it forward by `frequency_months`.
     """
 
     ENTITY = Entity.AUDIT_PROGRAM
@@ -95,18 +95,19 @@ class AuditProgram(SiteRecord):
         return self.name
 
     def clean(self) -> None:
-        """Check that the response is one of the rating's."""
+        """Check that the response belongs to the rating."""
         if self.rating_response is not None and self.rating_response.rating_id != self.rating_id:
             fault = ValidationError("This is not a response of the program's rating.", code="InvalidReference")
             raise ValidationError({"rating_response": fault})
 
 
 class AuditRecord(SiteRecord):
-    """One audit of a program: when it is due and happened, who took part, what was found and how it was rated.
+    """One audit of a program: when it is due and took place, who took part, what was found and how it was rated.
 
-    People, checklists and rating are taken over from the program when it is scheduled, and are its own from then on.
-    Score, rating and result follow from the findings (records.audits.scores) and are kept as they were found. They are
-    empty until the audit is handed in for review, and when it is cancelled: half an audit has no score.
+    People, checklists and rating are copied from the program when the audit is scheduled, and can differ from the
+    program afterwards. Score, rating and result are calculated from the findings (records.audits.scores) and then
+    stored. They are empty until the audit is submitted for review, and when it is cancelled, because an unfinished
+    audit has no score.
     """
 
     ENTITY = Entity.AUDIT_RECORD
@@ -165,7 +166,7 @@ class AuditRecord(SiteRecord):
 
     @property
     def is_open(self) -> bool:
-        """Return whether the audit is still to be finished."""
+        """Return whether the audit is not finished yet."""
         return self.record_status in OPEN
 
     def clean(self) -> None:
@@ -176,7 +177,7 @@ class AuditRecord(SiteRecord):
 
 
 class Finding(ChildRow):
-    """One question of an audit with the response that it got and what was seen."""
+    """One question of an audit, with its response and a comment on what the auditor saw."""
 
     audit_record = models.ForeignKey(AuditRecord, models.CASCADE, related_name="findings", db_index=False)
     question = LineField(blank=False, max_length=QUESTION)

@@ -11,7 +11,7 @@ from records.sites.writing import Values
 
 
 class ProgramRow(AuditProgramSerializer):
-    """An audit program in a file: the lists can be written, and how often it is due is there too."""
+    """An audit program in a file, which can also set the lists and the frequency."""
 
     Auditor = IdList(source_name="auditors")
     Auditee = IdList(source_name="auditees")
@@ -41,7 +41,7 @@ class AuditProgramResource(RecordResource):
 
 @transferable
 class AuditRecordResource(RecordResource):
-    """Audits with what was found; they are scheduled and filled in on their own pages."""
+    """The export of audits with their findings; audits are scheduled and filled in on their own pages."""
 
     model = AuditRecord
     table = WireTable(AuditRecordSerializer)

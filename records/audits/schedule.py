@@ -1,4 +1,4 @@
-"""When audits are due: steps of whole months that keep the day, and the due dates of a program."""
+"""Calculates when audits are due: steps of whole months that keep the day, and the due dates of a program."""
 
 import calendar
 import datetime
@@ -10,9 +10,10 @@ from records.history.trail import now
 
 
 def months_later(moment: datetime.datetime, months: int, zone: datetime.tzinfo) -> datetime.datetime | None:
-    """Return the same time of day that many months later, on the month's last day where it is shorter.
+    """Return the same time of day that many months later, or on the last day of the month if the month is shorter.
 
-    A bare date (midnight UTC) stays one; other moments keep their time on the site's clocks. None beyond year 9999.
+    A bare date (midnight UTC) remains a bare date; other date-times keep their local time at the site. Returns None
+    after the year 9999.
     """
     moment = moment.astimezone(datetime.UTC)
     bare = moment.time() == datetime.time()
@@ -26,7 +27,7 @@ def months_later(moment: datetime.datetime, months: int, zone: datetime.tzinfo) 
 
 
 def due_dates(first: datetime.datetime, months: int, zone: datetime.tzinfo) -> Iterator[datetime.datetime]:
-    """Yield first, and one date every so many months after it, each counted from first so that 31st stays 31st."""
+    """Yield `first`, then a date every `months` months, all counted from `first`, so that the 31st stays the 31st."""
     step = 0
     while (due := months_later(first, step * months, zone)) is not None:
         yield due
@@ -34,9 +35,10 @@ def due_dates(first: datetime.datetime, months: int, zone: datetime.tzinfo) -> I
 
 
 def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]:
-    """Return the next due dates of the program that no audit stands for yet, up to count; one query.
+    """Return the next due dates of the program that do not have an audit yet, at most `count`; one query.
 
-    Needs `next_due_date`; without a frequency that is the only one. A cancelled or archived audit stands for none.
+    Needs `next_due_date`, which is the only due date if there is no frequency. Cancelled and archived audits do not
+    count.
     """
     first = program.next_due_date
     if first is None:
@@ -55,10 +57,11 @@ def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]
 
 
 def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) -> datetime.datetime | None:
-    """Return when the program is due next: the earliest due date of its open audits, `finished` left out; one query.
+    """Return the program's next due date: the earliest due date of its open audits except `finished`; one query.
 
-    When none is open, it is the finished one's due date moved on by the frequency, past the day it was completed on;
-    None without a frequency. Without `finished` the program's own date stands where none is open.
+    If no audit is open, the due date of `finished` is moved forward by the frequency until it is after the completion
+    date; without a frequency the result is None. If `finished` is None and no audit is open, the program's own due date
+    is returned.
     """
     waiting = program.records.filter(is_archived=False, record_status__in=OPEN, due_date__isnull=False)
     if finished is not None:
@@ -82,7 +85,7 @@ def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) ->
 
 
 def overdue_before(zone: datetime.tzinfo) -> datetime.datetime:
-    """Return the moment before which a due date has passed: the beginning of the zone's today, as days are kept."""
+    """Return the time before which a due date is overdue: today's date in the zone, as a bare date (midnight UTC)."""
     today = now().astimezone(zone).date()
     return datetime.datetime(today.year, today.month, today.day, tzinfo=datetime.UTC)
 

@@ -1,4 +1,4 @@
-"""The score of an audit, and what its rating scale calls it (DECISIONS 3, Audit Record)."""
+"""Calculates the score of an audit and its rating on the rating scale (DECISIONS 3, Audit Record)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ HUNDREDTH = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an audit amounts to: the score from 0 to 100, or none, and the words of the band that it falls in."""
+    """The evaluation of an audit: a score from 0 to 100 or None, and the texts of the band that contains it."""
 
     score: Decimal | None = None
     rating: str = ""
@@ -21,10 +21,11 @@ class Outcome:
 
 
 def score_of(given: Iterable[Decimal | None], highest: Decimal | None) -> Decimal | None:
-    """Return 100 times the sum of the given scores, over the highest score for each of them, to two decimals.
+    """Return 100 times the sum of the scores divided by the highest possible sum, rounded to two decimals.
 
-    Responses without a score do not count; when none has one, or the highest is 0, there is no score. Halves are
-    rounded up, and bands are compared with the rounded score, so that what is shown explains itself.
+    Responses without a score do not count. If no response has a score, or the highest score is 0, the result is None.
+    Halves are rounded up. Bands are compared with the rounded score, so that the rating agrees with the score that is
+    shown.
     """
     counted = [score for score in given if score is not None]
     if not counted or not highest:
@@ -34,15 +35,15 @@ def score_of(given: Iterable[Decimal | None], highest: Decimal | None) -> Decima
 
 
 def highest_of(responses: Iterable[RatingResponse], used: Iterable[RatingResponse]) -> Decimal | None:
-    """Return the highest score that a finding could have got; archived responses count only where they were given."""
+    """Return the highest score that a finding could get; an archived response counts only if a finding has it."""
     known = {response.pk: response.score for response in [*responses, *used]}
     return max((score for score in known.values() if score is not None), default=None)
 
 
 def outcome_of(findings: Iterable[Finding], scale: Rating | None) -> Outcome:
-    """Return what the findings amount to on the scale; two queries, for its responses and bands.
+    """Return the evaluation of the findings on the scale; two queries, for the scale's responses and bands.
 
-    A response that fails the audit puts it in the lowest band, whatever the score is and even without a score.
+    A response that fails the audit puts the audit in the lowest band for any score, and also without a score.
     """
     if scale is None:
         return Outcome()

@@ -1,4 +1,4 @@
-"""The wire shapes of audit programs and audit records; both are read only."""
+"""The JSON shapes of audit programs and audit records, which are read-only."""
 
 from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.operations.fields import IdField, NumberField
@@ -6,7 +6,7 @@ from records.operations.serializers import ChildRows, IdList, WireSerializer
 
 
 class AuditProgramSerializer(WireSerializer):
-    """An audit program, with exactly the fields that the document lists."""
+    """An audit program with exactly the documented fields."""
 
     Auditor = IdList(source_name="auditors", read_only=True, required=None)
     Auditee = IdList(source_name="auditees", read_only=True, required=None)
@@ -36,7 +36,7 @@ class AuditProgramSerializer(WireSerializer):
 
 
 class FindingSerializer(WireSerializer):
-    """One question of an audit with the response that it got."""
+    """One question of an audit with its response."""
 
     class Meta:
         model = Finding
@@ -44,7 +44,7 @@ class FindingSerializer(WireSerializer):
 
 
 class AuditRecordSerializer(WireSerializer):
-    """One audit of a program with its findings and what they amount to.
+    """One audit of a program with its findings and its evaluation.
 
     `Score` is null, and `Rating` and `Result` are empty, until the audit is Awaiting Review or Completed.
     """

@@ -1,4 +1,4 @@
-"""The buttons of the audit pages, each calling its action."""
+"""The buttons of the audit pages. Each of them calls an action."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The operations of the audit endpoint; start reading here."""
+"""The operations of the audit endpoint. Start reading here."""
 
 from records.audits import examples
 from records.audits.models import ProgramType, RecordStatus, Risk

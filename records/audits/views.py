@@ -1,4 +1,4 @@
-"""The audit endpoint: programs, and the audit records of one program; audits are done in the back-office."""
+"""The audit endpoint, which reads programs and the audit records of a program; audits are done in the back-office."""
 
 import uuid
 
@@ -17,7 +17,7 @@ RECORDS = ListRules(search=("notes", "rating", "result"))
 
 
 class AuditViewSet(OperationViewSet):
-    """Audit programs and audit records of the caller's site."""
+    """Audit programs and audit records at the caller's site."""
 
     def get_audit_program(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one audit program."""
@@ -28,7 +28,7 @@ class AuditViewSet(OperationViewSet):
         return self.listing(AuditProgramSerializer, PROGRAMS)
 
     def get_audit_program_record_list(self, request: Request, id: uuid.UUID) -> HttpResponse:
-        """List the audit records of one audit program, which the Id in the path names."""
+        """List the audit records of one audit program, whose Id is in the path."""
         response = self.listing(AuditRecordSerializer, RECORDS, within=Q(audit_program_id=id))
         is_empty = response["X-Total-Count"] == "0"
         if is_empty and not AuditProgram.objects.filter(site_id=self.site_id, pk=id).exists():

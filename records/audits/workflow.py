@@ -1,7 +1,7 @@
-"""The way of an audit: Scheduled → In Progress → Awaiting Review → Completed, or Cancelled (DECISIONS 5).
+"""The steps of an audit: Scheduled → In Progress → Awaiting Review → Completed, or Cancelled (DECISIONS 5).
 
-A step that the audit's status does not allow raises ValidationError with code InvalidTransition. Every step locks the
-program first and the audit after it. Who may take a step is asked by the door that it comes through.
+A step that the audit's status does not allow raises ValidationError (code InvalidTransition). Every step first locks
+the program and then the audit. The caller checks who may take a step.
 """
 
 import datetime
@@ -43,7 +43,7 @@ def _auditing(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Iterator[AuditRecord]:
-    """Open a write to an audit with its program locked before it, whose next due date follows; raises as `changing`."""
+    """Open a write to an audit, lock its program first and update the program's due date; raises as `changing`."""
     with recording():
         known = AuditRecord.objects.filter(site_id=site_id, pk=record_id).values_list("audit_program_id", flat=True)
         program_id = known.first()
@@ -94,10 +94,11 @@ def update_audit_record(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Change an open audit's dates, people, checklists, rating scale, notes or findings; rate it anew in review.
+    """Change an open audit's dates, people, checklists, rating scale, notes or findings.
 
-    Findings are written while it is In Progress, and with a reason while it is Awaiting Review. A completed or
-    cancelled audit can only be filed elsewhere. A due date that moves takes the program's with it.
+    In review, the audit is rated again. Findings can be changed while the audit is In Progress and, with a reason,
+    while it is Awaiting Review. For a completed or cancelled audit, only the folder can be changed. If the due date
+    changes, the program's due date changes too.
     """
     with _auditing(
         site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
@@ -137,9 +138,9 @@ def start_audit_record(
     start_date: datetime.datetime | None = None,
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Start a scheduled audit, now or when it was: one finding for each question of its checklists is laid out.
+    """Start a scheduled audit, now or at a given time, and create one finding for each question of its checklists.
 
-    A checklist without questions gives one finding of its own name. Findings that exist already stay as they are.
+    A checklist without questions gives one finding with the checklist's name. Existing findings are kept.
     """
     with _auditing(site_id, record_id, author=author, operation="StartAudit", precondition=precondition) as record:
         _move(record, (SCHEDULED,), IN_PROGRESS)
@@ -169,7 +170,8 @@ def save_findings(
 ) -> AuditRecord:
     """Make rows (id, question, rating_response, comment, nonconformance) the audit's findings; see update_audit_record.
 
-    `values` may hold what else is changed with them, such as `notes`. Raises RecordNotFoundError or ValidationError.
+    `values` may hold other changes that belong to the same write, such as `notes`. Raises RecordNotFoundError or
+    ValidationError.
     """
     return update_audit_record(
         site_id,
@@ -184,14 +186,14 @@ def save_findings(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What somebody answers to a question of an audit: the id of a response of its rating, or none, and a comment."""
+    """An answer to a question of an audit: the id of a response of its rating, or None, and a comment."""
 
     response: uuid.UUID | None
     comment: str
 
 
 class AnsweredMeanwhileError(Exception):
-    """Raised where a question has another answer by now than whoever answers it has seen."""
+    """Raised when a question no longer has the answer that the author of a new answer saw."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__()
@@ -201,9 +203,9 @@ class AnsweredMeanwhileError(Exception):
 def answer_question(
     site_id: uuid.UUID, record_id: uuid.UUID, finding_id: uuid.UUID, answer: Answer, *, seen: Answer, author: Author
 ) -> AuditRecord:
-    """Answer one question of an audit that is In Progress, where it still stands as it was `seen`.
+    """Answer one question of an audit that is In Progress, if its present answer is still the one in `seen`.
 
-    An answer that stands already changes nothing, so that one which is sent again is stored once. Raises
+    Sending the present answer again changes nothing, so that an answer that arrives twice is stored once. Raises
     AnsweredMeanwhileError, RecordNotFoundError or ValidationError.
     """
     with _auditing(site_id, record_id, author=author, operation="AnswerQuestion") as record:
@@ -228,7 +230,7 @@ def answer_question(
 
 
 def _response(record: AuditRecord, key: uuid.UUID | None) -> RatingResponse | None:
-    """Return one of the responses of the audit's rating; raises ValidationError for any other."""
+    """Return one of the responses of the audit's rating; raises ValidationError for any other response."""
     offered = record.rating_scale.responses.all() if record.rating_scale is not None else RatingResponse.objects.none()
     found = offered.filter(pk=key).first() if key else None
     if key and found is None:
@@ -243,7 +245,7 @@ def _need(reason: str, text: str) -> None:
 
 
 def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
-    """Raise ValidationError where the audit takes no findings now, or naming each row with another scale's response."""
+    """Raise ValidationError if findings cannot be changed now, or for each row with another scale's response."""
     if record.record_status not in (IN_PROGRESS, AWAITING_REVIEW) or record.is_archived:
         text = f"Findings are written while an audit is In Progress; this one is {record.record_status}."
         raise ValidationError(text, code="InvalidTransition")
@@ -264,7 +266,7 @@ def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
 
 
 def _rate(record: AuditRecord) -> None:
-    """Set the score, rating and result: by the findings where the audit is handed in or completed, else empty."""
+    """Set the score, rating and result from the findings if the audit is in review or completed; else clear them."""
     outcome = Outcome()
     if record.record_status in RATED:
         outcome = outcome_of(record.findings.select_related("rating_response"), record.rating_scale)
@@ -279,9 +281,9 @@ def submit_audit_record(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Hand an audit in for review; it needs findings, and a response in each where it has a rating scale.
+    """Submit an audit for review; it needs findings and, if it has a rating scale, a response for each of them.
 
-    It finishes now unless a finish date was written, and gets its score, rating and result.
+    The finish date is set to now unless it was entered. The score, rating and result are calculated.
     """
     with _auditing(
         site_id, record_id, author=author, operation="SubmitAudit", reason=reason, precondition=precondition
@@ -316,7 +318,7 @@ def complete_audit_record(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Complete a reviewed audit: who and when is stamped, and the program's next due date is set."""
+    """Complete a reviewed audit; this records by whom and when, and sets the program's next due date."""
     with _auditing(
         site_id, record_id, author=author, operation="CompleteAudit", reason=reason, precondition=precondition
     ) as record:
@@ -334,9 +336,9 @@ def cancel_audit_record(
     reason: str,
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Cancel an open audit, with a reason; it has no score then.
+    """Cancel an open audit, with a reason; it then has no score.
 
-    The program stays due when it was, so that the audit can be planned anew.
+    The program keeps its due date, so that the audit can be planned again.
     """
     with _auditing(
         site_id, record_id, author=author, operation="CancelAudit", reason=reason, precondition=precondition
@@ -356,9 +358,10 @@ def archive_audit_record(
     reason: str,
     precondition: Precondition | None = None,
 ) -> AuditRecord:
-    """Archive or restore an audit, with a reason; repeating it changes nothing. An archived one is due no more.
+    """Archive or restore an audit, with a reason; repeating it changes nothing.
 
-    An open audit is not restored while its program is archived, which has none.
+    An archived audit is no longer due. An open audit cannot be restored while its program is archived, because an
+    archived program has no open audits.
     """
     _need(reason, "Say why.")
     with recording():

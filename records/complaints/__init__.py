@@ -1,1 +1,1 @@
-"""Complaints, their fields and their way from draft to completed."""
+"""Complaints, and their steps from draft to completed."""

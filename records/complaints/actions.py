@@ -1,4 +1,4 @@
-"""Writes to complaints, each one transaction with its history; the steps of their way are in workflow.py."""
+"""The writes to complaints. Each is one transaction with its history; the workflow steps are in workflow.py."""
 
 import uuid
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ def add_complaint_detail(
 
 
 def dated(values: Values) -> Values:
-    """Return the values with the present moment where they carry no date."""
+    """Return the values, with the present time as the date if they have none."""
     return {**values, "date": values.get("date") or now()}
 
 
@@ -36,10 +36,10 @@ def update_complaint_detail(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Complaint:
-    """Change a submitted complaint; its status stays (DECISIONS 5).
+    """Change a submitted complaint; its status stays the same (DECISIONS 5).
 
-    Raises RecordNotFoundError (for a draft too), ValidationError (code InvalidTransition for a completed one, unless
-    `may_change_completed`), or what the precondition raises.
+    Raises RecordNotFoundError (also for a draft), ValidationError (code InvalidTransition for a completed complaint,
+    unless `may_change_completed`), or the error of the precondition.
     """
     with changing_submitted(
         site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
@@ -59,9 +59,10 @@ def import_complaints(
     operation: str = "ImportComplaints",
     reason: str = "",
 ) -> Sequence[Complaint]:
-    """Add complaints of an earlier register, in the order given and in the state in which they stand there.
+    """Add complaints from an earlier register, in the given order and with the status that they have there.
 
-    A row may hold `record_status` (not a draft) and `review_report` beside what an add takes. Raises ValidationError.
+    Besides the values of a new complaint, a row may hold `record_status` (not a draft) and `review_report`. Raises
+    ValidationError.
     """
     complaints = [
         Complaint(site_id=site_id, **{"record_status": RecordStatus.AWAITING_REVIEW, **dated(row)}) for row in rows
@@ -73,7 +74,7 @@ def import_complaints(
 def changing_submitted(
     site_id: uuid.UUID, complaint_id: uuid.UUID, *, precondition: Precondition | None = None, **recorded: Any
 ) -> Iterator[Complaint]:
-    """Lock a complaint that is not a draft and let the block change it; for others a draft does not exist."""
+    """Lock a submitted complaint and let the block change it; raises RecordNotFoundError for a draft."""
 
     def check(complaint: Complaint) -> None:
         if complaint.is_draft:

@@ -29,13 +29,13 @@ SUBMIT_TOO = "_submit"
 
 @admin.register(Complaint)
 class ComplaintAdmin(RecordAdmin):
-    """Complaints: a new one is a draft until it is submitted; a completed one is the Managers' to change."""
+    """Complaints. A new complaint is a draft until it is submitted; only Managers may change a completed one."""
 
     record_actions = (SUBMIT, COMPLETE, REOPEN, ARCHIVE, RESTORE)
     moments = ("date",)
     private_fields = CONSUMER
     private_permission = "complaints.view_private_complaint"
-    # Drafts, which have no number yet, come first.
+    # Drafts come first because they do not have a number yet.
     ordering = (F("site_sequence_id").desc(nulls_first=True), F("id").desc())
     list_display = (
         "number",
@@ -50,7 +50,7 @@ class ComplaintAdmin(RecordAdmin):
         "target",
     )
     list_display_links = ("number", "date")
-    # By the name of a customer or product, 100,000 complaints would have to be joined and sorted for each page.
+    # Sorting by the name of a customer or product would join and sort 100,000 complaints for each page.
     sortable_by = ("number", "date", "record_status", "nonconformance", "trace_number", "target")
     list_filter = (
         ArchivedFilter,
@@ -122,50 +122,50 @@ class ComplaintAdmin(RecordAdmin):
 
     @admin.display(description="Number", ordering="site_sequence_id")
     def number(self, complaint: Complaint) -> str:
-        """Return the complaint's number, which a draft does not have yet."""
+        """Return the complaint's number; a draft does not have one yet."""
         return str(complaint.site_sequence_id or RecordStatus.DRAFT.label)
 
     @admin.display(description="Target date", ordering="target_date")
     def target(self, complaint: Complaint) -> Any:
-        """Return the day by which the complaint has to be answered, marked where it has passed."""
+        """Return the day by which the complaint must be answered, with a mark if it has passed."""
         return due_shown(complaint.target_date, waiting=complaint.waits_for_answer)
 
     def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
-        """Return the number of the site's drafts, and of archived ones; read from the index of numbers."""
+        """Return the number of the site's drafts, and how many of them are archived; uses the index of numbers."""
         drafts = Complaint.objects.filter(site_id=site_id, site_sequence_id=None)
         counts = drafts.aggregate(everything=Count("pk"), archived=Count("pk", filter=Q(is_archived=True)))
         return counts["everything"], counts["archived"]
 
     def may_complete(self, request: HttpRequest, complaint: Complaint) -> bool:
-        """Return whether the user may complete the complaint, and change it afterwards."""
+        """Return whether the user may complete the complaint and change it afterwards."""
         return access.may(user_of(request), complaint.site_id, "complaints.complete_complaint")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may change the complaint; a completed one is for Managers (DECISIONS 5)."""
+        """Return whether the user may change the complaint; only Managers may change a completed one (DECISIONS 5)."""
         if not super().has_change_permission(request, obj):
             return False
         return obj is None or not obj.is_completed or self.may_complete(request, obj)
 
     def needs_reason(self, record: Any) -> bool:
-        """Return whether a change must be explained: not while it is a draft."""
+        """Return whether a change needs a reason; it does not while the complaint is a draft."""
         return not record.is_draft
 
     def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
-        """Return what a form does not have yet: a new complaint's status, a draft's handling and review."""
+        """Return the fields to leave out: a new complaint has no status yet, and a draft has no handling or review."""
         hidden = super().hidden_fields(request, record)
         if form_state(request) is None:
-            return hidden  # A list, not a form.
+            return hidden  # This is a list, not a form.
         if record is None:
             return (*hidden, *HANDLING, "record_status", "review_report")
         return (*hidden, *HANDLING, "review_report") if record.is_draft else hidden
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what the workflow sets; the report is written by those who may complete."""
+        """Return the fields that the workflow sets; only users who may complete the complaint can edit the report."""
         given = (*super().get_readonly_fields(request, obj), "record_status")
         return given if obj is None or self.may_complete(request, obj) else (*given, "review_report")
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Show the page, with the button that submits a new complaint at once."""
+        """Show the page with the button that saves and submits a new complaint."""
         state = form_state(request)
         site_id = state.site_id if state is not None else None
         may_submit = access.may(user_of(request), site_id, "complaints.submit_complaint")
@@ -173,13 +173,13 @@ class ComplaintAdmin(RecordAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def _new_instance(self, site_id: uuid.UUID | None) -> Complaint:
-        """Return what a new complaint's form is checked against: a draft, which lacks what it lacks."""
+        """Return the record for validating a new complaint's form: a draft, in which fields may be empty."""
         draft: Complaint = super()._new_instance(site_id)
         draft.record_status = RecordStatus.DRAFT
         return draft
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Complaint:
-        """Keep a new complaint as a draft, and submit it where that button was pressed."""
+        """Save a new complaint as a draft, and submit it if that button was pressed."""
         author = author_of(request)
         with recording():
             draft = workflow.add_draft(site_id, values, author=author)

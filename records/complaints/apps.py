@@ -1,4 +1,4 @@
-"""The complaints room."""
+"""The app configuration of complaints."""
 
 from django.apps import AppConfig
 

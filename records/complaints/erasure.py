@@ -1,4 +1,4 @@
-"""Erasing who a consumer is, from a complaint and from its history, on the consumer's demand (DECISIONS 13.4)."""
+"""Erases a consumer's identity from a complaint and its history at the consumer's request (DECISIONS 13.4)."""
 
 import uuid
 
@@ -22,10 +22,10 @@ def erase_consumer(
 ) -> Complaint:
     """Replace the consumer's name, address, phones and e-mail by a keyed digest, also in the history.
 
-    Open whatever the complaint's state, also on an archived one (DECISIONS 13.14). Equal values have equal digests, so
-    that several complaints of one consumer can still be told to be of one. Needs a reason, which must not quote what
-    is erased; repeating it changes nothing. Raises RecordNotFoundError, ValidationError, or what the precondition
-    raises.
+    This is possible in every state of the complaint, even if it is archived (DECISIONS 13.14). Equal values have equal
+    digests, so that several complaints of one consumer can still be recognised as related. Needs a reason, which must
+    not quote the erased data; repeating it changes nothing. Raises RecordNotFoundError, ValidationError, or the error
+    of the precondition.
     """
     why = required_reason(reason)
     with recording() as trail:
@@ -51,18 +51,18 @@ def erase_consumer(
 
 
 def keyed(value: str) -> str:
-    """Return the digest that stands for an erased value: 16 hexadecimal digits under the newest pepper."""
+    """Return the digest that replaces an erased value: 16 hexadecimal digits, keyed with the newest pepper."""
     return peppers.digest(f"erased\n{value}")[:16]
 
 
 def _mark(name: str, value: str) -> str:
-    """Return what stands in the complaint's own column; in an e-mail field it is a well-formed address."""
+    """Return the mark for the complaint's own column; in an e-mail field it is a well-formed address."""
     mark = f"erased-{keyed(value)}"
     return f"{mark}@erased.invalid" if name == "consumer_email" else mark
 
 
 def _values_so_far(complaint: Complaint) -> set[str]:
-    """Return every value that one of the fields holds or held."""
+    """Return every value that one of the fields holds or held in the past."""
     found = {getattr(complaint, name) for name in CONSUMER}
     for fields in Change.objects.filter(record_id=complaint.pk).values_list("fields", flat=True):
         for entry in fields:

@@ -1,4 +1,4 @@
-"""The filters of the complaints' list that serve their handling: what to triage, what is overdue, how fast it was."""
+"""The list filters for handling complaints: which to assess, which are overdue, and how fast they were answered."""
 
 import datetime
 from typing import Any
@@ -11,9 +11,9 @@ from records.backoffice.due import DueFilter
 from records.complaints.models import RecordStatus
 
 TO_TRIAGE = Q(record_status=RecordStatus.AWAITING_REVIEW) & (Q(owner=None) | Q(severity="") | Q(target_date=None))
-"""The condition that somebody still has to say who handles a complaint, how serious it is and by when."""
+"""The condition that a complaint still lacks an owner, a severity or a target date."""
 WAITS_FOR_ANSWER = Q(record_status=RecordStatus.AWAITING_REVIEW, answered_on=None)
-"""The condition under which a complaint can be overdue."""
+"""The condition that a complaint can become overdue."""
 RESPONSES: tuple[tuple[str, str, int | None], ...] = (
     ("3", "Within 3 days", 3),
     ("7", "4 to 7 days", 7),
@@ -21,14 +21,14 @@ RESPONSES: tuple[tuple[str, str, int | None], ...] = (
     ("30", "15 to 30 days", 30),
     ("more", "More than 30 days", None),
 )
-"""Spans of response times: the value in an address, the name, and the last day of the span."""
+"""The ranges of response times: the value in an address, the name, and the last day of the range."""
 
 
 def responses_in(span: str) -> Q:
-    """Return the condition that a complaint was answered within a span of RESPONSES.
+    """Return the condition that a complaint was answered within a range of RESPONSES.
 
-    The time runs from the complaint's moment to the midnight (UTC) with which the day of the answer begins, so an
-    answer within n days is one on the n-th day after the complaint's day, or before.
+    The time runs from the complaint's date-time to the midnight (UTC) at which the day of the answer begins. An answer
+    within n days is therefore one on or before the n-th day after the complaint's day.
     """
     condition = Q(answered_on__isnull=False, date__isnull=False)
     earlier: int | None = None
@@ -42,27 +42,27 @@ def responses_in(span: str) -> Q:
 
 
 class TriageFilter(admin.SimpleListFilter):
-    """Shows the complaints whose owner, severity or target date is still to be decided."""
+    """Shows the complaints that still lack an owner, a severity or a target date."""
 
     title = "triage"
     parameter_name = "triage"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return what can be chosen."""
+        """Return the choices of the filter."""
         return [("needed", "To be triaged")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Narrow the list."""
+        """Return the filtered list."""
         return queryset.filter(TO_TRIAGE) if self.value() == "needed" else queryset
 
 
 class TargetFilter(DueFilter):
-    """Shows complaints that wait for their answer, by their target dates."""
+    """Shows unanswered complaints by their target dates."""
 
     field = "target_date"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Narrow the list."""
+        """Return the filtered list."""
         if self.value() in ("overdue", "soon"):
             queryset = queryset.filter(WAITS_FOR_ANSWER)
         return super().queryset(request, queryset)
@@ -75,10 +75,10 @@ class ResponseFilter(admin.SimpleListFilter):
     parameter_name = "response"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return what can be chosen."""
+        """Return the choices of the filter."""
         return [(value, name) for value, name, _ in RESPONSES]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Narrow the list."""
+        """Return the filtered list."""
         value = self.value()
         return queryset.filter(responses_in(value)) if value else queryset

@@ -1,4 +1,4 @@
-"""Complaints, and what must be true of one in each state."""
+"""Complaints, and the rules that apply to them in each status."""
 
 import datetime
 import zoneinfo
@@ -18,7 +18,7 @@ from records.sites.text import EMAIL, FreeTextField, LineField, is_blank
 
 
 class RecordStatus(models.TextChoices):
-    """Where a complaint stands (DECISIONS 5)."""
+    """The status of a complaint (DECISIONS 5)."""
 
     DRAFT = "Draft", "Draft"
     AWAITING_REVIEW = "Awaiting Review", "Awaiting Review"
@@ -34,7 +34,7 @@ class Severity(models.TextChoices):
 
 
 HANDLING = ("owner", "severity", "target_date", "cause", "correction", "answered_on")
-"""How staff handle a complaint: shown in the back-office and named in the feed, not part of the JSON shape."""
+"""Fields for the handling by staff: the back-office shows them and the feed names them; JSON does not include them."""
 
 CONSUMER = (
     "consumer_first_name",
@@ -44,14 +44,14 @@ CONSUMER = (
     "consumer_mobile",
     "consumer_email",
 )
-"""What tells who the consumer is: private below Standard (DECISIONS 9.11)."""
+"""The fields that identify the consumer, which users below Standard cannot see (DECISIONS 9.11)."""
 
 REQUIRED = ("customer", "product", "nonconformance")
-"""What every complaint but a draft names."""
+"""The fields that every complaint except a draft must have."""
 
 
 def _points_at(relation: str, *, always: bool = False) -> models.Index:
-    """Return the index by which the complaints of a customer, product and so on are listed in their order."""
+    """Return the index that lists the complaints of a customer, product or other target in their order."""
     condition = None if always else Q(**{f"{relation}__isnull": False})
     return models.Index(fields=(relation, "site_sequence_id"), condition=condition, name=f"complaint_of_{relation}")
 
@@ -59,7 +59,7 @@ def _points_at(relation: str, *, always: bool = False) -> models.Index:
 class Complaint(SiteRecord):
     """What a customer or consumer complained about, which product it was, and what the review found.
 
-    A draft is the back-office's own: it has no number and no other door shows it.
+    A draft exists in the back-office only: it does not have a number, and no other interface shows it.
     """
 
     ENTITY = Entity.COMPLAINT
@@ -72,7 +72,7 @@ class Complaint(SiteRecord):
         "status", max_length=20, choices=RecordStatus.choices, default=RecordStatus.AWAITING_REVIEW, editable=False
     )
     date = models.DateTimeField(null=True, blank=True)
-    # What complaints are listed by leads an index below, which the key's own would only double.
+    # The indexes below begin with these columns, so separate indexes for the foreign keys would be redundant.
     customer = models.ForeignKey(
         "customers.Customer", models.PROTECT, null=True, blank=True, related_name="complaints", db_index=False
     )
@@ -147,8 +147,8 @@ class Complaint(SiteRecord):
             models.Index(fields=("site", "record_status", "site_sequence_id"), name="complaint_by_status"),
             models.Index(fields=("site", "date", "id"), name="complaint_by_date"),
             models.Index(fields=("site", "last_modified", "id"), name="complaint_by_last_modified"),
-            # The start page counts by month and by what complaints name; no row is read beside the index. SQLite asks
-            # for the columns of the condition too.
+            # The start page counts complaints by month and by target from this index alone, without reading rows. For
+            # this, SQLite also needs the columns of the condition.
             models.Index(
                 fields=(
                     "site",
@@ -173,7 +173,7 @@ class Complaint(SiteRecord):
                 condition=Q(target_date__isnull=False),
                 name="complaint_by_target_date",
             ),
-            # For the figures of response times and causes; no row is read beside these indexes either.
+            # Response times and causes are also counted from these indexes alone, without reading rows.
             models.Index(
                 fields=("site", "answered_on", "date", "target_date", "is_archived", "site_sequence_id"),
                 condition=Q(answered_on__isnull=False),
@@ -205,7 +205,7 @@ class Complaint(SiteRecord):
         return f"{number}: {self.trace_number}" if self.trace_number else number
 
     def record_role(self) -> str:
-        """Return the lowest default role that sees the complaint; a draft is the back-office's own."""
+        """Return the lowest default role that sees the complaint; only the back-office shows a draft."""
         return NOBODY if self.is_draft else super().record_role()
 
     @property
@@ -220,19 +220,19 @@ class Complaint(SiteRecord):
 
     @property
     def waits_for_answer(self) -> bool:
-        """Return whether the complaint can be overdue: its review is not closed and nobody was answered yet."""
+        """Return whether the complaint can be overdue: its review is not closed, and it has not been answered yet."""
         return self.record_status == RecordStatus.AWAITING_REVIEW and self.answered_on is None and not self.is_archived
 
     def attachments_role(self) -> str:
-        """Return the lowest default role that sees the complaint's attachments, which may show a consumer."""
+        """Return the lowest default role that sees the complaint's attachments, which may identify a consumer."""
         return NOBODY if self.is_draft else STANDARD
 
     def permission_to_change(self) -> str:
-        """Return the permission that changing the complaint takes: a completed one is changed by Managers."""
+        """Return the permission that is needed to change the complaint; only Managers may change a completed one."""
         return "complaints.complete_complaint" if self.is_completed else super().permission_to_change()
 
     def clean(self) -> None:
-        """Check what the state demands and the rules across fields (DECISIONS 1.11, 5)."""
+        """Check the rules of the complaint's status and the rules across fields (DECISIONS 1.11, 5)."""
         faults = {}
         if not self.is_draft:
             faults = {
@@ -252,7 +252,7 @@ class Complaint(SiteRecord):
             raise ValidationError(faults)
 
     def _fault_of_answer(self) -> str:
-        """Return why the day of the answer cannot be right; empty where it can."""
+        """Return why the day of the answer cannot be right, or an empty text if it can."""
         if self.answered_on is None:
             return ""
         zone, day = zoneinfo.ZoneInfo(self.site.time_zone), self.answered_on.astimezone(datetime.UTC).date()

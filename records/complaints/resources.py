@@ -13,7 +13,7 @@ from records.sites.writing import Values
 
 @transferable
 class ComplaintResource(RecordResource):
-    """Complaints: new ones await their review; where one stands is moved on by its buttons only."""
+    """Complaints. New ones await their review; only the buttons of a complaint's page change its status."""
 
     model = Complaint
     table = WireTable(ComplaintSerializer)
@@ -29,7 +29,7 @@ class ComplaintResource(RecordResource):
         )
 
     def change(self, record: Complaint, values: Values) -> Complaint:
-        """Change a complaint or a draft."""
+        """Change a submitted complaint or a draft."""
         if record.is_draft:
             return workflow.update_draft(self.site_id, record.pk, values, author=self.author, reason=self.reason)
         return actions.update_complaint_detail(

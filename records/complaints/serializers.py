@@ -1,4 +1,4 @@
-"""The wire shapes of complaints."""
+"""The JSON shapes of complaints."""
 
 from records.complaints.models import Complaint
 from records.operations.fields import TextField
@@ -7,7 +7,7 @@ from records.sites.text import REASON
 
 
 class ComplaintSerializer(WireSerializer):
-    """A complaint, exactly as the document lists it; a reason sent on an add is kept in the history."""
+    """A complaint with exactly the documented fields; a reason that is sent with an add is kept in the history."""
 
     ReasonForChange = TextField(
         write_only=True,
@@ -66,7 +66,7 @@ class ComplaintSerializer(WireSerializer):
 
 
 class ComplaintChangeSerializer(ComplaintSerializer):
-    """The body of an update, which says why the complaint is changed."""
+    """The body of an update, which includes the reason for the change."""
 
     ReasonForChange = TextField(
         write_only=True,

@@ -1,4 +1,4 @@
-"""The buttons of a complaint's page, each calling a step of the workflow."""
+"""The buttons of a complaint's page. Each of them calls a workflow step."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ Data = dict[str, Any]
 
 
 class CompleteForm(ReasonIfAny):
-    """The review's report, which closing the review asks for."""
+    """The form for the review report, which is needed to complete the complaint."""
 
     review_report = TextField(
         max_length=FREE_TEXT,

@@ -1,4 +1,4 @@
-"""The operations of the complaint endpoint; start reading here."""
+"""The operations of the complaint endpoint. Start reading here."""
 
 from records.complaints import examples
 from records.complaints.models import RecordStatus

@@ -1,4 +1,4 @@
-"""The complaint endpoint: reads stop here, writes call the actions."""
+"""The complaint endpoint. Reads are handled here; writes call the actions."""
 
 import uuid
 from typing import Any
@@ -16,21 +16,21 @@ COMPLAINTS = ListRules(search=("trace_number_key", "consumer_last_name", "compla
 
 
 class ComplaintViewSet(OperationViewSet):
-    """Complaints of the caller's site; drafts do not exist here."""
+    """Complaints at the caller's site. Drafts do not exist for this interface."""
 
     def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
-        """Return the submitted complaints: those that have a number."""
+        """Return the submitted complaints, which are those with a number."""
         return super().records(model).filter(site_sequence_id__isnull=False)
 
     def add_complaint_detail(self, request: Request) -> HttpResponse:
-        """Add a complaint, which then awaits its review; without a Date it is dated now."""
+        """Add a complaint, which then awaits its review; without a Date it gets the present time."""
         values = self.body(ComplaintSerializer)
         reason = values.pop("reason_for_change", "")
         complaint = self.acting(actions.add_complaint_detail, self.site_id, values, author=self.author, reason=reason)
         return self.written(complaint.pk, complaint.revision)
 
     def update_complaint_detail(self, request: Request, id: uuid.UUID) -> HttpResponse:
-        """Change a complaint; its status stays. A completed one can be changed by Managers only (409 for others)."""
+        """Change a complaint; its status stays the same. Only Managers can change a completed one (409 for others)."""
         values = self.body(ComplaintChangeSerializer)
         reason = values.pop("reason_for_change")
         complaint = self.acting(

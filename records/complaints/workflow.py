@@ -1,7 +1,8 @@
-"""The steps of a complaint's way, each one transaction with its history: draft, submit, complete, reopen (DECISIONS 5).
+"""The workflow steps of a complaint: draft, submit, complete and reopen (DECISIONS 5).
 
-A step that the complaint's status does not allow raises ValidationError with code InvalidTransition. Who may take a
-step is asked at the door: `complaints.submit_complaint`, `complaints.complete_complaint`.
+Each step is one transaction with its history. A step that the complaint's status does not allow raises ValidationError
+(code InvalidTransition). The caller checks the permission for a step: `complaints.submit_complaint` or
+`complaints.complete_complaint`.
 """
 
 import uuid
@@ -16,7 +17,7 @@ from records.sites.writing import Precondition, Values, add_record, apply, archi
 
 
 def refuse(text: str) -> ValidationError:
-    """Return the fault of a step that the complaint's status does not allow."""
+    """Return the error for a step that the complaint's status does not allow."""
     return ValidationError(text, code="InvalidTransition")
 
 
@@ -29,9 +30,9 @@ def add_draft(
     reason: str = "",
     key: uuid.UUID | None = None,
 ) -> Complaint:
-    """Keep a complaint that is not complete yet, without a number; `key` sets its id.
+    """Save a complaint that is still incomplete, without a number; `key` sets its id.
 
-    Raises ValidationError, or IntegrityError where the key is taken.
+    Raises ValidationError, or IntegrityError if the key is already in use.
     """
     draft = Complaint(site_id=site_id, record_status=RecordStatus.DRAFT, **({"id": key} if key else {}))
     return add_record(draft, values, author=author, operation=operation, reason=reason, numbered=False)
@@ -47,7 +48,10 @@ def update_draft(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Complaint:
-    """Change a draft. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
+    """Change a draft.
+
+    Raises RecordNotFoundError, ValidationError, or the error of the precondition.
+    """
     with changing(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as complaint:
@@ -66,9 +70,10 @@ def submit(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Complaint:
-    """Turn a draft into a complaint that awaits its review, with the next number; without a date it is dated now.
+    """Turn a draft into a complaint that awaits its review, with the next number.
 
-    Raises RecordNotFoundError, or ValidationError naming each required field that is empty.
+    A missing date becomes the present time. Raises RecordNotFoundError, or ValidationError that names each required
+    field that is empty.
     """
     with changing(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
@@ -94,7 +99,7 @@ def complete(
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Complaint:
-    """Close the review; a report that is given replaces the stored one, and there must be one.
+    """Complete the complaint; a given report replaces the stored one, and there must be a report.
 
     Raises RecordNotFoundError, or ValidationError (RequiredField at review_report, or InvalidTransition).
     """
@@ -122,7 +127,7 @@ def reopen(
     operation: str = "ReopenComplaint",
     precondition: Precondition | None = None,
 ) -> Complaint:
-    """Take a completed complaint back to its review; the report stays. Needs a reason.
+    """Return a completed complaint to its review, with a reason; the report is kept.
 
     Raises RecordNotFoundError, or ValidationError (RequiredField at reason, or InvalidTransition).
     """
@@ -147,7 +152,7 @@ def archive_complaint(
     reason: str,
     precondition: Precondition | None = None,
 ) -> Complaint:
-    """Archive a complaint or restore it, with a reason, in whatever state it is; repeating it changes nothing."""
+    """Archive or restore a complaint in any status, with a reason; repeating it changes nothing."""
     return archive_record(
         Complaint,
         site_id,
