@@ -1,4 +1,4 @@
-"""Redis as Django's cache, and the memory of the process while Redis is away (DECISIONS 10.3)."""
+"""Redis as Django's cache, replaced by the memory of the process while Redis is unavailable (DECISIONS 10.3)."""
 
 import logging
 import threading
@@ -17,10 +17,10 @@ LOG_SECONDS = 60.0
 
 
 class ReliableRedisCache(RedisCache):
-    """Asks Redis, and counts in the memory of the process while Redis does not answer.
+    """Uses Redis, and the memory of the process while Redis does not answer.
 
-    After a failure Redis is left alone for 5 seconds; then one caller tries again while the others use the memory.
-    What is in the memory is not carried over: counters start anew, as they do when Redis itself restarts.
+    After a failure Redis is not used for 5 seconds; then one caller tries again while the others use the memory. The
+    memory's content is not carried over: counters start again, as they do when Redis itself restarts.
     """
 
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ class ReliableRedisCache(RedisCache):
             found = method(*args, **kwargs)
         except RedisError as error:
             _state.failed(error)
-            # Connections kept from before would fail one after the other when Redis is there again.
+            # Old connections would all fail, one after the other, when Redis is available again.
             client: Any = self._cache
             for pool in client._pools.values():
                 pool.disconnect()
@@ -49,11 +49,11 @@ class ReliableRedisCache(RedisCache):
         return found
 
     def add(self, *args: Any, **kwargs: Any) -> bool:
-        """Store a value unless there is one; return whether it was stored."""
+        """Store a value if the key has none; return whether it was stored."""
         return bool(self._ask("add", *args, **kwargs))
 
     def get(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a value, or the default."""
+        """Return the key's value, or the default."""
         return self._ask("get", *args, **kwargs)
 
     def set(self, *args: Any, **kwargs: Any) -> None:
@@ -61,7 +61,7 @@ class ReliableRedisCache(RedisCache):
         self._ask("set", *args, **kwargs)
 
     def touch(self, *args: Any, **kwargs: Any) -> bool:
-        """Give a value a new end; return whether there is one."""
+        """Set a new expiry time of a value; return whether there is a value."""
         return bool(self._ask("touch", *args, **kwargs))
 
     def delete(self, *args: Any, **kwargs: Any) -> bool:
@@ -69,15 +69,15 @@ class ReliableRedisCache(RedisCache):
         return bool(self._ask("delete", *args, **kwargs))
 
     def get_many(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the values that there are."""
+        """Return the existing values of the keys."""
         return self._ask("get_many", *args, **kwargs)
 
     def has_key(self, *args: Any, **kwargs: Any) -> bool:
-        """Return whether there is a value."""
+        """Return whether the key has a value."""
         return bool(self._ask("has_key", *args, **kwargs))
 
     def incr(self, *args: Any, **kwargs: Any) -> Any:
-        """Add to a number and return it; raises ValueError where there is none."""
+        """Add to a number and return it; raises ValueError if there is none."""
         return self._ask("incr", *args, **kwargs)
 
     def set_many(self, *args: Any, **kwargs: Any) -> Any:
@@ -89,13 +89,13 @@ class ReliableRedisCache(RedisCache):
         self._ask("delete_many", *args, **kwargs)
 
     def clear(self) -> None:
-        """Delete everything, here and there."""
+        """Delete everything, in Redis and in memory."""
         self._memory.clear()
         self._ask("clear")
 
 
 class _State:
-    """Whether Redis answers; one for all threads of the process."""
+    """Whether Redis answers; shared by all threads of the process."""
 
     def __init__(self) -> None:
         self.away = False

@@ -1,4 +1,4 @@
-"""The environment, read here and nowhere else: typed accessors that collect every fault before anything starts."""
+"""The only module that reads the environment: typed accessors that collect every fault before anything starts."""
 
 import fcntl
 import ipaddress
@@ -20,15 +20,15 @@ MINIMUM_SECRET_LENGTH = 32
 FEWEST_CHARACTERS = 10
 """How many different characters a secret must hold; 32 random hexadecimal digits hold 14 on average."""
 WIDEST_NETWORK = {4: 8, 6: 7}
-"""The shortest prefixes of a network of proxies: those of 10.0.0.0/8 and fc00::/7, which are private."""
+"""The shortest prefixes allowed for a network of proxies: those of 10.0.0.0/8 and fc00::/7, which are private."""
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off"})
 
 
 class Environment:
-    """Read variables by type, and remember each fault instead of stopping at the first.
+    """Reads variables by type, and collects all faults instead of stopping at the first.
 
-    A faulty value yields the default, so that reading goes on; `refuse_if_faulty()` then names everything at once.
+    A faulty value yields the default, so that reading continues; `refuse_if_faulty()` then reports all faults at once.
     """
 
     def __init__(self, variables: dict[str, str]) -> None:
@@ -36,17 +36,17 @@ class Environment:
         self.faults: list[str] = []
 
     def fault(self, sentence: str) -> None:
-        """Remember a reason not to start."""
+        """Record a reason not to start."""
         self.faults.append(sentence)
 
     def refuse_if_faulty(self) -> None:
-        """Raise ImproperlyConfigured with every remembered fault on a line of its own."""
+        """Raise ImproperlyConfigured with every recorded fault on a line of its own."""
         if self.faults:
             lines = "".join(f"\n  - {fault}" for fault in self.faults)
             raise ImproperlyConfigured(f"Larder does not start with this environment:{lines}")
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the variable without surrounding blanks; an empty one counts as not set."""
+        """Return the variable without surrounding spaces; an empty one counts as not set."""
         return self.variables.get(name, "").strip() or default
 
     def words(self, name: str) -> list[str]:
@@ -68,7 +68,7 @@ class Environment:
         value = self.text(name)
         if not value:
             return default
-        # The length comes first: int() refuses thousands of digits with an error of its own.
+        # The length is checked first: int() refuses thousands of digits with an error of its own.
         if not (value.isascii() and value.isdigit() and len(value) <= 18 and minimum <= int(value) <= maximum):
             self.fault(f"{name} must be a whole number from {minimum} to {maximum}.")
             return default
@@ -83,7 +83,7 @@ class Environment:
         return value
 
     def networks(self, name: str) -> list[Network]:
-        """Return addresses and networks, as in `10.0.0.5, 192.168.0.0/24`."""
+        """Return addresses and networks, such as `10.0.0.5, 192.168.0.0/24`."""
         found: list[Network] = []
         for part in self.words(name):
             try:
@@ -97,7 +97,7 @@ class Environment:
         return found
 
     def base_url(self, default: str) -> SplitResult:
-        """Return BASE_URL, which is a scheme and a host only: links are built by joining paths to it."""
+        """Return BASE_URL, which may only be a scheme and a host: links are built by appending paths to it."""
         split = self._split("BASE_URL", self.text("BASE_URL", default).rstrip("/"))
         if split is None or split.scheme not in {"http", "https"} or not split.hostname or "".join(split[2:]):
             self.fault("BASE_URL must look like https://larder.example.com, without a path.")
@@ -105,7 +105,7 @@ class Environment:
         return split
 
     def database(self, default_file: Path, *, lock_timeout: int, prepared_statements: bool) -> dict[str, Any]:
-        """Return Django's settings for DATABASE_URL: SQLite in `default_file` unless a URL names something else."""
+        """Return Django's settings for DATABASE_URL; the default is SQLite in `default_file`."""
         url = self.text("DATABASE_URL")
         try:
             parsed: dict[str, Any] = dict(dj_database_url.parse(url)) if url else {}
@@ -122,19 +122,20 @@ class Environment:
             self.fault("DATABASE_URL must name SQLite or PostgreSQL.")
         options = {
             "connect_timeout": 2,
-            # A network that swallows packets is noticed within 20 to 30 seconds.
+            # A network that drops packets silently is noticed within 20 to 30 seconds.
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
             "tcp_user_timeout": 20_000,
-            # Bound and prepared by the server, a repeated query costs a third of a client-side bound one. A pooler in
-            # transaction mode hands each transaction another connection, where a prepared statement is unknown.
+            # With server-side binding and a prepared statement, a repeated query takes a third of the time of
+            # client-side binding. A pooler in transaction mode gives each transaction another connection, on which a
+            # prepared statement is unknown.
             "server_side_binding": True,
             "prepare_threshold": 5 if prepared_statements else None,
         }
         return parsed | {
             "ENGINE": "config.postgresql",
-            # Each thread keeps its connection, which is looked at before it is used again.
+            # Each thread keeps its connection, which is checked before it is used again.
             "CONN_MAX_AGE": None,
             "CONN_HEALTH_CHECKS": True,
             "DISABLE_SERVER_SIDE_CURSORS": not prepared_statements,
@@ -157,14 +158,14 @@ class Environment:
             "BACKEND": "config.cache.ReliableRedisCache",
             "LOCATION": url,
             "KEY_PREFIX": "larder",
-            # A cache that does not answer must not hold up the requests that ask it.
+            # A cache that does not answer must not delay requests.
             "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
         }
 
     def storage(self, default_folder: Path) -> dict[str, Any]:
         """Return Django's settings for STORAGE_URL: a local folder, or a bucket as `s3://bucket/prefix?region=…`.
 
-        Credentials of a bucket may be part of the URL; without them boto3 reads its own AWS_… variables.
+        The URL may contain the credentials of a bucket; otherwise boto3 reads its own AWS_… variables.
         """
         url = self.text("STORAGE_URL", default_folder.as_uri())
         split = self._split("STORAGE_URL", url)
@@ -200,7 +201,7 @@ class Environment:
         return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
     def email(self, default_folder: Path) -> dict[str, Any]:
-        """Return Django's EMAIL_… settings for EMAIL_URL; without one, mails become files in `default_folder`."""
+        """Return Django's EMAIL_… settings for EMAIL_URL; if it is not set, mails become files in `default_folder`."""
         url = self.text("EMAIL_URL")
         backends = "django.core.mail.backends"
         if not url:
@@ -228,9 +229,9 @@ class Environment:
         return {"EMAIL_BACKEND": f"{backends}.filebased.EmailBackend", "EMAIL_FILE_PATH": str(default_folder)}
 
     def secret(self, name: str, kept_in: Path | None) -> str:
-        """Return a secret from the environment, or the one made on the first run and kept in the file `kept_in`.
+        """Return a secret from the environment, or the one that was made on the first run and stored in `kept_in`.
 
-        Without a file to keep one in (production), a missing or weak secret is a fault.
+        Without a file to store it in (production), a missing or weak secret is a fault.
         """
         value = self.text(name)
         if value:
@@ -248,7 +249,7 @@ class Environment:
             return ""
 
     def _split(self, name: str, url: str) -> SplitResult | None:
-        """Return the parts of a URL, or None with a fault when its host or port cannot be read."""
+        """Return the parts of a URL; if its host or port cannot be read, record a fault and return None."""
         try:
             split = urlsplit(url)
             _ = split.port
@@ -265,15 +266,15 @@ class Environment:
 
 
 SQLITE_OPTIONS = {
-    # A transaction that starts by reading and then writes would fail at once when another one wrote in between.
+    # A transaction that first reads and then writes would fail at once if another one wrote in between.
     "transaction_mode": "IMMEDIATE",
-    # Records are evidence: a commit that was answered must survive a power cut, which WAL promises only with FULL.
+    # Records are evidence: a confirmed commit must survive a power cut, which WAL guarantees only with FULL.
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
 }
 
 
 def weakness(secret: str) -> str:
-    """Return why a secret could be guessed, as the end of a sentence that starts with its name; '' for a good one."""
+    """Return why a secret is easy to guess, as the end of a sentence that starts with its name; '' for a good one."""
     if len(secret) < MINIMUM_SECRET_LENGTH:
         return f"is shorter than {MINIMUM_SECRET_LENGTH} characters"
     if secret.startswith("django-insecure-"):
@@ -285,12 +286,12 @@ def weakness(secret: str) -> str:
 
 
 def provider_id(issuer: str) -> str:
-    """Return the part of our addresses that names an OpenID Connect issuer: `login.example.com-tenant`, for example."""
+    """Return the part of our URLs that identifies an OpenID Connect issuer, such as `login.example.com-tenant`."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", issuer.partition("://")[2]).strip("-")[:180] or "none"
 
 
 def test_file() -> str:
-    """Return a file for the test database: threads cannot share one in memory under IMMEDIATE transactions.
+    """Return a file for the test database; threads with IMMEDIATE transactions cannot share one in memory.
 
     The process id keeps two test runs on one machine apart.
     """
@@ -298,9 +299,9 @@ def test_file() -> str:
 
 
 def kept_secret(path: Path) -> str:
-    """Return the secret kept in `path`, making it first when there is none; safe when several processes start at once.
+    """Return the secret stored in `path`, creating it if there is none; several processes may start at once.
 
-    Raise OSError when the folder cannot be written and ValueError when the file is empty or cut short.
+    Raises OSError if the folder cannot be written and ValueError if the file is empty or truncated.
     """
     if not path.exists():
         make_private_folder(path.parent)
@@ -318,12 +319,12 @@ def kept_secret(path: Path) -> str:
 
 
 def make_private_folder(path: Path) -> None:
-    """Make a folder, with its parents, that only the owner may enter; one that exists stays as it is."""
+    """Make a folder, with its parents, that only the owner may enter; an existing one is left unchanged."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def make_private_database(file: Path) -> None:
-    """Take the rights of others from an SQLite file and its companions, where there are any; its owner alone can."""
+    """Remove others' permissions from an SQLite file and its companions, if they exist; only their owner can."""
     for path in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm"))):
         with suppress(FileNotFoundError, PermissionError):
             if path.stat().st_mode & 0o077:
@@ -331,7 +332,7 @@ def make_private_database(file: Path) -> None:
 
 
 def _write_private(path: Path, value: str) -> None:
-    # Renamed into place when complete and on the disk, so that no reader ever sees half a secret.
+    # The file is renamed when it is complete and on the disk, so that no reader ever sees half a secret.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
         file.write(value + "\n")
@@ -341,7 +342,7 @@ def _write_private(path: Path, value: str) -> None:
 
 
 def read_file(path: Path) -> dict[str, str]:
-    """Return the NAME=value lines of a file as in .env.example, or nothing when there is no such file."""
+    """Return the NAME=value lines of a file like .env.example; nothing if there is no such file."""
     if not path.is_file():
         return {}
     found = {}
@@ -358,6 +359,6 @@ def _without_quotes(value: str) -> str:
 
 
 def load(base_dir: Path) -> Environment:
-    """Return the process's environment, completed by the file `.env` (or ENV_FILE); the process wins."""
+    """Return the process's environment, completed by the file `.env` (or ENV_FILE); the process has precedence."""
     variables = dict(os.environ)
     return Environment(read_file(base_dir / variables.get("ENV_FILE", ".env")) | variables)

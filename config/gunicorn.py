@@ -23,28 +23,28 @@ _exporter = metrics.Exporter(metrics_port)
 if metrics_port:
     metrics.prepare()
 
-# Each worker loads the code itself, so that SIGHUP brings new code without a pause.
+# Each worker loads the code itself, so that SIGHUP loads new code without downtime.
 preload_app = False
-# Idle connections cost a little memory each; a worker that has as many closes the idlest one.
+# Idle connections cost a little memory each; a worker at this limit closes the one that has been idle longest.
 worker_connections = 5000
 timeout = 60
 graceful_timeout = 30
-# Longer than the 60 seconds for which proxies keep an idle connection, so that none is closed under a request.
+# Longer than the 60 seconds for which proxies keep an idle connection, so that none is closed during a request.
 keepalive = 75
 
-# List addresses may carry many ids; SCIM filters are long.
+# The URLs of lists can contain many ids, and SCIM filters are long.
 limit_request_line = 8190
 limit_request_fields = 100
 limit_request_field_size = 16_380
 
 # The heartbeat file must not wait for a busy disk.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
-# The control socket would live in the user's home, which a service may not have.
+# The control socket would be in the user's home, and a service may not have one.
 control_socket_disable = True
-# Who may speak for others is decided in config/proxies.py alone.
+# Only config/proxies.py decides which peers may speak for others.
 forwarded_allow_ips = ""
 
-# RequestMiddleware writes the access log; gunicorn's own words join it in the same format.
+# RequestMiddleware writes the access log; gunicorn's own messages use the same format.
 accesslog = None
 errorlog = "-"
 logconfig_dict = {
@@ -58,9 +58,9 @@ logconfig_dict = {
 
 
 def on_reload(server: Any) -> None:
-    """Let the new workers load the code anew, and the old ones go on until a new one has.
+    """Let the new workers load the code again, and keep the old ones until a new one is ready.
 
-    The master itself keeps config/server: a change of those modules needs a restart.
+    The master itself keeps its code of config/server: a change of those modules needs a restart.
     """
     for name in list(sys.modules):
         if name.startswith(("records.", "config.")) and not name.startswith("config.server"):
@@ -69,16 +69,16 @@ def on_reload(server: Any) -> None:
 
 
 def when_ready(server: Any) -> None:
-    """Start the process that answers Prometheus."""
+    """Start the process that serves the metrics to Prometheus."""
     if metrics_port:
         _exporter.start()
 
 
 def post_worker_init(worker: Any) -> None:
-    """Let the worker do by itself what commands and tests do not.
+    """Start in the worker what commands and tests do not need.
 
-    It names weak settings in the log, writes the recent calls of keys, keeps the files of an SQLite database open, and
-    makes the OpenAPI document before a caller asks: it takes most of a second.
+    It logs weak settings, starts writing the recent calls of keys, keeps the files of an SQLite database open, and
+    builds the OpenAPI document in advance, since that takes most of a second.
     """
     from django.core.checks import run_checks
     from django.db import connection
@@ -105,12 +105,12 @@ def worker_exit(server: Any, worker: Any) -> None:
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """Forget the connections and gauges of a worker that ended, however it ended."""
+    """Forget the connections and gauges of a worker that ended, for whatever reason."""
     board.set_count(worker.age, FREE)
     metrics.forget_worker(worker.pid)
 
 
 def on_exit(server: Any) -> None:
-    """End the process that answers Prometheus."""
+    """End the process that serves the metrics to Prometheus."""
     if metrics_port:
         _exporter.end()

@@ -1,8 +1,8 @@
-"""Prometheus metrics over all processes of a server, on a port of their own (METRICS_PORT; off without it).
+"""Prometheus metrics of all processes of a server, on a port of their own (METRICS_PORT; off if it is not set).
 
-Requests are counted from the access log's own lines, so no other module knows of metrics. Each worker process writes
-its counters to files in PROMETHEUS_MULTIPROC_DIR; a process of its own (`python -m config.metrics PORT`) adds them up
-and asks the database for the rest.
+Requests are counted from the lines of the access log, so no other module knows about metrics. Each worker process
+writes its counters to files in PROMETHEUS_MULTIPROC_DIR; a separate process (`python -m config.metrics PORT`) adds them
+up and queries the database for the rest.
 """
 
 import logging
@@ -23,11 +23,11 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 BASE_DIR = Path(__file__).resolve().parent.parent
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 PAGES = frozenset({"accounts", "admin", "docs", "healthz", "oauth", "profile", "readyz", "static"})
-"""First parts of paths that are counted under their own name; a caller can invent any other one."""
+"""First parts of paths that have a metric label of their own; callers can invent any other one."""
 
 
 class MetricsHandler(logging.Handler):
-    """Counts requests by operation and status, and failed sign-ins, from the lines that are logged anyway."""
+    """Counts requests by operation and status, and failed sign-ins, from the log lines."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Count one line of `larder.access` or `larder.security`."""
@@ -47,7 +47,7 @@ class MetricsHandler(logging.Handler):
 
 
 def operation_label(operation: str) -> str:
-    """Return the name under which a request is counted: operations by name, pages by their first part."""
+    """Return the label under which a request is counted: its operation, or the first part of a page's path."""
     if " " not in operation:
         return operation or "other"
     part = operation.partition("/")[2].partition("/")[0]
@@ -75,12 +75,12 @@ class Instruments:
 
 @cache
 def instruments() -> Instruments:
-    """Return this process's metrics, made at their first use: after the fork that gave the process its own files."""
+    """Return this process's metrics, created at first use: after the fork, so that the process has its own files."""
     return Instruments()
 
 
 def note_server(*, threads: int, busy: int, waiting: int, connections: int) -> None:
-    """Note how busy this worker process is; called by its poller twice a second."""
+    """Record how busy this worker process is; its poller calls this twice a second."""
     if FOLDER not in os.environ:
         return
     from config.postgresql.breaker import breaker
@@ -97,19 +97,19 @@ def note_server(*, threads: int, busy: int, waiting: int, connections: int) -> N
 
 
 def prepare() -> None:
-    """Make the folder of the counters before any worker starts."""
+    """Create the folder of the counters before any worker starts."""
     os.environ[FOLDER] = tempfile.mkdtemp(prefix="larder-metrics-")
 
 
 class Exporter:
-    """The process that answers Prometheus, started by the server's master and ended with it."""
+    """The process that serves the metrics; the server's master starts and ends it."""
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the process, and start it again where it ended by itself."""
+        """Start the process, and restart it if it ends by itself."""
         threading.Thread(target=self._keep, name="metrics", daemon=True).start()
 
     def _keep(self) -> None:
@@ -130,7 +130,7 @@ class Exporter:
 
 
 def forget_worker(pid: int) -> None:
-    """Drop the gauges of a worker process that ended; its counters stay in the sums."""
+    """Delete the gauges of a worker process that ended; its counters remain in the sums."""
     if FOLDER in os.environ:
         from prometheus_client import multiprocess
 
@@ -141,10 +141,10 @@ def forget_worker(pid: int) -> None:
 
 
 class InstallationCollector:
-    """Asks the database and the readiness check when Prometheus asks."""
+    """Queries the database and the readiness check at each request from Prometheus."""
 
     def collect(self) -> Iterator[Any]:
-        """Yield a gauge for each part of `/readyz`, and the ages and backlogs that the database tells."""
+        """Yield a gauge for each part of `/readyz`, and the ages and backlogs from the database."""
         from django.db import Error, connection
         from prometheus_client.core import GaugeMetricFamily
 
@@ -180,7 +180,7 @@ class InstallationCollector:
 
 
 def figures() -> Iterator[tuple[str, str, float | None]]:
-    """Yield name, meaning and value of each figure from the database; None where there is nothing yet."""
+    """Yield name, meaning and value of each metric from the database; None if there is no value yet."""
     from django.db.models import Max, Min, Sum
     from django.utils import timezone
     from django_tasks_db.models import DBTaskResult
@@ -219,7 +219,7 @@ def figures() -> Iterator[tuple[str, str, float | None]]:
 
 
 def webhook_deliveries() -> dict[str, int]:
-    """Return how many attempts to deliver a message succeeded and failed since there are webhooks."""
+    """Return how many attempts to deliver a webhook message have ever succeeded and failed."""
     from django.db.models import Sum
 
     from records.webhooks.models import Subscription
@@ -232,7 +232,7 @@ def webhook_deliveries() -> dict[str, int]:
 
 
 def main(port: int, parent: int = 0) -> None:
-    """Serve /metrics until ended, or until the server that started this process is gone."""
+    """Serve /metrics until this process is stopped or the server that started it has ended."""
     import django
     from prometheus_client import CollectorRegistry, multiprocess, start_http_server
 

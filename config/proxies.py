@@ -1,4 +1,4 @@
-"""Whom a request comes from: the peer, or whoever a trusted proxy reports."""
+"""Who sends a request: the peer, or the client that a trusted proxy reports."""
 
 import ipaddress
 import logging
@@ -14,22 +14,22 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class TrustedProxyMiddleware:
-    """Set REMOTE_ADDR and the scheme from X-Forwarded-… where TRUSTED_PROXIES holds the peer.
+    """Sets REMOTE_ADDR and the scheme from X-Forwarded-… if TRUSTED_PROXIES contains the peer.
 
-    From then on everybody reads REMOTE_ADDR, and a header written by the caller moves no limit and no lock.
+    All other code reads REMOTE_ADDR, so that a header from the caller cannot circumvent a limit or a lock.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request after naming its real sender."""
+        """Answer the request after setting its real sender."""
         name_sender(request.META)
         return self.get_response(request)
 
 
 def name_sender(environ: dict[str, Any]) -> None:
-    """Set REMOTE_ADDR and the scheme to what a trusted proxy reports; leave both where the peer is not one."""
+    """Set REMOTE_ADDR and the scheme to what a trusted proxy reports; change nothing if the peer is not one."""
     if not settings.TRUSTED_PROXIES:
         if "HTTP_X_FORWARDED_FOR" in environ:
             _tell_of_proxy()
@@ -42,7 +42,7 @@ def name_sender(environ: dict[str, Any]) -> None:
 
 @cache
 def _tell_of_proxy() -> None:
-    """Say once a process that somebody forwards requests whom TRUSTED_PROXIES does not name."""
+    """Warn, once per process, that a peer that TRUSTED_PROXIES does not contain forwards requests."""
     logger.warning(
         "A request came with X-Forwarded-For, and TRUSTED_PROXIES is empty: limits and locks take all callers behind "
         "a proxy for one. Name the proxy in TRUSTED_PROXIES."
@@ -50,10 +50,10 @@ def _tell_of_proxy() -> None:
 
 
 def reported_sender(peer: str, forwarded_for: str) -> str:
-    """Return the address nearest to us in X-Forwarded-For that is not a trusted proxy's.
+    """Return the rightmost address in X-Forwarded-For that is not a trusted proxy's.
 
-    Each proxy appends the peer it saw, so only the right end is written by those we trust; what stands left of an
-    untrusted or unreadable entry may be invented by the caller.
+    Each proxy appends the peer that it saw, so only the right end was written by proxies that we trust. Everything to
+    the left of an untrusted or unreadable entry may be invented by the caller.
     """
     sender = peer
     for entry in reversed(forwarded_for.split(",")):

@@ -16,7 +16,7 @@ DEBUG = environment.switch("DEBUG", default=False)
 # --- Where the data lives -------------------------------------------------------------------------------------------
 
 DATA_DIR = BASE_DIR / environment.text("DATA_DIR", "var")
-# Seconds that a statement of the server waits for a lock, and that it may take (PostgreSQL; on SQLite the first only).
+# How many seconds a statement of the server may wait for a lock and may take (PostgreSQL; SQLite: only the first).
 LOCK_TIMEOUT = environment.integer("DATABASE_LOCK_TIMEOUT", 10)
 STATEMENT_TIMEOUT = environment.integer("DATABASE_STATEMENT_TIMEOUT", 20)
 DATABASES = {
@@ -29,8 +29,8 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {"default": environment.cache()}
 
-# `make setup` collects the static files into STATIC_ROOT, and each process reads that list once. Without it (tests,
-# runserver) they are looked up where they lie.
+# `make setup` collects the static files into STATIC_ROOT, and each process reads the list of them once. Without it
+# (tests, runserver) the files are found in their source folders.
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static",) if folder.is_dir()]
@@ -46,11 +46,11 @@ STORAGES = {
 
 SECRET_KEY = environment.secret("SECRET_KEY", None if PRODUCTION else DATA_DIR / "secret_key")
 SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
-# Peppers under which digests of keys and tokens are stored, newest first; older ones still verify.
+# Peppers for the digests of keys and tokens, newest first; older ones are still accepted.
 _peppers = environment.secret("CREDENTIAL_PEPPERS", None if PRODUCTION else DATA_DIR / "credential_peppers")
 CREDENTIAL_PEPPERS = [pepper.strip() for pepper in _peppers.split(",") if pepper.strip()]
 
-# The private key that signs the heads of the history, and where the worker keeps each day's seal.
+# The private key that signs the heads of the history, and the folder in which the worker stores each day's seal.
 SEAL_KEY_FILE = environment.text("SEAL_KEY_FILE") or str(DATA_DIR / "seal_key.pem")
 SEALS_DIR = environment.text("SEALS_DIR") or str(DATA_DIR / "seals")
 
@@ -58,7 +58,7 @@ SEALS_DIR = environment.text("SEALS_DIR") or str(DATA_DIR / "seals")
 
 PORT = environment.integer("PORT", 8000, maximum=65535)
 _base_url = environment.base_url(f"http://127.0.0.1:{PORT}")
-# What every link is built from; never the Host header of a request.
+# The base of every link, instead of the Host header of a request.
 BASE_URL = _base_url.geturl()
 HTTPS = _base_url.scheme == "https"
 _host = _base_url.hostname or ""
@@ -72,20 +72,20 @@ ALLOWED_HOSTS = list(
     )
 )
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
-# Only these peers may say, in X-Forwarded-For and X-Forwarded-Proto, whom they speak for (config/proxies.py).
+# Only these peers may report the client in X-Forwarded-For and X-Forwarded-Proto (config/proxies.py).
 TRUSTED_PROXIES = environment.networks("TRUSTED_PROXIES")
 
 # --- Limits ---------------------------------------------------------------------------------------------------------
 
-# Requests a minute: per key or access token, per provisioning token, and wrong credentials per address.
+# Limits per minute: requests per key or access token, requests per provisioning token, wrong credentials per address.
 RATE_LIMIT = environment.integer("RATE_LIMIT", 300)
 SCIM_RATE_LIMIT = environment.integer("SCIM_RATE_LIMIT", 6000)
 AUTH_FAILURE_LIMIT = environment.integer("AUTH_FAILURE_LIMIT", 30)
-# Bytes of a document's file, decoded.
+# The maximum size, in bytes, of a document's file, decoded.
 FILE_SIZE_LIMIT = environment.integer("FILE_SIZE_LIMIT", 25 * 1024 * 1024)
-# Bytes of all attachments of a site together.
+# The maximum size, in bytes, of all attachments of a site together.
 SITE_ATTACHMENTS_LIMIT = environment.integer("SITE_ATTACHMENTS_LIMIT", 50 * 1024**3)
-# Bytes of a form without its files. The interfaces read bodies by themselves, with limits of their own.
+# The maximum size, in bytes, of a form without its files. The interfaces read bodies themselves, with other limits.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024 // 2
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 
@@ -114,7 +114,7 @@ INSTALLED_APPS = [
     "records.reference",
     "records.accounts",
     "records.operations",
-    # After our room, whose db_worker command is the one to run.
+    # Must come after our room, so that our db_worker command is the one that runs.
     "django_tasks_db",
     "records.files",
     "records.backoffice.apps.BackofficeConfig",
@@ -137,9 +137,9 @@ INSTALLED_APPS = [
 ]
 AUTH_USER_MODEL = "accounts.User"
 SILENCED_SYSTEM_CHECKS = [
-    "auth.W004",  # A user name is unique through its normalised key, which a removed account gives up.
-    "security.W008",  # TLS ends at the proxy, which redirects; an API that redirects loses the bodies of its callers.
-    # Browsers' preload lists bind a whole domain for years; whoever owns the domain enters it, not one of its hosts.
+    "auth.W004",  # A user name is unique by its normalised key, which a removed account gives up.
+    "security.W008",  # TLS ends at the proxy, which redirects; an API that redirects would lose its callers' bodies.
+    # Browsers' preload lists apply to a whole domain for years; the domain's owner adds it, not one of its hosts.
     "security.W021",
 ]
 
@@ -188,7 +188,7 @@ TIME_ZONE = "UTC"
 # --- Signing in -----------------------------------------------------------------------------------------------------
 
 AUTHENTICATION_BACKENDS = ["records.accounts.sign_in.AccountBackend"]
-# A name that a password must not contain, beside those of the sites and of the person.
+# A name that a password must not contain, in addition to those of the sites and the person.
 ORGANISATION_NAME = environment.text("ORGANISATION_NAME")
 PASSWORD_SIGN_IN = environment.switch("PASSWORD_SIGN_IN", default=True)
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
@@ -196,28 +196,28 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "records.accounts.passwords.GuessablePasswordValidator"},
     {"NAME": "records.accounts.passwords.NameInPasswordValidator"},
 ]
-# A link for a new password is good for an hour. Invitations live longer (records/backoffice/passwords.py).
+# A link for a new password is valid for an hour. Invitations are valid longer (records/backoffice/passwords.py).
 PASSWORD_RESET_TIMEOUT = 60 * 60
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 LOGOUT_REDIRECT_URL = "admin:index"
 
-# Wrong passwords and codes, counted in the database (records/accounts/guesses.py).
+# Limits on wrong passwords and codes, which are counted in the database (records/accounts/guesses.py).
 SIGN_IN_FAILURES_ACCOUNT = environment.integer("SIGN_IN_FAILURES_ACCOUNT", 10)
 SIGN_IN_FAILURES_ADDRESS = environment.integer("SIGN_IN_FAILURES_ADDRESS", 30)
 SIGN_IN_FAILURES_ALL = environment.integer("SIGN_IN_FAILURES_ALL", 300)
 SIGN_IN_LOCK_MINUTES = environment.integer("SIGN_IN_LOCK_MINUTES", 15, maximum=24 * 60)
 
-# Days for which the security log's rows are kept; what the history holds of them stays.
+# Days for which the security log's rows are kept; the history keeps its Changes.
 SECURITY_LOG_DAYS = environment.integer("SECURITY_LOG_DAYS", 730, maximum=36_600)
-# Days after which a new provisioning token of a directory ends at the latest; 0 for none.
+# The longest time, in days, for which a directory's new provisioning token is valid; 0 for no limit.
 PROVISIONING_TOKEN_DAYS = environment.integer("PROVISIONING_TOKEN_DAYS", 365, minimum=0, maximum=3660)
-# The brake on mass removal: within an hour a directory switches off, deletes or takes out of roles at most so many
-# people, or this share of the active people whom it owns where that is more (records/accounts/brake.py).
+# The brake on mass removal: within an hour a directory may switch off, delete or remove from roles at most this many
+# people, or this share of the active people whom it owns if that is more (records/accounts/brake.py).
 DIRECTORY_BRAKE_PEOPLE = environment.integer("DIRECTORY_BRAKE_PEOPLE", 10)
 DIRECTORY_BRAKE_PERCENT = environment.integer("DIRECTORY_BRAKE_PERCENT", 20, maximum=100)
 
-# Who has to have a second factor: nobody, the holders of administrative permissions, or everybody.
+# Who must have a second factor: nobody, the holders of administrative permissions, or everybody.
 SECOND_FACTOR = environment.choice("SECOND_FACTOR", ("optional", "administrators", "everybody"), "optional")
 
 # The company's OpenID Connect provider. The name of the provider contains the issuer, so that an identity that was
@@ -251,7 +251,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
 ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa") if PASSWORD_SIGN_IN else ("mfa",)
-# Ours count instead, in one place and exactly over all workers.
+# Our own limits count instead, in one place and exactly across all workers.
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 MFA_ADAPTER = "records.backoffice.sign_in.adapters.FactorAdapter"
 MFA_FORMS = {
@@ -265,7 +265,7 @@ MFA_FORMS = {
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_USER_VERIFICATION = "required"
-# Without TLS browsers offer passkeys on localhost only.
+# Without TLS, browsers offer passkeys only on localhost.
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
 MFA_TOTP_TOLERANCE = 1
 MFA_RECOVERY_CODES_SHOW_ONCE = True
@@ -277,16 +277,16 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 if HTTPS:
-    # Browsers take a cookie with this prefix from this host alone, with TLS, and for every path.
+    # Browsers accept a cookie with this prefix only from this host, with TLS, and for every path.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
-# A session ends when it was not used for so long, and so long after the sign-in at the latest.
+# A session ends after this time without use, and at the latest this long after the sign-in.
 SESSION_IDLE_MINUTES = environment.integer("SESSION_IDLE_MINUTES", 60, maximum=7 * 24 * 60)
 SESSION_HOURS = environment.integer("SESSION_HOURS", 12, maximum=7 * 24)
 SESSION_COOKIE_AGE = SESSION_HOURS * 60 * 60
-# In the session, so that what a message names is in no cookie.
+# In the session, so that names in messages are not stored in a cookie.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
-# Whether browsers demand TLS of every host below BASE_URL's as well.
+# Whether browsers must use TLS also for every subdomain of BASE_URL's host.
 SECURE_HSTS_INCLUDE_SUBDOMAINS = environment.switch("HSTS_SUBDOMAINS", default=PRODUCTION)
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -297,7 +297,7 @@ CONTENT_SECURITY_POLICY = {
         "default-src": ["'self'"],
         "script-src": ["'self'"],
         "style-src": ["'self'"],
-        # The API page's icons are data: pictures, which run nothing.
+        # The API page's icons are data: images, which cannot run scripts.
         "img-src": ["'self'", "data:"],
         "object-src": ["'none'"],
         "base-uri": ["'none'"],
@@ -310,7 +310,7 @@ CONTENT_SECURITY_POLICY = {
 
 _email = environment.email(DATA_DIR / "mail")
 EMAIL_IS_SET = bool(environment.text("EMAIL_URL"))
-# Mails of background tasks get their Message-IDs on the way to the backend that sends them.
+# Mails of background tasks get their Message-IDs before they reach the backend that sends them.
 EMAIL_BACKEND = "records.operations.mails.MailBackend"
 EMAIL_SENDER: str = _email["EMAIL_BACKEND"]
 EMAIL_FILE_PATH: str | None = _email.get("EMAIL_FILE_PATH")
@@ -323,9 +323,9 @@ EMAIL_USE_TLS: bool = _email.get("EMAIL_USE_TLS", False)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = environment.text("EMAIL_FROM", f"Larder <larder@{_host}>")
 
-# Tasks are rows of the database, queued in the transaction that wants them and run by `manage.py db_worker`.
+# Tasks are rows of the database, queued in the transaction that needs them and run by `manage.py db_worker`.
 TASKS = {"default": {"BACKEND": "records.operations.mails.TaskBackend"}}
-# Tasks that the worker enqueues by itself, by their path, and how often.
+# Tasks that the worker enqueues regularly: their dotted path and the interval.
 REGULAR_JOBS = {
     "records.operations.housekeeping.clean_up": timedelta(hours=1),
     "records.history.tasks.prove_history": timedelta(days=1),
@@ -335,15 +335,15 @@ REGULAR_JOBS = {
     "records.accounts.housekeeping.look_after_credentials": timedelta(hours=1),
     "records.webhooks.tasks.clean_up": timedelta(hours=1),
 }
-# Tasks that the worker enqueues within seconds once there is something to do, by their path, with what tells it.
+# Tasks that the worker enqueues within seconds when there is work: their dotted path and the function that checks.
 AWAITED_JOBS = {"records.webhooks.tasks.deliver": "records.webhooks.tasks.is_waiting"}
-# Whether webhooks may have plain http addresses, and lead to private networks and to this machine.
+# Whether webhooks may use plain http addresses, private networks and this machine.
 WEBHOOK_ALLOW_PRIVATE = environment.switch("WEBHOOK_ALLOW_PRIVATE", default=False)
 
 # --- The JSON interface ---------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
-    # A view that names no permission answers nobody.
+    # A view that names no permission refuses everybody.
     "DEFAULT_PERMISSION_CLASSES": ["records.operations.permissions.DenyAll"],
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -388,15 +388,15 @@ LOGGING = {
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
-        # Django attaches a handler of its own to "django"; everything goes through the one above instead.
+        # Django attaches a handler of its own to "django"; everything goes through the handler above instead.
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
-        # What a caller did wrong is in the access log; here only what went wrong inside.
+        # The access log has the callers' errors; this logger only reports errors of the server.
         "django.request": {"level": "ERROR", "filters": ["without_outages"]},
         "django.security": {"level": "ERROR"},
-        # SQL holds the values it is run with.
+        # SQL messages contain the values of their parameters.
         "django.db.backends": {"level": "INFO"},
         "django_scim": {"level": "ERROR"},
-        # Metrics count the lines of these two.
+        # The metrics count the lines of these two loggers.
         "larder.access": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
         "larder.security": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
     },

@@ -1,6 +1,6 @@
-"""Where each path starts. The first part of a path decides who answers it: an interface or a page.
+"""The first part of a path decides who answers it: an interface or a page.
 
-Whatever adds an endpoint adds it to one of the two lists; `records/operations/paths.py` reads both.
+Every new endpoint must be in one of the two lists; `records/operations/paths.py` reads both.
 """
 
 from django.contrib import admin
@@ -31,7 +31,7 @@ interfaces: list[URLPattern | URLResolver] = [
     path("openapi.yaml", openapi_views.YamlView.as_view(), name="openapi-yaml"),
     path("openapi.json", openapi_views.JsonView.as_view(), name="openapi-json"),
 ]
-"""Paths that programs call: no session, form, message or browser header belongs to them, nor any middleware."""
+"""Paths for programs: without sessions, forms, messages or headers for browsers, and without middleware."""
 
 pages: list[URLPattern | URLResolver] = [
     path("docs/", openapi_views.DocsView.as_view(url_name="openapi-yaml"), name="docs"),
@@ -41,7 +41,7 @@ pages: list[URLPattern | URLResolver] = [
     path("accounts/", include("records.backoffice.passwords")),
     path("", include("records.dashboard.urls")),
 ]
-"""Paths that people open in a browser; they pass through every middleware of the settings."""
+"""Paths for people with a browser; they use all middleware of the settings."""
 
 urlpatterns = [*interfaces, *pages]
 

@@ -1,4 +1,4 @@
-"""`python -m config.waiting`: wait until the server on this machine answers, for 30 seconds at most."""
+"""`python -m config.waiting`: wait, for at most 30 seconds, until the server on this machine answers."""
 
 import http.client
 import time
@@ -9,7 +9,7 @@ DEADLINE = 30.0
 
 
 def main() -> None:
-    """Ask `/healthz` again and again until it answers."""
+    """Request `/healthz` again and again until it answers."""
     host, _, port = bind.rpartition(":")
     until = time.monotonic() + DEADLINE
     while time.monotonic() < until:

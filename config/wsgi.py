@@ -1,4 +1,4 @@
-"""The WSGI application that gunicorn serves: interfaces go to their own handler, everything else to Django's."""
+"""The WSGI application for gunicorn: interfaces have their own handler, Django's handler serves the rest."""
 
 import os
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 django_application = get_wsgi_application()
 
-# Django is set up from here on. The URL configuration is read now, so that the first caller does not wait for it.
+# Django is set up from here on. The URL configuration is loaded now, so that the first caller does not wait for it.
 from django.conf import settings  # noqa: E402
 
 from config import urls as urls  # noqa: E402
@@ -19,7 +19,7 @@ from config.proxies import name_sender  # noqa: E402
 from records.operations.middleware import InterfaceHandler  # noqa: E402
 from records.operations.paths import is_interface  # noqa: E402
 
-# The server bounds every wait for PostgreSQL; commands may take their time (DECISIONS 10.3).
+# The server limits every wait for PostgreSQL; management commands have no limits (DECISIONS 10.3).
 bound(
     {
         "lock_timeout": settings.LOCK_TIMEOUT * 1000,

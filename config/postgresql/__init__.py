@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend with bounds for every wait (DECISIONS 10.3)."""
+"""Django's PostgreSQL backend with a time limit for every wait (DECISIONS 10.3)."""

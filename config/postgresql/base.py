@@ -1,4 +1,4 @@
-"""The backend: a connection a thread, checked before use without a round trip, and bounded in the server."""
+"""The backend: one connection per thread, checked before use without a round trip, with time limits in the server."""
 
 import select
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ Rows = list[tuple[Any, ...]]
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Connects through the breaker, and asks again on a fresh connection where a read met a stale one."""
+    """Connects through the breaker, and repeats a read on a new connection if it used a stale one."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -29,10 +29,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._on_last_answers: Callable[[list[Rows]], None] | None = None
 
     def together(self, statements: Sequence[Statement]) -> list[Rows]:
-        """Run independent statements in one round trip, with the BEGIN that is due; returns the rows of each.
+        """Run independent statements in one round trip, including a pending BEGIN; returns the rows of each.
 
-        They run in their order, and after the first one that fails none of the others runs. Reads outside a transaction
-        that meet a lost connection run again on a fresh one.
+        They run in their order; after the first one that fails, none of the others runs. Reads outside a transaction
+        that lose their connection run again on a new one.
         """
         is_read = not self.in_atomic_block and all(_is_read(sql) for sql, _ in statements)
         self.close_if_health_check_failed()
@@ -49,8 +49,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def commit_with(self, statements: Sequence[Statement], answered: Callable[[list[Rows]], None]) -> bool:
         """Run statements in the same round trip as the COMMIT that ends the innermost open block, if it does.
 
-        Returns False, and does nothing, where that block is only a savepoint. `answered` is called with the rows of
-        each statement once all is committed, before the hooks that run on commit.
+        Returns False, and does nothing, if that block is only a savepoint. `answered` is called with the rows of each
+        statement when everything is committed, before the on-commit hooks run.
         """
         if not self.in_atomic_block or self.savepoint_ids or not self.atomic_blocks:
             return False
@@ -72,7 +72,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super()._rollback()  # type: ignore[misc]
 
     def _in_one_trip(self, statements: Sequence[Statement], *, then: str = "") -> list[Rows]:
-        """Send the statements in one pipeline, and `then` behind them."""
+        """Send the statements in one pipeline, followed by `then`."""
         connection: Any = self.connection
         cursors = [self.cursor() for _ in statements]
         starts = not connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
@@ -83,7 +83,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             with self.wrap_database_errors, connection.pipeline():
                 if starts:
-                    # psycopg would wait for the answer to its own BEGIN before it sends anything else.
+                    # psycopg would wait for the result of its own BEGIN before sending anything else.
                     connection._autocommit = True
                     connection.execute("BEGIN")
                 for cursor, (sql, parameters) in zip(cursors, statements, strict=True):
@@ -106,7 +106,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return found
 
     def get_connection_params(self) -> dict[str, Any]:
-        """Return the parameters of a connection, with the limits of the server."""
+        """Return the parameters of a connection, including the server's limits."""
         params = super().get_connection_params()
         if limits:
             bounds = " ".join(f"-c {name}={value}" for name, value in limits.items())
@@ -114,7 +114,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Connect; raises OperationalError at once while the database is known to be away."""
+        """Connect; raises OperationalError at once while the database is known to be unavailable."""
         breaker.check()
         try:
             connection = super().get_new_connection(conn_params)
@@ -128,7 +128,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.Database.connect(**self.get_connection_params()).close()
 
     def is_usable(self) -> bool:
-        """Return whether the connection is open; bytes that nobody asked for announce its end."""
+        """Return whether the connection is open; unexpected bytes announce its end."""
         connection: Any = self.connection
         if connection is None or connection.closed:
             return False
@@ -137,7 +137,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return not poll.poll(0)
 
     def _watched(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        """Run a statement under the watchdog; a read outside a transaction that meets a lost connection runs again."""
+        """Run a statement under the watchdog; a read outside a transaction runs again if the connection was lost."""
         connection = self.connection
         seconds = limits.get("statement_timeout", 0) / 1000
         if connection.pgconn.pipeline_status:

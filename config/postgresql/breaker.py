@@ -1,4 +1,4 @@
-"""What keeps a database that is away or frozen from holding up the threads of the server."""
+"""Prevents an unavailable or frozen database from blocking the threads of the server."""
 
 import os
 import socket
@@ -14,9 +14,9 @@ RETRY_SECONDS = 1.0
 
 
 class Breaker:
-    """Refuses connections at once while the database is away; a thread of its own tries once a second to connect.
+    """Refuses connections at once while the database is unavailable; a separate thread tries to connect every second.
 
-    So no request waits for an attempt, and a process that has nothing to do meanwhile notices the return as well.
+    No request waits for such an attempt, and a process that is idle meanwhile notices the return as well.
     """
 
     def __init__(self) -> None:
@@ -25,16 +25,16 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the database is known to be away."""
+        """Return whether the database is known to be unavailable."""
         return self._failing
 
     def check(self) -> None:
-        """Raise OperationalError while the database is known to be away."""
+        """Raise OperationalError while the database is known to be unavailable."""
         if self._failing:
             raise OperationalError("The database was away a moment ago.")
 
     def failed(self, attempt: Callable[[], Any]) -> None:
-        """Note that the database is away; `attempt` connects to it, and raises while that is not possible."""
+        """Record that the database is unavailable; `attempt` connects to it, and raises while that is not possible."""
         with self._lock:
             if self._failing:
                 return
@@ -52,9 +52,9 @@ class Breaker:
 
 
 class Watchdog:
-    """Cuts connections whose statement outlives its limit by far.
+    """Cuts connections whose statement takes far longer than its limit.
 
-    The server's own `statement_timeout` does not help when the server is frozen or the network has gone.
+    The server's own `statement_timeout` does not help if the server is frozen or the network has failed.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Watchdog:
         self._lock = threading.Lock()
 
     def begin(self, connection: Any, seconds: float) -> None:
-        """Watch a statement that begins now on a connection."""
+        """Watch a statement that starts now on a connection."""
         self._running[id(connection)] = (connection, time.monotonic() + seconds)
         if self._thread is None:
             with self._lock:

@@ -1,1 +1,1 @@
-"""The server's worker: no connection costs a thread before its request is whole (DECISIONS 10.1)."""
+"""The server's worker: a connection uses no thread before its request is complete (DECISIONS 10.1)."""

@@ -1,4 +1,4 @@
-"""What the workers of one server know about each other: a page of memory that the master shares with all of them."""
+"""What the workers of one server know about each other: a page of memory shared with the master."""
 
 import mmap
 import struct
@@ -12,9 +12,9 @@ _RELOADED = SLOTS * _COUNT.size
 
 
 class Board:
-    """The number of open connections of each worker, and when the code was last loaded anew.
+    """The number of open connections of each worker, and when the code was last reloaded.
 
-    Made by the master before it forks. Each worker writes to its own slot only, so no lock is needed.
+    The master creates it before it forks. Each worker writes only to its own slot, so no lock is needed.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Board:
             self.set_count(slot, FREE)
 
     def set_count(self, slot: int, number: int) -> None:
-        """Write how many connections a worker has open; FREE when the worker has ended."""
+        """Write how many connections a worker has open; FREE if the worker has ended."""
         _COUNT.pack_into(self._memory, slot % SLOTS * _COUNT.size, number)
 
     def count(self, slot: int) -> int:
@@ -31,18 +31,18 @@ class Board:
         return int(_COUNT.unpack_from(self._memory, slot % SLOTS * _COUNT.size)[0])
 
     def fewest_of_others(self, slot: int) -> int | None:
-        """Return the smallest number of connections that another worker has open; None without another worker."""
+        """Return the smallest number of open connections of another worker; None if there is no other worker."""
         others = [self.count(other) for other in range(SLOTS) if other != slot % SLOTS]
         return min((number for number in others if number != FREE), default=None)
 
     def reload(self) -> None:
-        """Note that the master starts new workers now, which load the code anew."""
+        """Record that the master starts new workers now, which reload the code."""
         _MOMENT.pack_into(self._memory, _RELOADED, time.monotonic())
 
     def successors_are_loading(self, slot: int, started: float, workers: int, patience: float) -> bool:
         """Return whether workers that were started after this one are still loading the code.
 
-        They have `patience` seconds. A worker can serve when its slot has a number.
+        They have `patience` seconds. A worker is ready when its slot contains a number.
         """
         reloaded = _MOMENT.unpack_from(self._memory, _RELOADED)[0]
         if not started < reloaded <= time.monotonic() < reloaded + patience:

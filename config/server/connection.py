@@ -1,4 +1,4 @@
-"""One connection: what it waits for, until when, and what was received and is still to be sent."""
+"""One connection: what it waits for, until when, and the bytes received and still to be sent."""
 
 import enum
 import socket
@@ -16,15 +16,15 @@ from config.server.outgoing import Outlet, send_now
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 BYTES_A_SECOND = 64 * 1024
-"""Each so many bytes of a body or an answer give the client a second more."""
+"""Each time this many bytes of a body or an answer have passed, the client gets one more second."""
 LINGER_SECONDS = 10.0
-"""How long what still comes is read after a refusal, so that the client reads the answer instead of a reset."""
+"""How long data is read after a refusal, so that the client reads the answer instead of a connection reset."""
 LINGER_BYTES = 128 * 1024 * 1024
 PIECE = 256 * 1024
 
 
 class State(enum.Enum):
-    """What a connection waits for."""
+    """What a connection is waiting for."""
 
     READING = enum.auto()
     ANSWERING = enum.auto()
@@ -55,7 +55,7 @@ class Connection:
 
     @property
     def path(self) -> str:
-        """Return the path of the request, as far as it is known."""
+        """Return the path of the request, if it is already known."""
         return getattr(self.request, "path", None) or "/"
 
     @property
@@ -64,7 +64,7 @@ class Connection:
         return self.state is State.READING and not self.received and self.request is None
 
     def receive(self) -> bool:
-        """Take what the client sent; False where it has closed. Raises OSError for a broken connection."""
+        """Read what the client sent; False if it has closed. Raises OSError for a broken connection."""
         try:
             data = self.socket.recv(PIECE)
         except (BlockingIOError, InterruptedError):
@@ -75,9 +75,9 @@ class Connection:
         return bool(data)
 
     def is_complete(self) -> bool:
-        """Read on in what was received; True once a whole request is there.
+        """Parse more of the received bytes; True if a whole request is there.
 
-        Raises ParseException, BodyTooLargeError, or OSError where the body cannot be kept on the disk.
+        Raises ParseException, BodyTooLargeError, or OSError if the body cannot be stored on the disk.
         """
         if self.request is None:
             request = incoming.read_head(self.config, self.received, self.client, self.number + 1)
@@ -89,7 +89,7 @@ class Connection:
             self.deadline = time.monotonic() + BODY_SECONDS + self.body.left / BYTES_A_SECOND
             if request._expected_100_continue and not self.body.complete:
                 send_now(self.socket, b"HTTP/1.1 100 Continue\r\n\r\n")
-            # gunicorn would send it once more.
+            # gunicorn would send it a second time.
             request._expected_100_continue = False
         body = self.body
         if body is not None and not body.complete:
@@ -100,18 +100,18 @@ class Connection:
         return body is not None and body.complete
 
     def next_request(self, keep_alive: float) -> None:
-        """Wait for the next request of a connection that is kept."""
+        """Wait for the next request of a connection that is kept alive."""
         self.close_request()
         self.state = State.READING
         self.deadline = time.monotonic() + (HEAD_SECONDS if self.received else keep_alive)
 
     def wait_for_client(self) -> None:
-        """Give the client the time that the rest of the answer may take."""
+        """Give the client enough time to receive the rest of the answer."""
         self.state = State.SENDING
         self.deadline = time.monotonic() + BODY_SECONDS + self.sock.left / BYTES_A_SECOND
 
     def linger(self) -> None:
-        """Say that nothing more will be sent, and wait for the client to close."""
+        """Signal that nothing more will be sent, and wait for the client to close."""
         self.state = State.LINGERING
         self.close_request()
         self.received.clear()
@@ -119,7 +119,7 @@ class Connection:
         self.socket.shutdown(socket.SHUT_WR)
 
     def discard(self) -> bool:
-        """Read and drop what a refused client still sends; False where the end is reached."""
+        """Read and discard what a refused client still sends; False at its end."""
         try:
             size = len(self.socket.recv(PIECE))
         except (BlockingIOError, InterruptedError):
@@ -128,13 +128,13 @@ class Connection:
         return size > 0 and self.lingered < LINGER_BYTES
 
     def close_request(self) -> None:
-        """Drop the request and its body."""
+        """Discard the request and its body."""
         if self.body is not None:
             self.body.file.close()
         self.request = self.body = self.future = None
 
     def close(self) -> None:
-        """Close everything that the connection holds."""
+        """Close everything that the connection has open."""
         self.close_request()
         self.sock.close()
         self.socket.close()

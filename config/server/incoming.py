@@ -1,4 +1,4 @@
-"""A request as it arrives: its head, and its body in memory or, beyond 64 KiB, in a file without a name."""
+"""A request as it arrives: its head, and its body in memory or, above 64 KiB, in an unnamed temporary file."""
 
 import io
 import tempfile
@@ -10,14 +10,14 @@ from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
 
 HEAD_LIMIT = 128 * 1024
-"""Most bytes of a request line and its headers together."""
+"""The maximum size of a request line and its headers together, in bytes."""
 KEPT_IN_MEMORY = 64 * 1024
 LONGEST_CHUNK_LINE = 4096
 END_OF_HEAD = b"\r\n\r\n"
 
 
 class BodyTooLargeError(Exception):
-    """Raised for a body that is, or says that it will be, larger than its path takes."""
+    """Raised if a body is, or announces that it will be, larger than its path allows."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -25,9 +25,9 @@ class BodyTooLargeError(Exception):
 
 
 def read_head(config: Config, received: bytearray, peer: Any, number: int) -> Request | None:
-    """Take a request's head off the bytes received; None while it is not complete.
+    """Remove a request's head from the received bytes and return it; None if it is not complete yet.
 
-    Raises gunicorn's ParseException for a head that cannot be read or that is larger than the limits.
+    Raises gunicorn's ParseException for a head that cannot be parsed or that is larger than the limits.
     """
     while received.startswith(b"\r\n"):
         del received[:2]
@@ -46,7 +46,7 @@ def read_head(config: Config, received: bytearray, peer: Any, number: int) -> Re
 
 
 def body_of(request: Request, limit: int) -> "Body":
-    """Return what collects the request's body; raises BodyTooLargeError for a Content-Length above the limit."""
+    """Return the object that collects the request's body; raises BodyTooLargeError if Content-Length is too high."""
     headers = dict(request.headers)
     if "chunked" in headers.get("TRANSFER-ENCODING", "").lower():
         return ChunkedBody(limit)
@@ -66,11 +66,11 @@ class Body:
 
     @property
     def complete(self) -> bool:
-        """Return whether the whole body is there."""
+        """Return whether the whole body has arrived."""
         return self.left == 0
 
     def take(self, received: bytearray) -> None:
-        """Take the bytes of the body off those received; raises OSError where the disk is full."""
+        """Remove the bytes of the body from the received bytes; raises OSError if the disk is full."""
         piece = received[: self.left]
         self.file.write(piece)
         self.size += len(piece)
@@ -78,13 +78,13 @@ class Body:
         del received[: len(piece)]
 
     def rewind(self) -> IO[bytes]:
-        """Return the body as a file at its start."""
+        """Return the body as a file, positioned at its start."""
         self.file.seek(0)
         return self.file
 
 
 class ChunkedBody(Body):
-    """A body in chunks (RFC 9112, 7.1); extensions and trailers are read and dropped."""
+    """A body in chunks (RFC 9112, 7.1); extensions and trailers are read and ignored."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(0)
@@ -95,11 +95,11 @@ class ChunkedBody(Body):
 
     @property
     def complete(self) -> bool:
-        """Return whether the last chunk and the trailers are there."""
+        """Return whether the last chunk and the trailers have arrived."""
         return self._ended
 
     def take(self, received: bytearray) -> None:
-        """Take chunks off the bytes received; raises ParseException for a faulty chunk, BodyTooLargeError, OSError."""
+        """Remove chunks from the received bytes; raises ParseException (malformed), BodyTooLargeError, OSError."""
         while not self._ended and self._step(received):
             pass
 

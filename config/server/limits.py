@@ -1,19 +1,19 @@
-"""How large a body a path takes, judged by the head of the request before the body is read (DECISIONS 10.1, 10.2)."""
+"""The maximum size of a body, judged by the request's head before the body is read (DECISIONS 10.1, 10.2)."""
 
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 PAGE_LIMIT = 5 * 1024 * 1024 // 2
-"""Bytes of a form that people send from a page; forms with a file may be larger."""
+"""The maximum size, in bytes, of a form that people send from a page; forms with a file may be larger."""
 BESIDE_THE_FILE = 1024 * 1024
 FILE_ENDPOINTS = frozenset({"document", "attachment"})
 
 
 def largest_body(path: str, headers: list[tuple[str, str]]) -> int:
-    """Return the most bytes that the body of a request to the path may have.
+    """Return the maximum size, in bytes, of the body of a request to the path.
 
-    The endpoints that take files allow the largest file as base64; a page takes a file only as a form of the right kind
-    and with the cookie of a session, so that nobody fills the disk before signing in.
+    The endpoints that take files allow the largest file as base64. A page accepts a file only in a form of the right
+    media type and with a session cookie, so that nobody can fill the disk without signing in.
     """
     from django.conf import settings
 

@@ -1,8 +1,8 @@
-"""An answer on its way out: sent as far as the client takes it, the rest kept for the poller to send.
+"""A response being sent: the client gets as much as it takes at once, and the poller sends the rest later.
 
-gunicorn writes its responses to what it takes for a socket. It never waits: what the client does not take at once is
-kept: 64 KiB and answers of 32 MiB in all in memory, beyond that in a file without a name; a stored file is sent from
-where it lies.
+gunicorn writes its responses to an object that looks like a socket but never waits. What the client does not take at
+once is stored: in memory up to 64 KiB per answer and for large answers up to 32 MiB in all, beyond that in an unnamed
+temporary file. A stored file is sent from its place.
 """
 
 import os
@@ -18,7 +18,7 @@ PIECE = 1024 * 1024
 
 
 class Shared:
-    """Large answers that stay in memory, up to a limit in all; one that many connections wait for is held once."""
+    """Large answers that stay in memory, up to a total limit; one that many connections wait for is stored once."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.held = limit, 0
@@ -26,7 +26,7 @@ class Shared:
         self._lock = threading.Lock()
 
     def take(self, data: bytes) -> bool:
-        """Hold an answer for one more connection; False where there is no room for it."""
+        """Use an answer for one more connection; False if there is no space for it."""
         with self._lock:
             users = self._users.get(id(data), 0)
             if not users:
@@ -37,7 +37,7 @@ class Shared:
             return True
 
     def release(self, data: bytes) -> None:
-        """Let one connection go."""
+        """End the use of an answer by one connection."""
         with self._lock:
             self._users[id(data)] -= 1
             if not self._users[id(data)]:
@@ -77,7 +77,7 @@ class _Stretch:
 class Outlet:
     """The client's side of a connection as a response sees it: `sendall` and `sendfile` that never wait.
 
-    One thread uses it at a time: the one that answers, and after it the poller.
+    One thread uses it at a time: first the one that answers, and then the poller.
     """
 
     def __init__(self, client: socket.socket) -> None:
@@ -93,7 +93,7 @@ class Outlet:
         return sum(len(part) if isinstance(part, bytes) else part.left for part in self._waiting)
 
     def sendall(self, data: bytes) -> None:
-        """Send what the client takes at once and keep the rest; raises OSError for a broken connection or full disk."""
+        """Send what the client takes at once and store the rest; raises OSError (broken connection or full disk)."""
         if self.broken:
             raise BrokenPipeError
         self.flush()
@@ -104,7 +104,7 @@ class Outlet:
     send = sendall
 
     def sendfile(self, file: IO[bytes], offset: int = 0, count: int = 0) -> None:
-        """Send `count` bytes of a file from `offset` on; the file may be closed afterwards."""
+        """Send `count` bytes of a file, starting at `offset`; the file may be closed afterwards."""
         self._waiting.append(_Stretch(os.dup(file.fileno()), offset, count, owned=True))
         self.flush()
 
@@ -128,7 +128,7 @@ class Outlet:
             self._waiting.popleft()
 
     def close(self) -> None:
-        """Drop what is left."""
+        """Discard the rest."""
         while self._waiting:
             part = self._waiting.popleft()
             if not isinstance(part, bytes):
@@ -138,14 +138,14 @@ class Outlet:
             self._spool = None
 
     def shutdown(self, how: int) -> None:
-        """Note that the response broke off: gunicorn asks for it after an error behind the headers."""
+        """Remember that the response was aborted: gunicorn calls this after an error behind the headers."""
         self.broken = True
 
     def settimeout(self, seconds: float) -> None:
         """Do nothing: an outlet never waits."""
 
     def recv(self, size: int) -> bytes:
-        """Return nothing: the poller reads."""
+        """Return no bytes: the poller reads."""
         return b""
 
     def _send(self, data: bytes | memoryview) -> int:
@@ -155,14 +155,14 @@ class Outlet:
             return 0
 
     def _send_stretch(self, part: _Stretch) -> bool:
-        """Send a stretch of a file; return whether all of it went."""
+        """Send a part of a file; return whether all of it was sent."""
         while part.left:
             try:
                 sent = os.sendfile(self._socket.fileno(), part.descriptor, part.offset, min(part.left, PIECE))
             except (BlockingIOError, InterruptedError):
                 return False
             if sent == 0:
-                raise BrokenPipeError  # The file is shorter than it was: the answer cannot be completed.
+                raise BrokenPipeError  # The file is shorter than it was, so the answer cannot be completed.
             part.offset += sent
             part.left -= sent
         part.close()

@@ -1,4 +1,4 @@
-"""What the server refuses before the application sees it, in the interfaces' error shape (DECISIONS 6)."""
+"""Errors that the server answers before the application sees the request, in the interfaces' format (DECISIONS 6)."""
 
 import logging
 import uuid
@@ -12,7 +12,7 @@ logger = logging.getLogger("larder.access")
 
 
 class Refusal(NamedTuple):
-    """A status with its reason phrase, the code and sentence of the error shape, and seconds until another try."""
+    """A status with its reason phrase, the code and message of the error body, and seconds until the next attempt."""
 
     status: int
     reason: str
@@ -36,7 +36,7 @@ _REFUSALS: dict[type[Exception], Refusal] = {
 }
 _UNREADABLE = Refusal(400, "Bad Request", "MalformedRequest", "The request cannot be understood.")
 UNREADABLE: tuple[type[Exception], ...] = (errors.ParseException,)
-"""Errors that say that the bytes received are not a request."""
+"""Errors that mean that the received bytes are not a valid request."""
 TOO_SLOW = Refusal(408, "Request Timeout", "RequestTimeout", "The request did not arrive in time.")
 TOO_BUSY = Refusal(503, "Service Unavailable", "Unavailable", "The server is too busy. Try again.", retry_after=5)
 NO_SPACE = Refusal(
@@ -48,7 +48,7 @@ FAULT = Refusal(
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return the refusal that an error met while reading a request amounts to."""
+    """Return the refusal for an error that occurred while a request was read."""
     if isinstance(error, BodyTooLargeError):
         size = f"{error.limit / 1024**2:.1f}".removesuffix(".0")
         return Refusal(413, "Content Too Large", "PayloadTooLarge", f"The body is larger than {size} MiB.")
@@ -58,9 +58,9 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 def answer(path: str, refusal: Refusal) -> bytes:
-    """Return the whole answer, in the shape of the path, and log it.
+    """Return the whole answer, in the format of the path, and log it.
 
-    The log line does not quote the request: its faulty header may be the one with the credential.
+    The log line does not quote the request, since the faulty header may be the one with the credential.
     """
     # The server loads this module before Django is set up.
     from django.http import HttpRequest

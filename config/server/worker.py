@@ -1,8 +1,8 @@
-"""The worker: one poller reads whole requests and sends answers, threads only compute them (DECISIONS 10.1).
+"""The worker: one poller reads whole requests and sends answers; threads only compute the answers (DECISIONS 10.1).
 
-gunicorn's own threaded worker gives a thread to each connection that it reads, so that a few slow clients stop the
+gunicorn's own threaded worker uses a thread for each connection that it reads, so that a few slow clients can block the
 service. Here a thread gets a request when its body is complete, and is free again when the answer is computed, however
-slowly the client reads it. `/healthz` is answered by the poller and waits for no thread.
+slowly the client reads it. The poller itself answers `/healthz`, without waiting for a thread.
 """
 
 import errno
@@ -27,26 +27,28 @@ logger = logging.getLogger("larder.server")
 
 ANSWERED_BY_POLLER = frozenset({"/healthz", "/healthz/"})
 ANSWERED_APART = ("/openapi.",)
-"""How the paths start that anybody may ask for and whose answers are large: they wait in a line of their own, so that a
-thousand callers of them hold up nobody who reads records."""
+"""Beginnings of paths that anybody may request and whose answers are large.
+
+They have a queue of their own, so that a thousand callers of them do not delay anybody who reads records.
+"""
 QUEUE_SECONDS = 15.0
 """How long a request waits for a free thread."""
 HEAD_START = 0.005
 """How long a worker that has more connections than another one leaves a new connection to that one, in seconds."""
 ACCEPTED_AT_ONCE = 32
 STOP_IDLE_SECONDS = 2.0
-"""How long a stopping worker keeps connections on which nothing arrives."""
+"""How long a stopping worker keeps connections without any traffic."""
 RELOAD_PATIENCE = 60.0
-"""How long old workers go on while new ones load the code, which takes a busy machine its time."""
+"""How long old workers continue while new ones load the code, which takes time on a busy machine."""
 DESCRIPTORS = 16_384
 SWEEP_EVERY = 0.5
 
 
 class Worker(ThreadWorker):
-    """Serves by a poller and threads."""
+    """Serves requests with a poller and threads."""
 
     def init_process(self) -> None:
-        """Allow as many open files as connections, bodies and answers may need, and start."""
+        """Raise the limit of open files to what connections, bodies and answers may need, and start."""
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         soft = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -62,7 +64,7 @@ class Worker(ThreadWorker):
     # --- The loop ---------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Serve until told to stop, then finish what was begun."""
+        """Serve until told to stop, then finish the requests that have started."""
         self.poller.register(self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks)
         self.set_accept_enabled(True)
         self.note_count()
@@ -73,7 +75,7 @@ class Worker(ThreadWorker):
         self.stop()
 
     def turn(self) -> None:
-        """Wait for events once and deal with them."""
+        """Wait for events once and handle them."""
         self.notify()
         now = time.monotonic()
         if self.resume_at and now >= self.resume_at:
@@ -90,9 +92,9 @@ class Worker(ThreadWorker):
             self.sweep_at = time.monotonic() + SWEEP_EVERY
 
     def stop(self) -> None:
-        """Accept what has connected already, close the listeners, and finish every request (DECISIONS 10.1).
+        """Accept the connections that are waiting, close the listeners, and finish every request (DECISIONS 10.1).
 
-        A connection that waits in the listener's queue when the last process closes it would be reset.
+        A connection that is still in the listener's queue when the last process closes the listener would be reset.
         """
         self.resume_at = 0.0
         self.set_accept_enabled(False)
@@ -115,7 +117,7 @@ class Worker(ThreadWorker):
         self.method_queue.close()
 
     def sweep(self) -> None:
-        """End what has waited too long, and note how busy the process is."""
+        """End what has waited too long, and record how busy the process is."""
         now = time.monotonic()
         futures = [one.future for one in self.connections if one.state is State.ANSWERING and one.future is not None]
         busy = sum(future.running() for future in futures)
@@ -137,8 +139,9 @@ class Worker(ThreadWorker):
     def accept(self, listener: socket.socket) -> None:
         """Accept new connections, so that each worker gets its share.
 
-        All workers hear of a new connection. One that has more than another leaves it to that one for a moment; what
-        is still there then is accepted all the same, since the other may be busy.
+        All workers are notified of a new connection. A worker that has more connections than another one leaves it to
+        that one for a moment; if the connection is still waiting then, this worker accepts it all the same, since the
+        other may be busy.
         """
         for _ in range(ACCEPTED_AT_ONCE):
             fewest = board.fewest_of_others(self.age)
@@ -151,7 +154,7 @@ class Worker(ThreadWorker):
         self.gave_head_start = False
 
     def accept_one(self, listener: socket.socket) -> bool:
-        """Accept one connection; False where none waits."""
+        """Accept one connection; False if none is waiting."""
         if len(self.connections) >= self.most_connections:
             self.drop_idlest()
         try:
@@ -174,25 +177,25 @@ class Worker(ThreadWorker):
         return True
 
     def pause_accepting(self, seconds: float) -> None:
-        """Accept nothing for a moment."""
+        """Accept no connections for a moment."""
         if self._accepting:
             self.set_accept_enabled(False)
             self.resume_at = time.monotonic() + seconds
 
     def drop_idlest(self) -> None:
-        """Make room: close the connection that has waited longest without a whole request."""
+        """Make room: close the connection that has waited longest without a complete request."""
         waiting = [one for one in self.connections if one.state is not State.ANSWERING]
         if waiting:
             self.drop(min(waiting, key=lambda one: (not one.idle, one.since)))
 
     def note_count(self) -> None:
-        """Show the other workers how many connections this one has."""
+        """Tell the other workers how many connections this one has."""
         board.set_count(self.age, len(self.connections))
 
     # --- One connection ---------------------------------------------------------------------------------------------
 
     def on_event(self, connection: Connection, events: int) -> None:
-        """Deal with a connection that can be read or written."""
+        """Handle a connection that can be read or written."""
         if connection not in self.connections:
             return
         try:
@@ -209,7 +212,7 @@ class Worker(ThreadWorker):
             self.drop(connection)
 
     def read_on(self, connection: Connection) -> None:
-        """Hand the request on once it is whole, or refuse what cannot be one."""
+        """Pass the request on when it is complete, or refuse what cannot be a request."""
         try:
             if not connection.is_complete():
                 return
@@ -230,7 +233,7 @@ class Worker(ThreadWorker):
         future.add_done_callback(lambda done: self.method_queue.defer(self.on_answered, connection, done))
 
     def handle(self, connection: Connection) -> bool:
-        """Answer a whole request; return whether the connection is kept. Runs in a thread."""
+        """Answer a complete request; return whether the connection is kept alive. Runs in a thread."""
         request, body = connection.request, connection.body
         assert request is not None  # noqa: S101 (a connection is handed over with its request)
         assert body is not None  # noqa: S101
@@ -240,14 +243,14 @@ class Worker(ThreadWorker):
         except (OSError, StopIteration):
             connection.sock.broken = True
         except Exception as error:
-            # gunicorn's own line would quote the address, which may carry a signed link (DECISIONS 10.7).
+            # gunicorn's own line would quote the URL, which may contain a signed link (DECISIONS 10.7).
             logger.exception("A request could not be answered.", exc_info=error)
             with suppress(OSError):
                 connection.sock.sendall(refusals.answer(connection.path, refusals.FAULT))
         return False
 
     def on_answered(self, connection: Connection, done: "Future[bool]") -> None:
-        """Go on after a thread has computed the answer."""
+        """Continue after a thread has computed the answer."""
         if not done.cancelled() and connection in self.connections:
             self.finish(connection, done.result())
 
@@ -265,7 +268,7 @@ class Worker(ThreadWorker):
             self.drop(connection)
 
     def send_on(self, connection: Connection) -> None:
-        """Send as much as the client takes; go on to its next request when it has everything."""
+        """Send as much as the client takes; continue with its next request when everything is sent."""
         connection.sock.flush()
         if connection.sock.left:
             return
@@ -278,7 +281,7 @@ class Worker(ThreadWorker):
             connection.linger()
 
     def refuse(self, connection: Connection, refusal: Refusal) -> None:
-        """Answer a refusal, and close the connection when the client has read it."""
+        """Send a refusal, and close the connection when the client has read it."""
         if connection.state is State.ANSWERING:
             self.poller.register(connection.socket, selectors.EVENT_READ, connection)
         try:

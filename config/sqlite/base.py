@@ -1,4 +1,4 @@
-"""The backend: a database file and its companions are made for their owner only."""
+"""The backend: it creates the database file and its companions so that only their owner can read them."""
 
 import os
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from django.db.backends.sqlite3 import base
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Makes files that nobody else can read, whatever the folder allows."""
+    """Creates files that nobody else can read, whatever the folder allows."""
 
     def connect(self) -> None:
-        """Connect; what is made on the way is private."""
+        """Connect; files that are created meanwhile are private."""
         earlier = os.umask(0o077)
         try:
             super().connect()
@@ -21,7 +21,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             os.umask(earlier)
 
     def together(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
-        """Run statements in their order and return the rows of each; no statement here costs a round trip."""
+        """Run statements in their order and return the rows of each; on SQLite no statement costs a round trip."""
         found = []
         for sql, parameters in statements:
             with self.cursor() as cursor:
@@ -30,7 +30,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return found
 
     def commit_with(self, statements: Sequence[tuple[str, Sequence[Any]]], answered: Any) -> bool:
-        """Return False: whoever asks runs the statements itself, since the COMMIT costs no round trip either."""
+        """Return False: the caller runs the statements itself, since the COMMIT costs no round trip either."""
         return False
 
 
@@ -40,8 +40,8 @@ _kept: list[Any] = []
 def keep_open() -> None:
     """Keep a connection of this process open that nobody else uses.
 
-    When the last connection closes, SQLite removes the two files beside the database (`-wal` and `-shm`), and makes
-    them anew for the next reader. A full disk has no space for them, so that nothing could be read.
+    When the last connection closes, SQLite removes the two files beside the database (`-wal` and `-shm`), and creates
+    them again for the next reader. A full disk has no space for them, so that nothing could be read.
     """
     connection = connections.create_connection("default")
     with suppress(Error), connection.cursor() as cursor:
@@ -51,6 +51,6 @@ def keep_open() -> None:
 
 
 def let_go() -> None:
-    """Close the connection that was kept open: the last one to close moves everything into the database file itself."""
+    """Close the connection that was kept open; the last one to close writes everything into the database file."""
     while _kept:
         _kept.pop().close()

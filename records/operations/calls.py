@@ -101,7 +101,7 @@ class CallBuffer:
             self._writer.start()
 
     def write_by_itself(self) -> None:
-        """Let a thread write from the first call on: of each process by itself, since threads do not survive a fork."""
+        """Allow a thread to write from the first call on, one per process, since threads do not survive a fork."""
         self._wanted = True
         os.register_at_fork(after_in_child=self.forget)
         atexit.register(self.end)

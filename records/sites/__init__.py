@@ -1,1 +1,1 @@
-"""Where records live: sites, folders, numbers per site."""
+"""Sites, folders, numbers per site, and what all records of a site have in common."""

@@ -1,8 +1,8 @@
-"""Rows about another record, of whatever kind: which record an Id means, and whether a row may be about it.
+"""Rows about another record of any kind: which record an Id means, and whether a row may be about it.
 
-The record is named by its kind and Id, not by a foreign key: one table serves every kind, no room needs to know the
-others, and a kind's name (`Entity`) is the same in every installation and stays when a model moves, which content types
-and model labels do not.
+The record is identified by its kind and Id, not by a foreign key. One table serves every kind, no room needs to know
+the others, and a kind's name (`Entity`) is the same in every installation and stays when a model moves, unlike content
+types and model labels.
 """
 
 import uuid
@@ -19,7 +19,7 @@ from records.sites.models import Entity, SiteRecord
 from records.sites.targets import UNKNOWN, seen_by
 
 NOT_ABOUT = (Entity.ATTACHMENT,)
-"""Kinds that nothing is about."""
+"""Kinds that no row can be about."""
 
 
 @cache
@@ -32,7 +32,7 @@ def kinds() -> Mapping[Entity, type[SiteRecord]]:
 def record_of(
     site_id: uuid.UUID, record_id: uuid.UUID, among: Collection[Entity] = (), *, drafts: bool = False
 ) -> SiteRecord | None:
-    """Return the site's record with this Id, of whichever kind (of those `among` any are named); two queries.
+    """Return the site's record with this Id, of any kind (or one of the kinds `among`); two queries.
 
     A record without a number is a draft, which only the back-office shows.
     """
@@ -47,7 +47,7 @@ def record_of(
 
 
 def exists_for(record: SiteRecord, user_id: uuid.UUID, may: Callable[[str], bool]) -> bool:
-    """Return whether a record of a kind that an account may see exists for it; a query where some of the kind do not.
+    """Return whether a record exists for an account that may see its kind; one query if some of the kind do not.
 
     `may` asks what the account may do at the record's site.
     """
@@ -59,7 +59,7 @@ def exists_for(record: SiteRecord, user_id: uuid.UUID, may: Callable[[str], bool
 
 
 def trail_ids(record: SiteRecord) -> list[uuid.UUID]:
-    """Return the ids of the record and of all rows about it, whose changes its history tells; two queries."""
+    """Return the ids of the record and of all rows about it, whose changes its history shows; two queries."""
     found = [record.pk]
     for model in about_models():
         found += model._base_manager.filter(record_id=record.pk).values_list("pk", flat=True)
@@ -72,10 +72,10 @@ def about_models() -> list[Any]:
 
 
 class AboutRecord(models.Model):
-    """A row about one record of its site, or about one finding of an audit; `entity` is empty without a record."""
+    """A row about one record of its site, or about one finding of an audit; `entity` is empty if there is no record."""
 
     ABOUT: ClassVar[tuple[Entity, ...]] = ()
-    """The kinds of record that it can be about; any kind when empty."""
+    """The kinds of record that it can be about; if empty, any kind."""
 
     entity = models.CharField("kind of record", max_length=20, choices=Entity.choices, blank=True, editable=False)
     record_id = models.UUIDField("record", null=True, blank=True, editable=False)
@@ -92,7 +92,7 @@ class AboutRecord(models.Model):
         drafts: bool = False,
         sees: Callable[[SiteRecord], bool] = lambda record: True,
     ) -> Any:
-        """Let the row be about a record, or about none; return the record. The caller saves the row.
+        """Set or clear the record that the row is about; return the record. The caller saves the row.
 
         Raises ValidationError: InvalidReference for an Id that the site does not have or a record that `sees` refuses,
         InvalidTransition for an archived record.

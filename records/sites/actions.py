@@ -1,7 +1,7 @@
-"""Writes to the folders that records are filed in, each one transaction with its history.
+"""Writes to the folders of records, each one transaction with its history.
 
 A site's folders change one at a time: every action locks the site's row first, so that two simultaneous moves cannot
-close a circle and two folders of one name cannot stand side by side.
+create a cycle and two active folders beside each other cannot have the same name.
 """
 
 import uuid
@@ -20,7 +20,7 @@ from records.sites.text import fold, is_blank
 from records.sites.writing import RecordNotFoundError, add_record, changing
 
 DEEPEST = 20
-"""How many levels a tree of folders can have."""
+"""The maximum depth of a tree of folders."""
 
 
 def add_folder(
@@ -48,9 +48,9 @@ def add_folder(
 
 
 def folder_named(site_id: uuid.UUID, entity: Entity, name: str, *, author: Author) -> EntityFolder:
-    """Return the active folder of that name in any case, topmost first, else add it at the top.
+    """Return the topmost active folder with that name (in any case); if there is none, add it at the top.
 
-    Locks the site's row only where it adds one. Raises ValidationError.
+    Locks the site's row only if it adds one. Raises ValidationError.
     """
     with recording():
         found = _named(site_id, entity, name)
@@ -83,10 +83,10 @@ def move_folder(
     author: Author,
     reason: str = "",
 ) -> EntityFolder:
-    """Move a folder, with all that is in it, into another one of its site and entity, or to the top.
+    """Move a folder, with everything in it, into another one of its site and entity, or to the top.
 
-    `idx` is its new position there. Locks the site's row; raises RecordNotFoundError, or ValidationError where the
-    folder would end up inside itself.
+    `idx` is its new position there. Locks the site's row; raises RecordNotFoundError, or ValidationError if the folder
+    would end up inside itself.
     """
     with _changing(site_id, folder_id, author=author, operation="MoveFolder", reason=reason) as folder:
         if idx is not None:
@@ -99,7 +99,7 @@ def move_folder(
 def archive_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, reason: str) -> EntityFolder:
     """Archive an empty folder; repeating it changes nothing. Locks the site's row and the folder's.
 
-    Raises RecordNotFoundError, or ValidationError, code InUse, that says what is still in it.
+    Raises RecordNotFoundError, or ValidationError, code InUse, which lists what is still in it.
     """
     with _changing(site_id, folder_id, author=author, operation="ArchiveFolder", reason=reason) as folder:
         _need(reason)
@@ -110,10 +110,10 @@ def archive_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, 
 
 
 def restore_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, reason: str) -> EntityFolder:
-    """Bring an archived folder back to where it was; repeating it changes nothing.
+    """Restore an archived folder to its previous place; repeating it changes nothing.
 
-    Locks the site's row; raises RecordNotFoundError, or ValidationError where the folder around it is archived too or
-    its name is taken by now.
+    Locks the site's row; raises RecordNotFoundError, or ValidationError if its parent folder is archived too or its
+    name is now taken.
     """
     with _changing(site_id, folder_id, author=author, operation="RestoreFolder", reason=reason) as folder:
         _need(reason)
@@ -125,9 +125,9 @@ def restore_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, 
 
 
 def contents(folder: EntityFolder) -> list[tuple[int, str]]:
-    """Return how many of each kind the folder holds: records of any room, archived ones too, and active folders.
+    """Return how many of each kind the folder contains: records of any room (also archived ones) and active folders.
 
-    One query for each kind of record that can be filed.
+    One query for each kind of record that is kept in folders.
     """
     held = []
     for model in filed_models():
@@ -147,7 +147,7 @@ def listed(held: list[tuple[int, str]]) -> str:
 
 
 def filed_models() -> list[type[models.Model]]:
-    """Return the models whose rows are filed in folders."""
+    """Return the models whose rows are kept in folders."""
     return [
         model
         for model in apps.get_models()
@@ -156,7 +156,7 @@ def filed_models() -> list[type[models.Model]]:
 
 
 def _lock(site_id: uuid.UUID) -> None:
-    # Not the stronger lock: whoever files a record points at the site, and must not wait for the folders' sake.
+    # The weaker lock is enough: adding a record to a folder refers to the site and must not wait for folder changes.
     if Site.objects.select_for_update(no_key=True).filter(pk=site_id).first() is None:
         raise RecordNotFoundError
 
@@ -165,7 +165,7 @@ def _lock(site_id: uuid.UUID) -> None:
 def _changing(
     site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, operation: str, reason: str
 ) -> Iterator[EntityFolder]:
-    """Lock the site and one of its folders, let the block change it, then check, store and record what changed."""
+    """Lock the site and one of its folders, let the block change the folder, then check, store and record it."""
     with recording():
         _lock(site_id)
         with changing(EntityFolder, site_id, folder_id, author=author, operation=operation, reason=reason) as folder:
@@ -178,7 +178,7 @@ def _need(reason: str) -> None:
 
 
 def _place(folder: EntityFolder, parent_id: uuid.UUID | None) -> None:
-    """Put the folder inside another one of its site and entity, or at the top; one query a level up and down."""
+    """Put the folder inside another one of its site and entity, or at the top; one query per level up and down."""
     fault = ""
     parent = None if parent_id is None else EntityFolder.objects.filter(site_id=folder.site_id, pk=parent_id).first()
     if parent_id is not None:
@@ -198,7 +198,7 @@ def _place(folder: EntityFolder, parent_id: uuid.UUID | None) -> None:
 
 
 def _above(folder: EntityFolder) -> list[uuid.UUID]:
-    """Return the folder's own id and those of the folders around it, from the inside out."""
+    """Return the folder's own id and those of its ancestors, innermost first."""
     found: list[uuid.UUID] = []
     step: uuid.UUID | None = folder.pk
     while step is not None and step not in found:
@@ -208,7 +208,7 @@ def _above(folder: EntityFolder) -> list[uuid.UUID]:
 
 
 def _levels(folder: EntityFolder) -> int:
-    """Return how many levels the folder and what is in it take."""
+    """Return the number of levels of the folder and what is in it."""
     levels, step = 0, {folder.pk}
     while step and levels <= DEEPEST:
         levels += 1

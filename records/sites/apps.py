@@ -11,7 +11,7 @@ class SitesConfig(AppConfig):
     verbose_name = "Sites"
 
     def ready(self) -> None:
-        """Make the lookups known before any query is built."""
+        """Register the lookups before any query is built."""
         from records.sites import lookups
 
         lookups.register()

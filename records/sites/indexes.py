@@ -1,4 +1,4 @@
-"""Making an index on a table that has rows already, while the service runs."""
+"""Creating an index on a table that already has rows, while the service runs."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from django.db import migrations
 
 
 class AddIndexInBackground(migrations.AddIndex):
-    """Adds an index, on PostgreSQL without locking out writers; its migration says `atomic = False`."""
+    """Adds an index without blocking writers on PostgreSQL; its migration needs `atomic = False`."""
 
     atomic = False
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Make the index."""
+        """Create the index."""
         if schema_editor.connection.vendor != "postgresql":
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return

@@ -1,4 +1,4 @@
-"""Text comparison without regard to case that means the same on both databases."""
+"""Case-insensitive text comparison that gives the same results on both databases."""
 
 from typing import Any
 
@@ -21,12 +21,12 @@ class _Folded(models.Lookup[Any]):
         return str(self.rhs)
 
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
-        """Compare through the function that `register` gives each SQLite connection."""
+        """Compare by the function that `register` adds to each SQLite connection."""
         left, left_params = self.process_lhs(compiler, connection)
         return self._sqlite(f"LARDER_FOLD({left})"), [*left_params, fold(self.rhs)]
 
     def as_sql(self, compiler: Any, connection: Any) -> Any:
-        """Compare under UPPER, which an index on the expression serves."""
+        """Compare by UPPER, which an index on the expression serves."""
         left, left_params = self.process_lhs(compiler, connection)
         return self._postgresql(f"UPPER({left})"), [*left_params, self._value()]
 
@@ -47,21 +47,21 @@ class WholeText(_Folded):
 
 
 class WholeTextIn(models.Lookup[Any]):
-    """`name__whole_in=["acme", "apex"]`: one of the values in any case; however many, the statement stays flat."""
+    """`name__whole_in=["acme", "apex"]`: one of the values, in any case; many values do not nest the statement."""
 
     lookup_name = "whole_in"
 
     def get_prep_lookup(self) -> list[str]:
-        """Return the values as text, each once."""
+        """Return the values as text, without repetitions."""
         return list(dict.fromkeys(map(str, self.rhs)))
 
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
-        """Compare through the function that `register` gives each SQLite connection."""
+        """Compare by the function that `register` adds to each SQLite connection."""
         left, left_params = self.process_lhs(compiler, connection)
         return f"LARDER_FOLD({left}) IN ({self._marks('%s')})", [*left_params, *map(fold, self.rhs)]
 
     def as_sql(self, compiler: Any, connection: Any) -> Any:
-        """Compare under UPPER, which an index on the expression serves."""
+        """Compare by UPPER, which an index on the expression serves."""
         left, left_params = self.process_lhs(compiler, connection)
         return f"UPPER({left}) IN ({self._marks('UPPER(%s)')})", [*left_params, *map(normal, self.rhs)]
 
@@ -70,12 +70,12 @@ class WholeTextIn(models.Lookup[Any]):
 
 
 class TextWithin(_Folded):
-    """`name__within="cme"`: a part of the value in any case; `%` and `_` mean themselves."""
+    """`name__within="cme"`: a part of the value, in any case; `%` and `_` have no special meaning."""
 
     lookup_name = "within"
 
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
-        """Compare plain ASCII, most of what there is, without calling back for each row: three times as fast."""
+        """Compare plain ASCII, the most common case, without a Python call per row: this is three times as fast."""
         left, left_params = self.process_lhs(compiler, connection)
         plain = f"LENGTH({left}) = LENGTH(CAST({left} AS BLOB))"
         sql = f"CASE WHEN {plain} THEN {left} LIKE %s ESCAPE '\\' ELSE INSTR(LARDER_FOLD({left}), %s) > 0 END"
@@ -96,7 +96,7 @@ def _pattern(text: str) -> str:
 
 
 def register() -> None:
-    """Make the lookups known and give every SQLite connection the folding function."""
+    """Register the lookups and add the folding function to every SQLite connection."""
     for field in (CharField, TextField):
         field.register_lookup(WholeText)
         field.register_lookup(WholeTextIn)

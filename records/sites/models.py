@@ -1,4 +1,4 @@
-"""Where records live: Site, EntityFolder, SiteSequence, and SiteRecord, what every record has."""
+"""Site, EntityFolder, SiteSequence, and SiteRecord, the base class of every record."""
 
 import uuid
 import zoneinfo
@@ -15,7 +15,7 @@ from records.sites.text import LineField, fold
 
 
 def is_time_zone(value: str) -> None:
-    """Raise ValidationError unless value names a time zone of the IANA database."""
+    """Raise ValidationError unless the value is a time zone of the IANA database."""
     try:
         zoneinfo.ZoneInfo(value)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
@@ -23,7 +23,7 @@ def is_time_zone(value: str) -> None:
 
 
 class Entity(models.TextChoices):
-    """The kinds of record that have folders and numbers of their own."""
+    """The kinds of record that have their own numbers, and most of them folders."""
 
     EMPLOYEE = "employee", "Employees"
     JOB_DESCRIPTION = "jobdescription", "Job descriptions"
@@ -39,7 +39,7 @@ class Entity(models.TextChoices):
 
 
 FILED = tuple(entity for entity in Entity if entity not in (Entity.ACTION, Entity.ATTACHMENT))
-"""The kinds that are filed in folders."""
+"""The kinds that are kept in folders."""
 
 
 class Site(models.Model):
@@ -66,12 +66,12 @@ class Site(models.Model):
 
     @property
     def history_site_id(self) -> uuid.UUID:
-        """Return the site in whose history the site's own changes are."""
+        """Return the site itself, whose history contains its changes."""
         return self.pk
 
 
 class EntityFolder(models.Model):
-    """A folder that records of one kind are filed in; a tree per site and entity."""
+    """A folder for records of one kind; each site has one tree per kind."""
 
     HISTORY_PROVES_ROWS: ClassVar[bool] = True
 
@@ -87,7 +87,7 @@ class EntityFolder(models.Model):
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("created", "last_modified")
     LOCKED_WHOLE: ClassVar[bool] = True
-    """A change waits for whoever is filing a record into the folder just now, and they wait for it."""
+    """A change waits for writers who are just adding a record to the folder, and they wait for it."""
 
     class Meta:
         ordering = ("idx", "name", "id")
@@ -112,11 +112,11 @@ class EntityFolder(models.Model):
         return self.name
 
     def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
-        """Return the lowest default role that may see the change: every reader of the site sees its folders."""
+        """Return the lowest default role that may see the change: every reader of the site may see its folders."""
         return READER
 
     def check_row(self) -> None:
-        """Normalise and check the columns, and that no active sibling has the name; raises ValidationError."""
+        """Normalise and check the columns, and that no active sibling has the same name; raises ValidationError."""
         self.clean_fields(exclude={"site", "parent"})
         self.name = self.name.strip()
         if not self.name:
@@ -134,7 +134,7 @@ class EntityFolder(models.Model):
 class SiteSequence(models.Model):
     """The last number that a site gave to records of one kind, and how many of them are archived.
 
-    Since nothing is ever deleted and numbers have no gap, `last` is also the count of all records, so unfiltered
+    Since records are never deleted and numbers have no gaps, `last` is also the number of all records, so unfiltered
     lists need no counting.
     """
 
@@ -156,9 +156,9 @@ class SiteRecord(models.Model):
 
     ENTITY: ClassVar[Entity]
     ATTACHMENTS_SEEN_WITH: ClassVar[str] = ""
-    """The permission that seeing its attachments takes beside seeing the record, where they may hold private facts."""
+    """The permission needed, besides that of the record, to see its attachments, if they can contain private facts."""
     SEEN_WHOLE_WITH: ClassVar[str] = ""
-    """The permission without which some records of the kind do not exist for an account: those of `hidden_from`."""
+    """The permission without which some records of the kind (those of `hidden_from`) do not exist for an account."""
     HISTORY_PROVES_ROWS: ClassVar[bool] = True
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
         "site",
@@ -190,12 +190,12 @@ class SiteRecord(models.Model):
         abstract = True
 
     def record_role(self) -> str:
-        """Return the lowest default role that sees the record in its present state; empty for none."""
+        """Return the lowest default role that may see the record in its present state; empty for no restriction."""
         return READER
 
     @classmethod
     def hidden_from(cls, user_id: uuid.UUID) -> models.QuerySet[Any]:
-        """Return the records of all sites that do not exist for an account without `SEEN_WHOLE_WITH`: usually none."""
+        """Return the records of all sites that an account without `SEEN_WHOLE_WITH` may not see; by default none."""
         return cls._base_manager.none()
 
     def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
@@ -203,16 +203,16 @@ class SiteRecord(models.Model):
         return self.record_role()
 
     def attachments_role(self) -> str:
-        """Return the lowest default role that sees the record's attachments (DECISIONS 13.6); empty for none."""
+        """Return the lowest default role that may see the record's attachments (DECISIONS 13.6); empty for any role."""
         return self.record_role()
 
     def permission_to_change(self) -> str:
-        """Return the permission that changing the record takes in its present state."""
+        """Return the permission that is needed to change the record in its present state."""
         return f"{self._meta.app_label}.change_{self._meta.model_name}"
 
 
 class ChildRow(models.Model):
-    """A row that is part of a record, such as one line of an employment history; keeps its Id and place."""
+    """A row that is part of a record, such as one entry of an employment history; keeps its Id and position."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     idx = models.PositiveIntegerField("position", default=0, editable=False)
@@ -223,5 +223,5 @@ class ChildRow(models.Model):
 
 
 def site_record_constraints(label: str) -> tuple[Any, ...]:
-    """Return the constraints that every record's table carries, named after label."""
+    """Return the constraints of every record's table; their names start with the label."""
     return (models.UniqueConstraint(fields=("site", "site_sequence_id"), name=f"{label}_number_once_per_site"),)

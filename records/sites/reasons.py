@@ -1,4 +1,4 @@
-"""The reason that a change of state needs (DECISIONS 5)."""
+"""The reason for a change of state (DECISIONS 5)."""
 
 from django.core.exceptions import ValidationError
 
@@ -6,7 +6,7 @@ from records.sites.text import REASON, is_blank, normalise
 
 
 def required_reason(reason: str) -> str:
-    """Return the reason as it is kept; raises ValidationError, under `reason`, where it is blank or too long."""
+    """Return the reason as it is stored; raises ValidationError, under `reason`, if it is blank or too long."""
     try:
         text = normalise(reason).strip()
         if is_blank(text):

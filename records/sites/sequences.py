@@ -1,4 +1,4 @@
-"""Numbers per site and entity: 1, 2, 3… with no gap and no repeat under concurrent writers (DECISIONS 2.1)."""
+"""Numbers per site and entity: 1, 2, 3…, without gaps or repeats under concurrent writers (DECISIONS 2.1)."""
 
 import uuid
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from records.sites.models import Entity, SiteRecord, SiteSequence
 
 
 def take_numbers(site_id: uuid.UUID, entity: Entity, count: int = 1) -> int:
-    """Take count consecutive numbers and return the first.
+    """Take `count` consecutive numbers and return the first.
 
-    Locks the sequence's row until the transaction ends, so take late; a transaction that fails gives the numbers back.
+    Locks the sequence's row until the transaction ends, so take numbers late; a transaction that fails returns them.
     """
     return take_numbers_and_ask(site_id, entity, count, [])[0]
 
@@ -25,17 +25,17 @@ def take_numbers(site_id: uuid.UUID, entity: Entity, count: int = 1) -> int:
 def take_numbers_and_ask(
     site_id: uuid.UUID, entity: Entity, count: int, queries: Sequence[Asked]
 ) -> tuple[int, list[list[Any]]]:
-    """Take numbers as `take_numbers` does and ask queries behind that, in one round trip; returns both answers."""
+    """Take numbers as `take_numbers` does and run queries after that, in one round trip; returns both results."""
     _demand_transaction()
     found, taken = ask(queries, _taking(site_id, entity, count))
     return taken[0][0][0] - count + 1, found
 
 
 def insert_numbered(record: SiteRecord, trail: Trail) -> None:
-    """Store a new record under the next number of its site, which is taken as `take_numbers` does.
+    """Store a new record with the next number of its site, which is taken as in `take_numbers`.
 
-    On PostgreSQL by one statement, and at the end of the transaction where nothing else reads the record before: other
-    writers then wait for that statement and the COMMIT only; until it is stored, the record's number is MARK.
+    On PostgreSQL this is one statement. If nothing else reads the record before, it runs at the end of the transaction,
+    so that other writers wait only for that statement and the COMMIT; until then, the record's number is MARK.
     """
     if connection.vendor != "postgresql":
         record.site_sequence_id = take_numbers(record.site_id, record.ENTITY)
@@ -58,7 +58,7 @@ def insert_numbered(record: SiteRecord, trail: Trail) -> None:
 
 
 def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> Statement:
-    """Return the statement that moves the sequence on by count and returns its last number."""
+    """Return the statement that advances the sequence by `count` and returns its last number."""
     table = connection.ops.quote_name(SiteSequence._meta.db_table)
     sql = (
         f"INSERT INTO {table} AS kept (site_id, entity, last, archived) VALUES (%s, %s, %s, 0) "  # noqa: S608 (no outside text)
@@ -68,7 +68,7 @@ def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> Statement:
 
 
 def count_archived(site_id: uuid.UUID, entity: Entity, change: int) -> None:
-    """Add change to the kept count of archived records; call where is_archived is turned, in its transaction."""
+    """Add `change` to the stored count of archived records; call it in the transaction that changes is_archived."""
     _demand_transaction()
     SiteSequence.objects.filter(site_id=site_id, entity=entity).update(archived=F("archived") + change)
 
@@ -80,7 +80,7 @@ def totals(site_id: uuid.UUID, entity: Entity) -> tuple[int, int]:
 
 
 def total_columns(site_id: uuid.UUID, entity: Entity) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return the two numbers of `totals` as columns of a statement, each with its parameters; null where none is."""
+    """Return the two numbers of `totals` as columns of a statement, with their parameters; null if there are none."""
     key = parameter(site_id)
     table = connection.ops.quote_name(SiteSequence._meta.db_table)
     return [

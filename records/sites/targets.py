@@ -1,7 +1,8 @@
-"""What a record of a site may point at: the one rule that every door asks (DECISIONS 2.6, 4).
+"""What a record of a site may refer to: one rule for every interface (DECISIONS 2.6, 4).
 
-A model that is pointed at says where its site is (`SITE_PATH`); a model that points says which targets it also takes
-from other sites (`TAKES_FROM_OTHER_SITES`). Accounts are valid where they hold a role: records.accounts says where.
+A model that is referred to says where its site is (`SITE_PATH`); a model that refers says which targets it also accepts
+from other sites (`TAKES_FROM_OTHER_SITES`). Accounts are valid at the sites where they hold a role; records.accounts
+registers that rule.
 """
 
 import uuid
@@ -23,15 +24,15 @@ _accounts: list[tuple[Model, AccountsAt]] = []
 
 
 def accounts_are(model: Model, valid_at_site: AccountsAt) -> None:
-    """Say which model holds the accounts and which of them are valid at a site (called by records.accounts)."""
+    """Register the model of the accounts and which of them are valid at a site (called by records.accounts)."""
     _accounts[:] = [(model, valid_at_site)]
 
 
 def known_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> models.QuerySet[Any]:
-    """Return the rows that exist for a record of the site, archived ones included.
+    """Return the rows that exist for a record of the site, including archived ones.
 
-    `holder` is the model that points: its folders are those of its own kind, and it may take people of other sites.
-    What belongs to no site and is not shared by all of them, such as a directory, exists for nobody.
+    `holder` is the model that refers to them: it can use folders of its own kind, and it may accept people of other
+    sites. A row that belongs to no site and is not shared by all of them, such as a directory, exists for no record.
     """
     account, accounts_at = _accounts[0]
     if target is account:
@@ -51,9 +52,10 @@ def known_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> 
 
 
 def seen_by(user_id: uuid.UUID | None, may: Callable[[str], bool], rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
-    """Return those of one site's rows of one kind that exist for an account; `may` asks what it may do at the site.
+    """Return those of one site's rows of one kind that exist for an account.
 
-    Only kinds that say which permission sees them whole (`SEEN_WHOLE_WITH`) can be hidden from an account.
+    `may` asks what the account may do at the site. Only kinds with a permission to see all of them (`SEEN_WHOLE_WITH`)
+    can be hidden from an account.
     """
     needed = getattr(rows.model, "SEEN_WHOLE_WITH", "")
     if not needed or user_id is None or may(needed):
@@ -62,7 +64,7 @@ def seen_by(user_id: uuid.UUID | None, may: Callable[[str], bool], rows: models.
 
 
 def valid_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> models.QuerySet[Any]:
-    """Return the rows that a record of the site may newly point at: the known ones that are not archived."""
+    """Return the rows that a record of the site may newly refer to: the existing ones that are not archived."""
     rows = known_at(target, site_id, holder)
     archivable = any(field.name == "is_archived" for field in target._meta.concrete_fields)
     return rows.filter(is_archived=False) if archivable else rows
@@ -73,7 +75,7 @@ def unknown_among(
 ) -> set[Any]:
     """Return the keys of those loaded rows that do not exist for a record of the site.
 
-    Runs no query where the rows' own site decides; else one for all of them (accounts, people, other paths).
+    Runs no query if the rows' own site decides; otherwise one query for all of them (accounts, people, other paths).
     """
     known = {row.pk: row for row in rows}
     if target is not _accounts[0][0] and _site_path(target) in ("", "site"):
@@ -88,9 +90,9 @@ def unknown_among(
 def errors_of(
     target: Model, rows: Collection[models.Model], site_id: uuid.UUID, holder: Model | None = None
 ) -> dict[Any, str]:
-    """Return why a record of the site may not newly point at the rows: a sentence for each that is wrong, by key.
+    """Return why a record of the site may not newly refer to the rows: a message for each invalid row, by key.
 
-    A row of another site is worded as one that does not exist. At most one query, and none where the rows' own site
+    A row of another site gets the message of one that does not exist. At most one query, and none if the rows' own site
     decides.
     """
     name = str(target._meta.verbose_name)
@@ -106,10 +108,10 @@ def errors_of(
 def check_references(
     record: models.Model, site_id: uuid.UUID, changed: Iterable[str], *, skip: Iterable[str] = ()
 ) -> None:
-    """Raise ValidationError naming each changed foreign key that may not point where it points.
+    """Raise ValidationError for each changed foreign key with a target that is not allowed.
 
     Uses the related objects that the caller has already loaded; loads the others, one query each. Folders are read
-    anew under a lock (`hold_folders`).
+    again under a lock (`hold_folders`).
     """
     found: dict[str, Any] = {}
     left_out = {"site", *skip}
@@ -125,9 +127,9 @@ def check_references(
 
 
 def check_lists(record: models.Model, site_id: uuid.UUID, lists: Mapping[str, Sequence[models.Model]]) -> None:
-    """Raise ValidationError naming each newly listed target that may not be chosen; what a record lists already stays.
+    """Raise ValidationError for each newly listed target that is not allowed; what a record already lists may stay.
 
-    The errors carry relation, idx and name, as those of child rows do. Entries that were not resolved are left out.
+    The errors have relation, idx and name, as those of child rows do. Entries that were not resolved are skipped.
     """
     found: list[ValidationError] = []
     several = {field.name for field in record._meta.many_to_many}
@@ -161,9 +163,10 @@ def _error_of(record: models.Model, field: Any, site_id: uuid.UUID) -> str:
 
 
 def hold_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolder]:
-    """Return the folders as they are now and keep them from being archived until the transaction ends; one query.
+    """Return the present folders and prevent that they are archived before the transaction ends; one query.
 
-    The lock is shared, so writers who file into one folder do not wait for each other. SQLite has one writer anyway.
+    The lock is shared, so writers who use the same folder do not wait for each other. SQLite has only one writer
+    anyway.
     """
     keys = set(folder_ids)
     held, _ = ask([holding_folders(keys)] if keys else [])
@@ -171,15 +174,15 @@ def hold_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolde
 
 
 def holding_folders(folder_ids: Iterable[uuid.UUID]) -> Asked:
-    """Return the query of `hold_folders`, to be asked together with others."""
+    """Return the query of `hold_folders`, to be run together with others."""
     read = compiled(EntityFolder.objects.filter(pk__in=folder_ids).order_by("pk"))
-    # The foreign key itself is checked at the end of the transaction only: too late to see the folder archived.
+    # The foreign key itself is checked only at the end of the transaction, too late to notice an archived folder.
     lock = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
     return Asked(read, (read.sql + lock, read.parameters))
 
 
 def _site_path(target: Model) -> str | None:
-    """Return the lookup of the target's site: "" where all sites share the model, None where it has no site."""
+    """Return the lookup of the target's site: "" if all sites share the model, None if it has no site."""
     declared: str | None = getattr(target, "SITE_PATH", None)
     if declared is not None:
         return declared
@@ -187,12 +190,12 @@ def _site_path(target: Model) -> str | None:
 
 
 def _is_own(row: models.Model, site_id: uuid.UUID, holder: Model | None) -> bool:
-    """Return whether the row is shared or the site's, and as a folder of the kind of record that the holder is."""
+    """Return whether the row is shared or belongs to the site, and, for a folder, to the holder's kind of record."""
     if getattr(row, "site_id", None) not in (None, site_id):
         return False
     return not isinstance(row, EntityFolder) or getattr(holder, "ENTITY", row.entity) == row.entity
 
 
 def _takes_people(target: Model, holder: Model | None) -> bool:
-    """Return whether the holder also takes targets of other sites whose account holds a role here (DECISIONS 2.6)."""
+    """Return whether the holder also accepts people of other sites whose account has a role here (DECISIONS 2.6)."""
     return target._meta.label in getattr(holder, "TAKES_FROM_OTHER_SITES", ())

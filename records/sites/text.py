@@ -1,4 +1,4 @@
-"""What text may hold, and the model fields that see to it at every door (DECISIONS 1.9)."""
+"""What text may contain, and the model fields that enforce it for every interface (DECISIONS 1.9)."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ REASON = 1_000
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 MARKS = 100
-"""How many combining marks may follow each other; bringing a run of them into order costs the square of its length."""
+"""How many combining marks may follow each other; the time to normalise them is the square of their number."""
 _RUN_OF_MARKS = re.compile(
     "[" + "".join(mark for mark in map(chr, range(0x300, 0x20000)) if unicodedata.combining(mark)) + f"]{{{MARKS + 1}}}"
 )
@@ -44,11 +44,11 @@ _BREAKS = re.compile("[\n\r\x7f-\x9f\u2028\u2029]")
 _FILLERS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Characters that show nothing although Unicode counts them among letters, symbols or combining marks."""
+"""Characters that are invisible although Unicode counts them as letters, symbols or combining marks."""
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a text shows nothing: it is empty, or all of it is white space, fillers or invisible marks."""
+    """Return whether a text is invisible: empty, or only white space, fillers and invisible marks."""
     if text.isascii():
         return not text.strip()
     return all(
@@ -58,23 +58,23 @@ def is_blank(text: str) -> bool:
 
 
 def refuse_breaks(text: str) -> None:
-    """Raise ValidationError for a name of more than one line, or with a control character that `normalise` allows."""
+    """Raise ValidationError for a name with several lines, or with a control character that `normalise` allows."""
     if _BREAKS.search(text):
         raise ValidationError("A name is one line, without control characters.", code="InvalidValue")
 
 
 def normal(text: str) -> str:
-    """Return the text in the form (NFC) that all stored text has, so that it can be looked for."""
+    """Return the text in NFC, the form of all stored text, so that it can be searched for."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def fold(text: str) -> str:
-    """Return the key under which text is the same without regard to case (NFC, casefolded, trimmed)."""
+    """Return the key for case-insensitive comparison (NFC, casefolded, trimmed)."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip().casefold())
 
 
 class _Normalised:
-    """Gives a text field `normalise` on the way in."""
+    """Applies `normalise` to the values of a text field."""
 
     def to_python(self, value: Any) -> Any:
         """Return normalised text."""
@@ -82,14 +82,14 @@ class _Normalised:
         return normalise(value) if isinstance(value, str) else value
 
     def validate(self, value: Any, model_instance: Any) -> None:
-        """Refuse a text that shows nothing where something is required (DECISIONS 1.21)."""
+        """Refuse invisible text in a required field (DECISIONS 1.21)."""
         super().validate(value, model_instance)  # type: ignore[misc]
         if not self.blank and isinstance(value, str) and is_blank(value):  # type: ignore[attr-defined]
             raise ValidationError("This must not be blank.", code="blank")
 
 
 class LineField(_Normalised, models.CharField):  # type: ignore[type-arg]
-    """A name, code or other short text; blank unless told otherwise, at most 255 characters."""
+    """A name, code or other short text; may be blank unless told otherwise, at most 255 characters."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("max_length", NAME)
@@ -99,7 +99,7 @@ class LineField(_Normalised, models.CharField):  # type: ignore[type-arg]
 
 
 class FreeTextField(_Normalised, models.TextField):  # type: ignore[type-arg]
-    r"""Text of several lines separated by `\n`; blank unless told otherwise, at most 20,000 characters."""
+    r"""Text of several lines separated by `\n`; may be blank unless told otherwise, at most 20,000 characters."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("max_length", FREE_TEXT)

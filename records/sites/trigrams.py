@@ -1,8 +1,8 @@
-"""Part of a text found by index on PostgreSQL: the runs of three letters of a column, in a GIN index of its own.
+"""Searching a part of a text by index on PostgreSQL: the trigrams of a column, in a GIN index of their own.
 
-PostgreSQL's own means for this (pg_trgm) is an extension that a server may not offer. What stands here needs none: a
-function that returns the runs of a text as numbers, and a plain index over what it returns. SQLite looks through the
-rows of the site instead (docs/decisions/0012).
+PostgreSQL's own means for this (pg_trgm) is an extension that a server may not offer. This module needs no extension: a
+function returns the trigrams of a text as numbers, and a plain index contains what it returns. SQLite searches the rows
+of the site instead (docs/decisions/0012).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from records.sites.text import fold, normal
 
 RUN = 3
 FEW = 400
-"""Up to how many rows are taken from the index; what more rows hold is soon found among the newest."""
+"""The maximum number of rows taken from the index; if more match, a search of the newest rows soon finds enough."""
 
 FUNCTION = """
 CREATE FUNCTION larder_grams(text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 500 AS $$
@@ -46,7 +46,7 @@ $$
 
 
 class CreateGrams(Operation):
-    """Make the function that the indexes are made of; nothing on SQLite."""
+    """Create the function that the indexes use; does nothing on SQLite."""
 
     reversible = True
 
@@ -64,12 +64,12 @@ class CreateGrams(Operation):
             schema_editor.execute("DROP FUNCTION larder_grams(text)", params=None)
 
     def describe(self) -> str:
-        """Return what the operation does."""
+        """Return the description of the operation."""
         return "Create the function of runs of letters"
 
 
 class IndexTrigrams(Operation):
-    """Index columns of a model, those that its `SEARCHED` names, by their runs of letters; nothing on SQLite."""
+    """Index the columns in a model's `SEARCHED` by their trigrams; does nothing on SQLite."""
 
     reversible = True
 
@@ -81,7 +81,7 @@ class IndexTrigrams(Operation):
         """Change no model."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Create an index a column. Its list of waiting entries is short, lest one write clears a long one."""
+        """Create one index per column. Its pending list is short, so that no single write has to process a long one."""
         for name, table, expression in self._indexes(app_label, schema_editor, to_state):
             schema_editor.execute(
                 f"CREATE INDEX {name} ON {table} USING gin (larder_grams({expression})) "
@@ -95,7 +95,7 @@ class IndexTrigrams(Operation):
             schema_editor.execute(f"DROP INDEX {name}", params=None)
 
     def describe(self) -> str:
-        """Return what the operation does."""
+        """Return the description of the operation."""
         return f"Index {', '.join(self.columns)} of {self.model_name} by runs of letters"
 
     def _indexes(self, app_label: str, schema_editor: Any, state: Any) -> list[tuple[str, str, str]]:
@@ -109,17 +109,17 @@ class IndexTrigrams(Operation):
 
 
 def index_name(table: str, column: str) -> str:
-    """Return what the index of a column's runs is called."""
+    """Return the name of the index of a column's trigrams."""
     return f"{table}_{column}_grams"
 
 
 def compared(field: Any, column: str) -> str:
-    """Return a column as it is compared without regard to case; a folded one is as it should be."""
+    """Return a column in the form for case-insensitive comparison; a folded column already has it."""
     return column if _is_folded(field) else f"UPPER({column})"
 
 
 class HasTrigrams(models.Lookup[Any]):
-    """`name__grams="cme"`: the column has every run of the text, as each that holds it has; from the index."""
+    """`name__grams="cme"`: the column has all trigrams of the text, as every match does; read from the index."""
 
     lookup_name = "grams"
 
@@ -128,7 +128,7 @@ class HasTrigrams(models.Lookup[Any]):
         return str(self.rhs)
 
     def as_sql(self, compiler: Any, connection: Any) -> Any:
-        """Compare as the index has it; PostgreSQL only."""
+        """Compare in the form that the index has; PostgreSQL only."""
         field = self.lhs.output_field
         left, params = self.process_lhs(compiler, connection)
         value = fold(self.rhs) if _is_folded(field) else normal(self.rhs)
@@ -138,11 +138,11 @@ class HasTrigrams(models.Lookup[Any]):
 def holding(
     rows: models.QuerySet[Any], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
 ) -> models.QuerySet[Any]:
-    """Narrow rows to those that hold every wanted text, in any case, in one of the named columns.
+    """Filter rows to those that contain all texts, in any case, each in one of the named columns.
 
-    A text may stand for a number too: then the row that bears it is meant as well. On PostgreSQL one query asks the
-    indexes first which few rows those are. Where there are more, a page of the newest is found soon without; texts
-    of one or two letters and columns that are not `SEARCHED` are looked for in the rows.
+    If a text can be a number, the row with this number matches as well. On PostgreSQL one query first asks the indexes
+    for the rows, which are usually few. If there are more, reading the newest rows finds a page soon without the
+    indexes. Texts of one or two letters and columns that are not in `SEARCHED` are compared row by row.
     """
     asked = rows
     for text, number in wanted:
@@ -153,8 +153,8 @@ def holding(
     keys = {row["pk"] for row in _by_index(asked, names, *max(long, key=lambda one: len(one[0])))[: FEW + 1]}
     if len(keys) <= FEW:
         return rows.filter(pk__in=keys)
-    # PostgreSQL takes a part of a text for rare, and would rather read and sort the whole table than go through it
-    # from the newest. Of a CASE it knows nothing, and takes it to hold for every other row.
+    # PostgreSQL expects a part of a text to be rare, and would read and sort the whole table instead of reading it from
+    # the newest row on. It cannot estimate a CASE, and assumes that half of the rows match.
     for text, number in wanted:
         match = reduce(or_, _ways(names, "within", text, number))
         rows = rows.filter(
@@ -164,11 +164,12 @@ def holding(
 
 
 def _by_index(rows: models.QuerySet[Any], names: Sequence[str], text: str, number: int | None) -> models.QuerySet[Any]:
-    """Return the keys of those rows that hold the text, perhaps twice, as `{"pk": …}`: a part for each column.
+    """Return the keys of the rows that contain the text, perhaps twice, as `{"pk": …}`: one query per column.
 
-    Of conditions joined by OR, each row that an index found would be compared with all of them again; and to tell the
-    runs of a long text takes longer than to look through it. Nor are the runs of a second text asked for: PostgreSQL
-    takes indexes for two of them together, or none, by what it guesses; one and a comparison it reads at one speed.
+    With conditions joined by OR, PostgreSQL would compare each row that an index found with all of them again, and
+    computing the trigrams of a long text takes longer than searching it. The trigrams of a second text are not used
+    either: whether PostgreSQL combines two indexes depends on its estimates, while one index and a comparison take a
+    predictable time.
     """
     found = rows.order_by()
     first, *others = (found.filter(way).values("pk") for way in _ways(names, "grams", text, number))
@@ -182,7 +183,7 @@ def _ways(names: Sequence[str], lookup: str, text: str, number: int | None) -> l
 
 
 def _is_searched(model: Any, name: str) -> bool:
-    """Tell whether a column is indexed by its runs, one of a record that is pointed at too."""
+    """Return whether a column is indexed by its trigrams; it can also belong to a record that is referred to."""
     *path, column = name.split("__")
     for step in path:
         model = model._meta.get_field(step).related_model

@@ -1,4 +1,4 @@
-"""Who uses a record or a list entry: the records that point at it, counted by kind, with the first of them by name."""
+"""Which records refer to a record or a list entry: their number by kind, and the names of the first of them."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ BY_THE_SYSTEM = {"created_by", "last_modified_by", "user"}
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How many records of one kind point at the target, and the first of them by name."""
+    """How many records of one kind refer to the target, and the names of the first of them."""
 
     count: int
     kind: str
@@ -28,9 +28,9 @@ class Use:
 
 
 def uses_of(target: Any) -> list[Use]:
-    """Return which records point at the target, directly or from a child row; archived ones count as well.
+    """Return which records refer to the target, directly or from a child row; archived ones count as well.
 
-    Two queries for each kind of record that can. Of a site's own target, only that site's records are looked at.
+    Two queries for each kind of record that can. For a target of a site, only records of that site are counted.
     """
     found = []
     for model, pointing in _pointing(target).items():
@@ -47,7 +47,7 @@ def uses_of(target: Any) -> list[Use]:
 
 
 def pointing_at(target: models.Model) -> Iterator[tuple[type[models.Model], Q, str]]:
-    """Yield each kind of record that can point at the target, the condition, and the one own column that does."""
+    """Yield each kind of record that can refer to the target, the condition, and its column if only one can."""
     columns = defaultdict(set)
     for model, name in _columns_to(target):
         columns[model].add(name)
@@ -58,7 +58,7 @@ def pointing_at(target: models.Model) -> Iterator[tuple[type[models.Model], Q, s
 
 
 def _pointing(target: models.Model) -> dict[type[models.Model], Q]:
-    """Return, by kind of record, the condition under which one points at the target."""
+    """Return, by kind of record, the condition under which a record refers to the target."""
     conditions: dict[type[models.Model], Q] = defaultdict(Q)
     for model, name in _columns_to(target):
         if issubclass(model, SiteRecord):
@@ -74,7 +74,7 @@ def _pointing(target: models.Model) -> dict[type[models.Model], Q]:
 
 
 def _columns_to(target: models.Model) -> Iterator[tuple[type[models.Model], str]]:
-    """Yield each foreign key or list, by model and name, that can point at the target."""
+    """Yield each foreign key or list, by model and name, that can refer to the target."""
     for relation in target._meta.get_fields(include_hidden=True):
         if not isinstance(relation, models.ForeignObjectRel) or relation.related_model._meta.auto_created:
             continue

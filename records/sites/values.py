@@ -1,4 +1,4 @@
-"""Setting values on a record: its columns, many-to-many lists and child rows, each checked before it is stored."""
+"""Setting values of a record: its columns, many-to-many lists and child rows, each checked before it is stored."""
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -20,26 +20,26 @@ _READS = ("SELECT", "WITH RECURSIVE", "SAVEPOINT", "RELEASE")
 
 
 class Loaded:
-    """The child rows of a locked record as they were read with it, which hold until the block writes something.
+    """The child rows of a locked record as they were read with it, valid until the block writes something.
 
-    Watches the statements of the block, as a wrapper of the connection's.
+    It watches the statements of the block as a wrapper of the connection.
     """
 
     def __init__(self, record: models.Model, content: Snapshot, children: Children) -> None:
         self.content = content
-        """The lists and child rows as a part of a snapshot, which holds as they do."""
+        """The lists and child rows as a part of a snapshot, valid for as long as they are."""
         self.children = children
         self.has_written = False
         vars(record)["_larder_loaded"] = self
 
     def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        """Run a statement, and note whether it writes."""
+        """Run a statement, and remember whether it writes."""
         self.has_written = self.has_written or not str(sql).lstrip().startswith(_READS)
         return execute(sql, params, many, context)
 
     @classmethod
     def write(cls, record: models.Model, statements: Sequence[Statement]) -> None:
-        """Run statements that change the record's child rows, and read in the same round trip what is there then."""
+        """Run statements that change the record's child rows, and read the result in the same round trip."""
         loaded: Loaded | None = vars(record).get("_larder_loaded")
         if not statements:
             return
@@ -52,7 +52,7 @@ class Loaded:
 
     @staticmethod
     def rows(record: models.Model, relation: str) -> Iterable[Any]:
-        """Return the record's child rows as they are now: at most one query."""
+        """Return the record's present child rows; at most one query."""
         loaded: Loaded | None = vars(record).get("_larder_loaded")
         if loaded is None or loaded.has_written or relation not in loaded.children:
             return getattr(record, relation).all()
@@ -60,9 +60,9 @@ class Loaded:
 
 
 def apply(record: models.Model, values: Values) -> None:
-    """Set values on a stored, locked record: columns now, many-to-many lists and child rows in the database.
+    """Set values of a stored, locked record: columns in memory, many-to-many lists and child rows in the database.
 
-    An absent name keeps its value. A list or child array that is present is the whole new one (DECISIONS 1.5).
+    An absent name keeps its value. A list or child array that is present replaces the whole old one (DECISIONS 1.5).
     """
     rest = set_columns(record, values)
     children = children_of(record)
@@ -77,9 +77,9 @@ def apply(record: models.Model, values: Values) -> None:
 
 
 def set_list(record: models.Model, name: str, targets: Sequence[models.Model], *, in_order: bool = False) -> None:
-    """Make targets the record's whole many-to-many list, kept in the order in which they were given (DECISIONS 1.5).
+    """Make targets the record's whole many-to-many list, stored in the given order (DECISIONS 1.5).
 
-    A list of the same members stays as it is, unless it is to be `in_order`: a form lists them in an order of its own.
+    A list with the same members stays as it is, unless it is to be `in_order`: a form lists members in its own order.
     """
     manager = getattr(record, name)
     source, target = manager.source_field_name, manager.target_field_name
@@ -97,7 +97,7 @@ def set_list(record: models.Model, name: str, targets: Sequence[models.Model], *
 
 
 def set_columns(record: models.Model, values: Values) -> Values:
-    """Set the columns among values and return the rest: many-to-many lists and child rows."""
+    """Set the columns among the values and return the rest: many-to-many lists and child rows."""
     concrete = {name for field in record._meta.concrete_fields for name in (field.name, field.attname)}
     for name in values.keys() & concrete:
         setattr(record, name, values[name])
@@ -110,7 +110,7 @@ def _owner_field(record: models.Model, relation: str) -> tuple[type[ChildRow], s
 
 
 def new_rows(record: models.Model, relation: str, rows: Sequence[Values]) -> list[ChildRow]:
-    """Return the child rows of a new record, checked and not stored; raises ValidationError."""
+    """Return the child rows of a new record, checked but not stored; raises ValidationError."""
     model, owner = _owner_field(record, relation)
     made, faults = [], []
     for idx, values in enumerate(rows):
@@ -126,10 +126,10 @@ def new_rows(record: models.Model, relation: str, rows: Sequence[Values]) -> lis
 
 
 def replace_children(record: models.Model, relation: str, rows: Sequence[Values]) -> None:
-    """Make rows the record's whole child array: known ids are updated in place, the rest is added, missing ones go.
+    """Make rows the record's whole child array: known ids are updated, new rows added, and missing ones deleted.
 
-    The rows' order is kept. Raises ValidationError, with `relation[index]` in the path, on an id that is none of the
-    record's.
+    Keeps the order of the rows. Raises ValidationError, with `relation[index]` in the path, for an id that does not
+    belong to the record.
     """
     Loaded.write(record, _replacing(record, relation, rows))
 
@@ -141,13 +141,13 @@ def _replacing(record: models.Model, relation: str, rows: Sequence[Values]) -> l
     quote: Any = connection.ops.quote_name
     statements: list[Statement] = []
     if gone and model._meta.related_objects:
-        model._base_manager.filter(pk__in=gone).delete()  # What points at them is asked first.
+        model._base_manager.filter(pk__in=gone).delete()  # References to them are checked first.
     elif gone:
         places = ", ".join(["%s"] * len(gone))
         table, key = quote(model._meta.db_table), quote(model._meta.pk.column)
         statements.append((f"DELETE FROM {table} WHERE {key} IN ({places})", [*map(parameter, gone)]))  # noqa: S608
     names = [field.name for field in model._meta.concrete_fields if not field.primary_key and field.name != owner]
-    # Each edited row whole, over the one that is there: an UPDATE with a CASE a row costs the square of their number.
+    # Each edited row replaces the old one as a whole: an UPDATE with one CASE per row takes quadratic time.
     statements += [*insertions(added), *insertions(edited, replacing=names)]
     _forget_prefetched(record, relation)
     return statements
@@ -156,7 +156,7 @@ def _replacing(record: models.Model, relation: str, rows: Sequence[Values]) -> l
 def merged_rows(
     record: models.Model, relation: str, rows: Sequence[Values]
 ) -> tuple[list[ChildRow], list[ChildRow], list[uuid.UUID]]:
-    """Return the rows to be added and to be edited, checked, and the ids of those that go; stores nothing."""
+    """Return the checked rows to add and to edit, and the ids of those to delete; stores nothing."""
     model, owner = _owner_field(record, relation)
     stored = {row.pk: row for row in Loaded.rows(record, relation)}
     kept: set[uuid.UUID] = set()
@@ -216,5 +216,5 @@ def _row_faults(row: Any, relation: str, idx: int, owner: str, changed: Sequence
 
 
 def _at(relation: str, idx: int, name: str, text: str, code: str) -> ValidationError:
-    """Return a fault that carries where in a child array it lies, for every door to word in its own names."""
+    """Return a fault with its position in a child array; each interface translates it into its own names."""
     return ValidationError(text, code=code, params={"relation": relation, "idx": idx, "name": name})

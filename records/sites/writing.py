@@ -1,13 +1,12 @@
-"""The way of every write: one transaction that locks a row, changes, checks, stamps and stores it, with its Change.
+"""How every write works: one transaction locks a row, changes, checks, stamps and stores it, with its Change.
 
-The actions of all rooms are built on `add_record`, `adding` and `changing`. Any row with a key of its own can be
-written so: a record of a site, an entry of a list, an account, a role. What is special about a kind of row, its model
-says:
+The actions of all rooms use `add_record`, `adding` and `changing`. They can write any row with a key of its own: a
+record of a site, an entry of a list, an account, a role. A model defines what is special about its rows:
 
-- `prepare()` sets columns that follow from others, such as a folded name, before the row is checked;
-- `check_row()` replaces Django's `full_clean` where a row is checked in its own way;
-- `history_site_id` is the site in whose chain the changes are numbered, where that is not the row's own site;
-- `LOCKED_WHOLE` asks for the stronger lock, which also makes those wait who point at the row.
+- `prepare()` sets columns that are derived from others, such as a folded name, before the row is checked;
+- `check_row()` replaces Django's `full_clean` if the row needs its own checks;
+- `history_site_id` is the site whose chain numbers the changes, if that is not the row's own site;
+- `LOCKED_WHOLE` requests the stronger lock, for which writers who refer to the row wait too.
 """
 
 import uuid
@@ -49,7 +48,7 @@ UNCHECKED = ("password",)
 
 
 class RecordNotFoundError(Exception):
-    """Raised when the site has no such record."""
+    """Raised if the site has no such record."""
 
 
 def add_record(
@@ -69,7 +68,7 @@ def add_record(
     A record carries its site; values are model names to values (related objects for foreign keys, lists of objects for
     many-to-many fields, lists of dicts for child relations). Raises ValidationError and then stores nothing. `check` is
     called within the transaction before anything else, and `followed_by` with the checked row before it is stored;
-    `skip` names foreign keys that the caller has checked itself.
+    `skip` lists foreign keys that the caller has checked itself.
     """
     with recording() as trail:
         if check is not None:
@@ -96,8 +95,9 @@ def add_record(
 def add_records(records: Sequence[R], *, author: Author, operation: str, reason: str = "") -> Sequence[R]:
     """Store many new records of one model and site with consecutive numbers, and one Change for each.
 
-    They carry their site and columns, and have neither child rows nor lists. Costs few queries, however many they are,
-    where what they point at is loaded. Raises ValidationError, naming each fault by its row, and then stores nothing.
+    The records have their site and columns set, and have neither child rows nor lists. The number of queries does not
+    depend on the number of records if the records that they refer to are loaded. Raises ValidationError, with the row
+    of each fault, and then stores nothing.
     """
     if not records:
         return records
@@ -133,9 +133,9 @@ def adding(
     reason: str = "",
     skip: Sequence[str] = (),
 ) -> Iterator[M]:
-    """Store a new row as `add_record` does, then let the block make rows that point at it and are part of it.
+    """Store a new row as `add_record` does, then let the block create rows that refer to it and are part of it.
 
-    What the block made is in the row's first Change too. Raises ValidationError and then stores nothing.
+    The row's first Change includes what the block created. Raises ValidationError and then stores nothing.
     """
     with recording() as trail, trail.going_on():
         children, lists = _checked(record, values or {}, author=author, skip=skip)
@@ -152,11 +152,11 @@ def adding(
 def _checked(
     record: models.Model, values: Values, *, author: Author, skip: Sequence[str]
 ) -> tuple[dict[str, list[ChildRow]], Values]:
-    """Set a new row's values and stamps and check it; returns its child rows and lists, still to be stored."""
+    """Set a new row's values and stamps and check it; returns its child rows and lists, which are not stored yet."""
     lists = set_columns(record, values)
     if isinstance(record, SiteRecord):
         record.created_by_id = record.last_modified_by_id = author.id
-        record.created = record.last_modified = now()  # not when it was made in memory: before the write began
+        record.created = record.last_modified = now()  # not the time of its creation in memory
     _check(record, None, skip)
     children = {name: new_rows(record, name, lists.pop(name)) for name in children_of(record) if name in lists}
     if lists:
@@ -165,7 +165,7 @@ def _checked(
 
 
 def _store_related(record: models.Model, children: dict[str, list[ChildRow]], lists: Values, trail: Trail) -> None:
-    """Store the children and lists of a row that is stored, or is to be at the end of the transaction."""
+    """Store the children and lists of a row that is stored now or at the end of the transaction."""
     statements = [statement for rows in children.values() for statement in insertions(rows)]
     trail.store(statements)
     for name, targets in lists.items():
@@ -173,7 +173,7 @@ def _store_related(record: models.Model, children: dict[str, list[ChildRow]], li
 
 
 def _insert(record: models.Model) -> None:
-    """Store a checked row; a name that another writer took meanwhile is refused like one that was taken before."""
+    """Store a checked row; a name that another writer took meanwhile is refused as if it had been taken before."""
     with _refused_when_taken(record):
         insert_rows([record])
 
@@ -191,7 +191,7 @@ def _refused_when_taken(record: models.Model) -> Iterator[None]:
 
 
 def locking(model: type[models.Model]) -> Reading:
-    """Return the query that locks a row: by the key alone, which is always the way to one row."""
+    """Return the query that locks a row by its key alone, so that the database always uses the key."""
     whole = getattr(model, "LOCKED_WHOLE", False)
 
     def rows(any_key: uuid.UUID) -> models.QuerySet[Any]:
@@ -215,10 +215,10 @@ def changing(
 ) -> Iterator[M]:
     """Lock a row, let the block change it, then check, stamp, store and record what changed.
 
-    The row must be the site's, unless that is None. The block sets attributes or calls `apply`. A block that changes
-    nothing leaves no trace: no stamp, no revision, no Change. `followed_by` is called where something has changed, with
-    the checked row. Raises RecordNotFoundError, ValidationError (code InvalidTransition where a record is archived and
-    stays so, DECISIONS 1.17), or what `precondition` raises; then nothing is stored.
+    The row must belong to the site, unless the site is None. The block sets attributes or calls `apply`. A block that
+    changes nothing leaves no trace: no stamp, no revision, no Change. If something has changed, `followed_by` is called
+    with the checked row. Raises RecordNotFoundError, ValidationError (code InvalidTransition if a record is archived
+    and stays so, DECISIONS 1.17), or what `precondition` raises; then nothing is stored.
     """
 
     def statements() -> list[Statement]:
@@ -258,7 +258,7 @@ def changing_locked(
     skip: Sequence[str] = (),
     followed_by: Callable[[M], None] | None = None,
 ) -> Iterator[None]:
-    """Do what `changing` does with a row that is locked and fresh already, and of which `loaded` is at hand."""
+    """Do what `changing` does with a row that is already locked and freshly read, with `loaded` as its content."""
     before = columns(record) | loaded.content
     with connection.execute_wrapper(loaded):
         yield
@@ -288,7 +288,7 @@ def changing_locked(
 
 
 def stamp(record: Any, author: Author) -> None:
-    """Set who changed the row and when, and move its revision on, as far as it keeps that."""
+    """Set who changed the row and when, and increment its revision, if it has these columns."""
     if hasattr(record, "last_modified"):
         record.last_modified = max(now(), record.last_modified)
     if hasattr(record, "last_modified_by_id"):
@@ -298,7 +298,7 @@ def stamp(record: Any, author: Author) -> None:
 
 
 def _check(record: Any, changed: Sequence[str] | None, skip: Sequence[str]) -> None:
-    """Check a row in the way of its kind; raises ValidationError with all faults."""
+    """Check a row with the checks of its model; raises ValidationError with all faults."""
     if isinstance(record, SiteRecord):
         check_record(record, changed=changed, skip=skip)
         return
@@ -336,9 +336,9 @@ def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, sk
 
 
 def faults_in(record: SiteRecord, values: Values, *, skip: Sequence[str] = ()) -> ValidationError | None:
-    """Return all that keeps the values out of a new or a stored record, without storing anything.
+    """Return all faults of the values for a new or a stored record, without storing anything.
 
-    For a door that names everything at once, where the first check that failed has ended the write.
+    For an interface that reports all faults together even if the first failed check has ended the write.
     """
     is_new, before = record._state.adding, columns(record)
     rest = set_columns(record, values)

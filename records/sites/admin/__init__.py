@@ -1,4 +1,4 @@
-"""The back-office pages of sites and of the folders that records are filed in."""
+"""The back-office pages of sites and folders."""
 
 from records.sites.admin import folders, sites
 

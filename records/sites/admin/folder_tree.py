@@ -1,4 +1,4 @@
-"""The folders of a site as a tree that one can browse, add to, rename and move within."""
+"""The folders of a site as a tree that users can browse and change."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ CHOSEN = "folders"
 
 @dataclass(slots=True)
 class Node:
-    """A folder of the tree with what is in it, and what can be done there."""
+    """A folder of the tree with its contents, and what the user can do with it."""
 
     folder: EntityFolder
     records: int
@@ -36,17 +36,17 @@ class Node:
 
 
 class FolderTree(SitePermissions):
-    """The tree page, in place of the list until the list is asked for, and moving a folder on it."""
+    """The tree page, which replaces the list unless the list is asked for, and moving a folder on it."""
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with that of a move before them."""
+        """Return the admin's URLs, preceded by that of moving a folder."""
         return [
             path("move/", self.admin_site.admin_view(self.move_view), name="sites_entityfolder_move"),
             *super().get_urls(),
         ]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the tree; with list filters in the address, the list, which holds archived folders too."""
+        """Show the tree; if the address has list filters, show the list, which also contains archived folders."""
         if request.GET.keys() - {"entity", "move"} or request.method != "GET":
             return super().changelist_view(request, extra_context)
         if not self.has_view_permission(request):
@@ -73,7 +73,7 @@ class FolderTree(SitePermissions):
         return TemplateResponse(request, "sites/folder_tree.html", context)
 
     def _entity(self, request: HttpRequest) -> Entity:
-        """Return the kind of record whose folders are shown: the one asked for, else the one seen last."""
+        """Return the kind of record whose folders are shown: the requested one, otherwise the last one seen."""
         asked = request.GET.get("entity", "")
         if asked in FILED:
             request.session[CHOSEN] = asked
@@ -92,7 +92,7 @@ class FolderTree(SitePermissions):
         return folder
 
     def move_view(self, request: HttpRequest) -> HttpResponse:
-        """Move a folder into another one, or to the top, and show the tree again."""
+        """Move a folder into another one or to the top, and show the tree again."""
         site = current_site(request)
         if site is None or request.method != "POST" or not self.has_change_permission(request):
             raise PermissionDenied
@@ -120,9 +120,9 @@ class FolderTree(SitePermissions):
 
 
 def tree_of(site: Site, entity: Entity, moving: EntityFolder | None = None) -> list[Node]:
-    """Return the tree of a site and entity, with the number of records in each folder; a query for each kind of record.
+    """Return the tree of a site and entity, with the number of records in each folder.
 
-    With a folder that is to be moved, every node says whether it can take it.
+    One query for each kind of record. If a folder is to be moved, every node says whether it can be its parent.
     """
     counts, address = _filed(site, entity)
     top: list[Node] = []
@@ -145,7 +145,7 @@ def tree_of(site: Site, entity: Entity, moving: EntityFolder | None = None) -> l
 
 
 def _filed(site: Site, entity: Entity) -> tuple[dict[uuid.UUID, int], str]:
-    """Return how many records each folder holds, archived ones too, and the address of their list."""
+    """Return how many records each folder contains (also archived ones), and the address of their list."""
     counts: dict[uuid.UUID, int] = {}
     address = ""
     for model in actions.filed_models():

@@ -1,4 +1,4 @@
-"""The pages of the folders that records are filed in."""
+"""The pages of folders."""
 
 import uuid
 from collections.abc import Callable
@@ -29,12 +29,12 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
     fieldsets: ClassVar[Any] = ((None, {"fields": ("entity", "name", "parent", "idx")}),)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the kind of record as fixed once the folder exists: records are filed by it."""
+        """Return the kind of record as read-only for an existing folder, since records depend on it."""
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "entity") if obj is not None else fixed
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Let the choice of a parent follow the kind of record that is chosen beside it."""
+        """Make the choice of a parent follow the kind of record that is chosen beside it."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "entity":
             field.label = "Kind of record"
@@ -47,7 +47,7 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
         return field
 
     def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> Any:
-        """Return the folders that can hold one of this kind; what is sent is judged by the action."""
+        """Return the folders that can contain one of this kind; the action checks the submitted value."""
         rows = super().field_choices(request, field, site_id)
         entity = request.GET.get("entity", "")
         return rows.filter(entity=entity) if request.method == "GET" and entity else rows

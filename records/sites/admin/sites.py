@@ -1,4 +1,4 @@
-"""The pages of sites and of the folders that records are filed in."""
+"""The pages of sites."""
 
 import uuid
 import zoneinfo
@@ -23,7 +23,7 @@ register("sites.change_site", DefaultRole.SITE_ADMINISTRATOR)
 
 @admin.register(Site)
 class SiteAdmin(PlainAdmin):
-    """Sites: superusers add and archive them, a site's administrators change its details."""
+    """Sites: superusers add and archive them; a site's administrators change its details."""
 
     site_field = None
     list_display = ("name", "code", "time_zone")
@@ -34,14 +34,14 @@ class SiteAdmin(PlainAdmin):
         return record.pk
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        """Return the sites that the user may see; archived ones only for superusers."""
+        """Return the sites that the user may see; only superusers see archived ones."""
         rows = super().get_queryset(request)
         if user_of(request).is_superuser:
             return rows
         return rows.filter(pk__in=self.sites_where(request, "view"))
 
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
-        """Return whether the user may do this: superusers everything, others what their roles at the site allow."""
+        """Return whether the user may do this: superusers may do everything, others what their roles there permit."""
         user = user_of(request)
         if user.is_superuser:
             return True
@@ -51,7 +51,7 @@ class SiteAdmin(PlainAdmin):
         return access.may(user, record, permission) if record is not None else access.may_anywhere(user, permission)
 
     def may_step(self, request: HttpRequest, step: Any, record: Any) -> bool:
-        """Return whether the user may archive or restore a site: superusers only."""
+        """Return whether the user may archive or restore a site: only superusers may."""
         return bool(user_of(request).is_superuser)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
