@@ -121,7 +121,7 @@ class DocumentAdmin(RecordAdmin):
         sets = ((None, DETAILS), newest, ("Who signs, who is notified, who must read", (*USERS, "must_read")))
         return [(title, {"fields": fields}) for title, fields in sets]
 
-    # --- As in force ------------------------------------------------------------------------------------------------
+    # --- Users who see only versions in force -----------------------------------------------------------------------
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Return the documents that the user may see, each with the version data that the user sees."""

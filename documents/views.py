@@ -96,7 +96,7 @@ class DocumentViewSet(FileViewSet):
         hidden = Document.hidden_from(self.caller.user_id).order_by().values("pk")
         return self.listing(DocumentInForceSerializer, DOCUMENTS_IN_FORCE, within=~Q(pk__in=hidden))
 
-    # --- As in force ------------------------------------------------------------------------------------------------
+    # --- Callers who see only versions in force ---------------------------------------------------------------------
 
     @property
     def sees_all(self) -> bool:

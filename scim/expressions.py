@@ -31,7 +31,7 @@ class Folded(Func):
     def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
         """Convert to lower case by Unicode rules, independent of the database's own locale."""
         collation = ' COLLATE "pg_c_utf8"' if getattr(connection, "pg_version", 0) >= 170000 else ""
-        template = f"REPLACE(LOWER(REPLACE(%(expressions)s, 'İ', 'i'){collation}), 'ς', 'σ')"  # noqa: RUF001 (the letter is meant)
+        template = f"REPLACE(LOWER(REPLACE(%(expressions)s, 'İ', 'i'){collation}), 'ς', 'σ')"  # noqa: RUF001 (the letter is intended)
         return super().as_sql(compiler, connection, template=template, **extra)
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:

@@ -159,8 +159,8 @@ def _sorted_among(
 ) -> Keys:
     """Return the keys of a page that is sorted over all kinds.
 
-    A kind that does not have the attribute counts as unassigned. Only the keys of earlier rows are read. Raises
-    InvalidPathException for an attribute that no kind has.
+    Resources of a kind without the attribute count as unassigned. Only the keys of earlier rows are read. Raises
+    InvalidPathException for an attribute that none of the kinds has.
     """
     end = min(start + query.count, sum(counts.values()))
     merged: list[tuple[bool, Any, str, uuid.UUID]] = []

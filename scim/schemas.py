@@ -57,19 +57,19 @@ POLICY = ScimPolicy(
 
 
 class AnyEmail(Email):
-    """An e-mail entry whose domain may be any, special-use ones such as .local included."""
+    """An e-mail entry with any domain, including special-use domains such as .local."""
 
     value: str | None = None
     """Email addresses for the user."""
 
 
 class Certificate(CoreCertificate):
-    """A certificate, which is nothing but base64."""
+    """A certificate, which must consist of base64 only."""
 
     @field_validator("value", mode="before")
     @classmethod
     def _refuse_other_text(cls, value: Any) -> Any:
-        """Refuse what a lenient decoder would leave out (RFC 4648, section 3.3); line ends may stand in it."""
+        """Refuse characters that a lenient decoder would skip (RFC 4648, section 3.3); line breaks are allowed."""
         if isinstance(value, str):
             b64decode("".join(value.split()), validate=True)
         return value
@@ -79,7 +79,7 @@ UserReference: Any = Reference.__class_getitem__("User")
 
 
 class LenientManager(Manager):
-    """The manager, named by its id alone; the reference is ours to build."""
+    """The manager, identified by the id alone; the service builds the reference itself."""
 
     value: Annotated[str | None, CaseExact.true] = None
     """The id of the User who is this User's manager."""
@@ -90,7 +90,7 @@ class LenientManager(Manager):
     @model_validator(mode="before")
     @classmethod
     def _read_any_form(cls, value: Any) -> Any:
-        """Take a bare id, or a list of one, as directories send them too."""
+        """Accept also a bare id or a list with one entry, because directories send these too."""
         if isinstance(value, list):
             value = value[0] if value else {}
         return {"value": value} if isinstance(value, str) else value

@@ -81,7 +81,7 @@ class _Check:
             directory=directory,
             site_ids=tuple(sorted({directory.home_site_id, *sites})),
             token_id=None,
-            token_name="Connection check",  # noqa: S106 (a name, no secret)
+            token_name="Connection check",  # noqa: S106 (a name, not a secret)
             dialect=Dialect.DOCUMENTED,
             mount=mount,
             author=author,

@@ -151,7 +151,7 @@ class HeldGroups:
 
 @dataclass(frozen=True, slots=True)
 class KeptPart:
-    """One part of a value that a directory sent and no column holds: a row of UserAttribute; unassigned, no row."""
+    """One part of a value that a directory sent and no column holds. It is a row of UserAttribute, if assigned."""
 
     attribute: str
     part: str

@@ -295,7 +295,7 @@ class GroupsView(ResourceView, stock.GroupsView):
         return caller.dialect == caller.dialect.ENTRA and not query.attributes
 
     def query_of_change(self, request: ProvisioningRequest) -> Query:
-        """Return the query. Okta gets no members in the answer to a PATCH, because its groups can be of any size."""
+        """Return the query. For Okta, the answer to a PATCH has no members, because its groups can be of any size."""
         query = super().query_of_change(request)
         if request.method != "PATCH" or request.caller.dialect != request.caller.dialect.OKTA or query.attributes:
             return query

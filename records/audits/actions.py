@@ -164,7 +164,7 @@ def refuse_archived(program: AuditProgram) -> None:
 
 
 def _taken_over(program: AuditProgram) -> dict[str, Any]:
-    """Return what a new audit takes over from its program, less what has been archived or left since."""
+    """Return the values that a new audit copies from its program, except people and checklists no longer valid."""
     return {
         "auditors": _still_valid(program, list(program.auditors.all())),
         "auditees": _still_valid(program, list(program.auditees.all())),

@@ -15,7 +15,7 @@ from records.sites.writing import Precondition, RecordNotFoundError, Values, add
 def add_complaint_detail(
     site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddComplaintDetail", reason: str = ""
 ) -> Complaint:
-    """Add a complaint that awaits its review; without a date it is dated now. Raises ValidationError."""
+    """Add a complaint, which then awaits its review; its date defaults to the present time. Raises ValidationError."""
     complaint = Complaint(site_id=site_id, record_status=RecordStatus.AWAITING_REVIEW)
     return add_record(complaint, dated(values), author=author, operation=operation, reason=reason)
 

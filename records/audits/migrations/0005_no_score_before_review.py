@@ -1,4 +1,4 @@
-"""Empty the score, rating and result of audits that are not handed in, with a Change for each: half an audit has none."""
+"""Clear the score, rating and result of unfinished audits, with a Change for each, because they have no score yet."""
 
 from django.db import migrations
 from django.db.models import F, Q
@@ -7,7 +7,7 @@ SCORED = ~Q(score=None) | ~Q(rating="") | ~Q(result="")
 
 
 def empty_scores(apps, schema_editor):
-    """Empty what earlier versions stored while findings were still being written; few audits are ever open."""
+    """Clear the values that earlier versions stored while findings were still being written; few audits are open."""
     from records.audits.models import AuditRecord
     from records.history.models import Channel
     from records.history.trail import Author, now, recording
