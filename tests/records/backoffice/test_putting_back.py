@@ -3,6 +3,7 @@
 import datetime
 import re
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,8 +20,12 @@ from records.reference.actions import archive_entry
 from records.reference.models import Product
 from records.sites.models import Entity, Site
 from tests import make
+from tests.make.actions import make_action
+from tests.make.audits import make_audit, make_program
 from tests.make.backoffice import address, browser, save, sign_in
 from tests.make.complaints import make_complaint, make_completed, make_entry
+from tests.make.customers import make_customer
+from tests.make.documents import make_document
 from tests.make.items import make_item
 
 pytestmark = pytest.mark.django_db
@@ -96,6 +101,30 @@ def test_plain_values_of_each_kind_are_put_back_exactly_with_a_change_and_its_re
         [entry], [mirrored] = change.fields, [entry for entry in update.fields if entry["field"] == name]
         assert (entry["field"], entry["new"] or None) == (name, mirrored["old"] or None)
     assert len(changes_of(complaint)) == 2 + len(before)
+
+
+KINDS: list[tuple[Callable[[Site], Any], str, Any]] = [
+    (lambda site: make_document(site, description="Wash hands"), "description", "Wash feet"),
+    (lambda site: make_action(site, due_date=day(4)), "due_date", "2026-03-09"),
+    (lambda site: make_program(site, risk="Low"), "risk", "High"),
+    (lambda site: make_audit(make_program(site), notes="Bring boots"), "notes", "Bring gloves"),
+    (lambda site: make_customer(site, lat="48.5", lng="9.1"), "lat", "49.25"),
+    (lambda site: make.make_employee(site, position="Baker"), "position", "Miller"),
+]
+
+
+@pytest.mark.parametrize(("made", "name", "other"), KINDS, ids=[name for _, name, _ in KINDS])
+def test_each_kind_of_record_is_written_by_its_own_action(
+    site: Site, made: Callable[[Site], Any], name: str, other: str
+) -> None:
+    record, client = made(site), browser(site)
+    before = type(record).objects.values_list(name, flat=True).get(pk=record.pk)
+    save(client, record, **{name: other, "change_reason": "Misread"})
+    update = changes_of(record)[-1]
+    assert name in offered(client, record)
+    assert "was put back." in put_back(client, where(record, name)).content.decode()
+    assert type(record).objects.values_list(name, flat=True).get(pk=record.pk) == before
+    assert changes_of(record)[-1].operation == update.operation
 
 
 def test_the_page_shows_both_values_and_asks_for_the_reason(site: Site) -> None:
