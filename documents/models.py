@@ -305,6 +305,34 @@ class Reading(models.Model):
         return f"{self.document}, {self.version}: read by {self.user_name}"
 
 
+class ControlledPrint(models.Model):
+    """A numbered paper copy of a version in force: who printed it and when, and the file's SHA-256.
+
+    Copies of each version are numbered from 1 without gaps. Each row is written once and never altered.
+    """
+
+    HISTORY_PROVES_ROWS: ClassVar[bool] = True
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site",)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+", editable=False)
+    document = models.ForeignKey(Document, models.PROTECT, related_name="+", editable=False)
+    version = models.ForeignKey(DocumentVersion, models.PROTECT, related_name="prints", db_index=False, editable=False)
+    number = models.PositiveIntegerField("copy number", editable=False)
+    user = models.ForeignKey("accounts.User", models.PROTECT, related_name="+", editable=False)
+    user_name = LineField("printed name", blank=False, editable=False)
+    date = models.DateTimeField(default=now, editable=False)
+    file_hash = models.CharField("SHA-256 of the file", max_length=64, editable=False)
+
+    class Meta:
+        ordering = ("version", "number")
+        default_permissions = ()
+        constraints = (models.UniqueConstraint(fields=("version", "number"), name="copy_number_once_per_version"),)
+
+    def __str__(self) -> str:
+        return f"{self.document}, {self.version}: copy {self.number}"
+
+
 class Notice(models.Model):
     """One mail about a version to one person; it is kept with its outcome, so that the mail is sent once.
 

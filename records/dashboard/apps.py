@@ -16,6 +16,7 @@ class DeskConfig(AppConfig):
 
         from records.backoffice import extension_points
         from records.dashboard import complaint_figures, quick_complaint, rights, search, start, training
+        from records.dashboard.printing import controlled
         from records.dashboard.printing import pages as printing
         from records.dashboard.tracing import pages as tracing
 
@@ -28,6 +29,8 @@ class DeskConfig(AppConfig):
         extension_points.add_list_links(quick_complaint.list_links)
         extension_points.add_list_links(complaint_figures.links)
         extension_points.add_record_links(printing.links)
+        extension_points.add_pages(controlled.addresses)
+        extension_points.add_record_panels(controlled.panels)
         admin.site.index_template = "dashboard/start.html"
         extension_points.add_pages(rights.addresses)
         extension_points.add_menu_links(rights.links)

@@ -56,6 +56,8 @@ class Paper:
     subtitle: str
     parts: list[Part] = field(default_factory=list)
     foot: str = ""
+    numbered: bool = True
+    """Whether each page has its number; pages that are added to another file are numbered with it."""
 
     @property
     def texts(self) -> list[str]:
@@ -64,17 +66,18 @@ class Paper:
         return [self.title, self.subtitle, self.foot, *(part.title for part in self.parts), *values]
 
 
-def _style(name: str, size: float, font: str = PLAIN, **more: Any) -> ParagraphStyle:
+def style_of(name: str, size: float, font: str = PLAIN, **more: Any) -> ParagraphStyle:
+    """Return a style of text of this size (in points)."""
     return ParagraphStyle(name, fontName=font, fontSize=size, leading=size * 1.35, **more)
 
 
-TITLE = _style("title", 17, BOLD, spaceAfter=2 * mm)
-SUBTITLE = _style("subtitle", 9.5, textColor=colors.HexColor("#525d57"), spaceAfter=5 * mm)
-HEADING = _style("heading", 11.5, BOLD, spaceBefore=3.5 * mm, spaceAfter=1 * mm, keepWithNext=1)
-LABEL = _style("label", 9, BOLD)
-LONG_LABEL = _style("long label", 9, BOLD, spaceBefore=2.5 * mm, spaceAfter=0.5 * mm, keepWithNext=1)
-BODY = _style("body", 9.5)
-NOTE = _style("note", 8.5, spaceBefore=4 * mm, textColor=colors.HexColor("#7a4b00"))
+TITLE = style_of("title", 17, BOLD, spaceAfter=2 * mm)
+SUBTITLE = style_of("subtitle", 9.5, textColor=colors.HexColor("#525d57"), spaceAfter=5 * mm)
+HEADING = style_of("heading", 11.5, BOLD, spaceBefore=3.5 * mm, spaceAfter=1 * mm, keepWithNext=1)
+LABEL = style_of("label", 9, BOLD)
+LONG_LABEL = style_of("long label", 9, BOLD, spaceBefore=2.5 * mm, spaceAfter=0.5 * mm, keepWithNext=1)
+BODY = style_of("body", 9.5)
+NOTE = style_of("note", 8.5, spaceBefore=4 * mm, textColor=colors.HexColor("#7a4b00"))
 LINES = TableStyle(
     (
         ("VALIGN", (0, 0), (-1, -1), "TOP"),
@@ -90,6 +93,7 @@ class _NumberedCanvas(Canvas):
     """Writes the foot of each page once it is known how many there are."""
 
     foot = ""
+    numbered = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -105,12 +109,12 @@ class _NumberedCanvas(Canvas):
         for number, page in enumerate(self._pages, 1):
             self.__dict__.update(page)
             self.setFillColor(colors.HexColor("#525d57"))
-            right = f"Page {number} of {len(self._pages)}"
-            paragraph = _paragraph(self.foot, _style("foot", 7.5))
-            _, height = paragraph.wrap(A4[0] - 60 * mm, 20 * mm)
-            paragraph.drawOn(self, 18 * mm, 16 * mm - height)
-            self.setFont(PLAIN, 7.5)
-            self.drawRightString(A4[0] - 18 * mm, 16 * mm - 9, right)
+            foot = paragraph(self.foot, style_of("foot", 7.5))
+            _, height = foot.wrap(A4[0] - 60 * mm, 20 * mm)
+            foot.drawOn(self, 18 * mm, 16 * mm - height)
+            if self.numbered:
+                self.setFont(PLAIN, 7.5)
+                self.drawRightString(A4[0] - 18 * mm, 16 * mm - 9, f"Page {number} of {len(self._pages)}")
             super().showPage()
         super().save()
 
@@ -118,13 +122,13 @@ class _NumberedCanvas(Canvas):
 def printed(paper: Paper) -> bytes:
     """Return the paper as a PDF; its fonts are embedded as far as they come with the product."""
     use_fonts()
-    story: list[Flowable] = [_paragraph(paper.title, TITLE), _paragraph(paper.subtitle, SUBTITLE)]
+    story: list[Flowable] = [paragraph(paper.title, TITLE), paragraph(paper.subtitle, SUBTITLE)]
     for part in paper.parts:
-        story += [_paragraph(part.title, HEADING), *_values(part.values)]
+        story += [paragraph(part.title, HEADING), *_values(part.values)]
     if not all(is_set_faithfully(in_shape(text)) for text in paper.texts):
-        story.append(_paragraph(CAUTION, NOTE))
+        story.append(paragraph(CAUTION, NOTE))
     if any(is_east_asian(text) for text in paper.texts):
-        story.append(_paragraph(EAST_ASIAN, NOTE))
+        story.append(paragraph(EAST_ASIAN, NOTE))
     out = BytesIO()
     document = SimpleDocTemplate(
         out,
@@ -137,7 +141,7 @@ def printed(paper: Paper) -> bytes:
         author="Larder",
         lang="en",
     )
-    canvas = type("Sheet", (_NumberedCanvas,), {"foot": paper.foot})
+    canvas = type("Sheet", (_NumberedCanvas,), {"foot": paper.foot, "numbered": paper.numbered})
     document.build(story, canvasmaker=canvas)
     return out.getvalue()
 
@@ -155,9 +159,9 @@ def _values(values: Sequence[Value]) -> list[Flowable]:
     for value in values:
         if value.is_long:
             close()
-            found += [_paragraph(value.label, LONG_LABEL), *_paragraphs(value.text), Spacer(1, 2 * mm)]
+            found += [paragraph(value.label, LONG_LABEL), *_paragraphs(value.text), Spacer(1, 2 * mm)]
         else:
-            lines.append([_paragraph(value.label, LABEL), _paragraph(value.text or NOTHING, BODY)])
+            lines.append([paragraph(value.label, LABEL), paragraph(value.text or NOTHING, BODY)])
     close()
     return found
 
@@ -165,10 +169,11 @@ def _values(values: Sequence[Value]) -> list[Flowable]:
 def _paragraphs(text: str) -> list[Flowable]:
     """Return a long text as paragraphs of at most fifty lines, since the library slows down over very long ones."""
     lines = re.sub(r"\n{3,}", "\n\n", text).split("\n")
-    return [_paragraph("\n".join(lines[start : start + 50]) or " ", BODY) for start in range(0, len(lines), 50)]
+    return [paragraph("\n".join(lines[start : start + 50]) or " ", BODY) for start in range(0, len(lines), 50)]
 
 
-def _paragraph(text: str, style: ParagraphStyle) -> Flowable:
+def paragraph(text: str, style: ParagraphStyle) -> Flowable:
+    """Return a text of any script, ready to be set in the style."""
     if is_right_to_left(text):
         return TextBothWays(text, style)
     if is_east_asian(text):

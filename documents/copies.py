@@ -1,0 +1,66 @@
+"""Controlled prints: numbered paper copies of a version in force, each with its place in the history."""
+
+import datetime
+import uuid
+
+from django.core.exceptions import ValidationError
+from django.db.models import Max
+
+from documents.models import IN_FORCE, ControlledPrint, Document, DocumentVersion
+from records.accounts.models import User
+from records.history.snapshots import columns, differences
+from records.history.trail import Author, recording
+from records.sites.writing import RecordNotFoundError
+
+
+class NumberTakenError(Exception):
+    """Raised when somebody else has taken the copy number in the meantime."""
+
+
+def is_printable(version: DocumentVersion) -> bool:
+    """Return whether the version's file says that it is a PDF, by its type or by its name."""
+    kind = version.file_type.partition(";")[0].strip().lower()
+    return kind == "application/pdf" or version.file_name.lower().endswith(".pdf")
+
+
+def next_number(version: DocumentVersion) -> int:
+    """Return the number of the version's next copy; the first one is 1. One query."""
+    newest: int | None = version.prints.aggregate(newest=Max("number"))["newest"]
+    return (newest or 0) + 1
+
+
+def add(version_id: uuid.UUID, number: int, user: User, *, date: datetime.datetime, author: Author) -> ControlledPrint:
+    """Write down that the person printed a copy of a version in force under its next number.
+
+    The copy is made before it is written down, so that a file that cannot be printed uses up no number and nobody
+    waits for another person's paper. Raises NumberTakenError where that number is not the next one any more: the copy
+    is to be made again. Raises RecordNotFoundError for a version that does not exist, and ValidationError
+    (InvalidTransition) for one that is not in force any more or whose document is archived.
+    """
+    with recording() as trail:
+        version = DocumentVersion.objects.filter(pk=version_id).first()
+        if version is None:
+            raise RecordNotFoundError
+        # Under the document's lock, so that copies are counted one after the other, and a newer version comes into
+        # force before this or after it.
+        document = Document.objects.select_for_update(of=("self",), no_key=True).get(pk=version.document_id)
+        version.refresh_from_db(fields=["record_status"])
+        if version.record_status not in IN_FORCE or document.is_archived:
+            text = "This version is not in force any more. Nothing was printed."
+            raise ValidationError(text, code="InvalidTransition")
+        if number != next_number(version):
+            raise NumberTakenError
+        version.document = document
+        copy = ControlledPrint(
+            site_id=version.site_id,
+            document=document,
+            version=version,
+            number=number,
+            user=user,
+            user_name=user.printed_name[:255],
+            date=date,
+            file_hash=version.file_hash,
+        )
+        copy.save(force_insert=True)
+        trail.add(copy, differences(copy, {}, columns(copy)), author=author, operation="ControlledPrint")
+    return copy

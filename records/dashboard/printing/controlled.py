@@ -1,0 +1,152 @@
+"""Controlled prints: the button on a document's page, and the stamped PDF of its version in force."""
+
+import uuid
+from collections.abc import Sequence
+from typing import IO, Any
+
+from django.contrib import messages
+from django.contrib.admin.utils import quote
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.views.decorators.http import require_POST
+
+from documents import copies
+from documents.models import IN_FORCE, ControlledPrint, Document, DocumentVersion
+from documents.visibility import may_read
+from records.accounts.models import User
+from records.backoffice.current import author_of, show_times_of, user_of, zone_of
+from records.backoffice.datetimes import shown
+from records.backoffice.extension_points import RecordPanel
+from records.dashboard.printing.paper import Paper, Part, Value, printed
+from records.dashboard.printing.stamping import UnprintableError, stamped
+from records.files import downloads
+from records.history.moments import now
+from records.history.trail import Author
+from records.operations.errors import ApiError
+
+ATTEMPTS = 5
+UNCONTROLLED = "Uncontrolled when printed"
+
+
+def addresses(admin_site: Any) -> list[Any]:
+    """Return the address to which the button of a controlled print is sent."""
+    view = admin_site.admin_view(require_POST(print_document))
+    return [path("documents/print/<uuid:document_id>/", view, name="documents_print")]
+
+
+def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
+    """Return the panel with the button, for a document whose version in force is a PDF; two queries."""
+    if not isinstance(record, Document) or record.effective_version is None or record.is_archived:
+        return ()
+    version = DocumentVersion.objects.filter(document=record, record_status__in=IN_FORCE).first()
+    if version is None or not copies.is_printable(version):
+        return ()
+    newest = version.prints.order_by("-number").first()
+    context = {
+        "version": version,
+        "newest": newest,
+        "at": shown(newest.date) if newest else "",
+        "url": reverse("admin:documents_print", args=(record.pk,)),
+    }
+    return (RecordPanel("documents/print_panel.html", context),)
+
+
+def print_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
+    """Answer the next numbered copy of a document's version in force as a PDF to be saved.
+
+    404 for a document that this person may not see, that has no version in force, or whose version is not a PDF. A
+    file that cannot be stamped changes nothing; the document's page says why.
+    """
+    user = user_of(request)
+    found = DocumentVersion.objects.select_related("document__site")
+    version = found.filter(document=document_id, record_status__in=IN_FORCE).first()
+    if version is None or not copies.is_printable(version) or not may_read(user, version):
+        raise Http404("There is no such document.")
+    show_times_of(version.document.site)
+    try:
+        pdf, copy = _numbered(version, user, author_of(request))
+    except ValidationError as fault:
+        messages.error(request, " ".join(fault.messages))
+    except UnprintableError as fault:
+        messages.error(request, f"{fault} Nothing was printed.")
+    except ApiError as refusal:
+        messages.error(request, f"{refusal.message} Nothing was printed.")
+    else:
+        return _answered(pdf, copy)
+    return redirect("admin:documents_document_read", quote(document_id))
+
+
+def _numbered(version: DocumentVersion, user: User, author: Author) -> tuple[IO[bytes], ControlledPrint]:
+    """Make the next copy and write it down; make it again where somebody else took its number in the meantime."""
+    for _ in range(ATTEMPTS):
+        copy = ControlledPrint(number=copies.next_number(version), date=now(), user_name=user.printed_name)
+        with downloads.whole(version) as source:
+            pdf = _copy(source, version, copy)
+        try:
+            return pdf, copies.add(version.pk, copy.number, user, date=copy.date, author=author)
+        except copies.NumberTakenError:
+            pdf.close()
+        except BaseException:
+            pdf.close()
+            raise
+    text = "Several people are printing this document at the moment. Nothing was printed; try again."
+    raise ValidationError(text, code="Conflict")
+
+
+def _copy(source: IO[bytes], version: DocumentVersion, copy: ControlledPrint) -> IO[bytes]:
+    document = version.document
+    at = f"{shown(copy.date)} ({zone_of(document.site).key})"
+
+    def stamp(page: str) -> tuple[str, str]:
+        return (
+            f"{document.name} · Version {version.version} · {version.record_status} · Copy {copy.number}",
+            f"{UNCONTROLLED} · Printed {at} by {copy.user_name} · {page}",
+        )
+
+    return stamped(source, stamp, printed(signature_paper(version, copy, at)))
+
+
+def signature_paper(version: DocumentVersion, copy: ControlledPrint, at: str) -> Paper:
+    """Return the last page of a copy: which file it shows, who printed it when, and who signed the file; one query."""
+    document = version.document
+    paper = Paper(title=f"Signatures: {document.name}", subtitle=UNCONTROLLED, numbered=False)
+    paper.parts = [
+        Part(
+            "Document",
+            [
+                Value("Site", document.site.name),
+                Value("Number", str(document.site_sequence_id)),
+                Value("Version", str(version.version)),
+                Value("Status", version.record_status),
+                Value("In force since", shown(version.in_force_since)),
+                Value("File", version.file_name),
+                Value("SHA-256 of the file", version.file_hash),
+            ],
+        ),
+        Part(
+            "This copy",
+            [Value("Copy", str(copy.number)), Value("Printed", at), Value("Printed by", copy.user_name)],
+        ),
+    ]
+    for signature in version.signatures.all():
+        values = [
+            Value("Printed name", signature.user_name),
+            Value("Meaning", signature.meaning),
+            Value("Date", shown(signature.date)),
+            Value("Confirmed by", signature.get_confirmed_by_display()),
+            Value("SHA-256 of the file", signature.file_hash),
+        ]
+        paper.parts.append(Part(f"{signature.meaning} by {signature.user_name}", values))
+    if len(paper.parts) == 2:
+        paper.parts.append(Part("Signatures", [Value("None", "This version came into force without signatures.")]))
+    return paper
+
+
+def _answered(pdf: IO[bytes], copy: ControlledPrint) -> HttpResponseBase:
+    length = pdf.seek(0, 2)
+    name = f"{copy.document.name} - version {copy.version.version} - copy {copy.number}.pdf"
+    headers = {"Content-Disposition": downloads.disposition(name), "Content-Length": str(length)}
+    return StreamingHttpResponse(downloads.Pieces(pdf, 0, length), content_type="application/pdf", headers=headers)
