@@ -1,1 +1,1 @@
-"""What every back-office page builds on."""
+"""The base classes of all back-office pages."""

@@ -1,4 +1,4 @@
-"""Links to the record that another one is about, and whether somebody may see it."""
+"""Links to the record that another record is about, and whether a user may see it."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from records.sites.targets import seen_by
 
 
 def may_see(user: User, record: SiteRecord) -> bool:
-    """Return whether the record exists for the user; a query for a kind of which some records are hidden."""
+    """Return whether the record exists for the user; one query for a kind with hidden records."""
     options = record._meta
 
     def may(permission: str) -> bool:
@@ -25,7 +25,7 @@ def may_see(user: User, record: SiteRecord) -> bool:
 
 
 def hide_targets(user: User, record: Any) -> None:
-    """Let a loaded record point at nothing that does not exist for the user; it is for showing, not for saving."""
+    """Clear a loaded record's references to records that do not exist for the user; do not save the record then."""
     site_id = getattr(record, "site_id", None)
 
     def may(permission: str) -> bool:
@@ -43,7 +43,7 @@ def hide_targets(user: User, record: Any) -> None:
 
 
 def address_of(record: Any) -> str:
-    """Return the address of the record's page; empty where its kind has none."""
+    """Return the URL of the record's page; empty if its kind has no page."""
     options = record._meta
     if not admin.site.is_registered(type(record)):
         return ""

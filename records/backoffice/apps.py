@@ -13,7 +13,7 @@ class BackofficeConfig(AppConfig):
     verbose_name = "Back-office"
 
     def ready(self) -> None:
-        """Say who may read the history and share saved filters, and have each session's beginning written down."""
+        """Register who may read the history and share saved filters, and record the start of each session."""
         from records.accounts.default_roles import register
         from records.accounts.models import DefaultRole
         from records.backoffice.sign_in import events
@@ -24,11 +24,11 @@ class BackofficeConfig(AppConfig):
 
 
 class LarderAdminConfig(AdminConfig):
-    """Django's admin with our own site; finds each room's admin.py."""
+    """Django's admin with our own site class; finds the admin.py of each room."""
 
     default_site = "records.backoffice.site.BackofficeSite"
 
     def ready(self) -> None:
-        """Find each room's admin.py, then the resources.py that its lists are imported and exported by."""
+        """Find the admin.py of each room, then the resources.py, which defines import and export of its lists."""
         super().ready()
         autodiscover_modules("resources")

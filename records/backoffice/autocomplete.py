@@ -1,4 +1,4 @@
-"""What a reference field offers: entries and records of the record's site, looked up as somebody types."""
+"""The choices of a reference field: entries and records of the record's site, searched while somebody types."""
 
 import uuid
 from typing import Any
@@ -26,9 +26,9 @@ NO_SITE = uuid.UUID(int=0)
 
 
 def choices_at(field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
-    """Return what a foreign key or list of a record of the site may newly point at, archived entries left out.
+    """Return what a foreign key or list of a record of the site may newly refer to, without archived entries.
 
-    Where there is no site, as on the page of an account, these are the shared lists and all active accounts.
+    If there is no site, as on the page of an account, these are the shared lists and all active accounts.
     """
     if field.related_model is User and site_id is None:
         return User.objects.filter(is_active=True)
@@ -36,10 +36,10 @@ def choices_at(field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
 
 
 def narrow(admin_site: AdminSite, rows: models.QuerySet[Any], text: str) -> models.QuerySet[Any]:
-    """Return the choices that the typed text means, in a stable order.
+    """Return the choices that match the typed text, in a stable order.
 
-    Where the model keeps folded keys, those are meant whose name or code begins with the text: read from an index,
-    however many there are.
+    If the model has folded keys, these are the rows whose name or code begins with the text: an index finds them,
+    however many rows there are.
     """
     model: Any = rows.model
     if issubclass(model, ReferenceEntry) and not text:
@@ -57,7 +57,7 @@ def narrow(admin_site: AdminSite, rows: models.QuerySet[Any], text: str) -> mode
 
 
 def containing(rows: models.QuerySet[Any], text: str) -> models.QuerySet[Any]:
-    """Return the choices that hold every word of the text somewhere, for a text that none begins with."""
+    """Return the choices that contain every word of the text, for a text with which no choice begins."""
     if not _is_keyed(rows.model):
         return rows.none()
     return search(rows, ("name_key", "code_key"), text).order_by("name_key", "code_key", "id")
@@ -75,7 +75,7 @@ def _admin_of(admin_site: AdminSite, model: type[models.Model]) -> Any:
 
 
 def choose_url(field: Any, site_id: uuid.UUID | None, **more: str) -> str:
-    """Return the address at which a page looks up choices for a field of a record of the site."""
+    """Return the URL at which a page searches choices for a field of a record of the site."""
     query = urlencode({"field": f"{field.model._meta.label_lower}.{field.name}", "site": str(site_id or ""), **more})
     return f"{reverse('admin:choose')}?{query}"
 
@@ -83,7 +83,7 @@ def choose_url(field: Any, site_id: uuid.UUID | None, **more: str) -> str:
 def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
     """Answer one page of choices: `{"results": [{"id", "text"}], "more": bool}`; a fixed number of queries.
 
-    Only for fields of forms that the user may fill at that site; anything else is refused alike.
+    Only for fields of forms that the user may fill in at that site; everything else is refused in the same way.
     """
     site_id = as_uuid(request.GET.get("site", ""))
     field, owner = _field(admin_site, request.GET.get("field", ""))
@@ -102,7 +102,7 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
 
 
 def describe(row: models.Model) -> str:
-    """Return a choice as it is printed: its name, with its code, or a folder with what it lies in."""
+    """Return the printed form of a choice: its name with its code, or a folder with its parent folders."""
     if isinstance(row, EntityFolder) and row.parent is not None:
         return f"{row.parent} / {row}"
     code = getattr(row, "code", "")
@@ -110,7 +110,7 @@ def describe(row: models.Model) -> str:
 
 
 def _field(admin_site: AdminSite, label: str) -> tuple[Any, type[models.Model]]:
-    """Return the named field and the model whose form it stands in; a child row's is its record's."""
+    """Return the named field and the model whose form contains it; a child row is in its record's form."""
     from django.apps import apps
 
     try:

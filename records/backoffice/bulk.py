@@ -1,7 +1,7 @@
-"""What is done to several records of a list at once, with one reason: archive, restore, move to a folder, assign.
+"""What can be done to several records of a list at once, with one reason: archive, restore, move to a folder, assign.
 
-Each record is written by the ordinary writer in its own transaction, with its own Change. One that cannot be written
-is named with the reason, and keeps none of the others back.
+The normal action writes each record in its own transaction, with its own Change. A record that cannot be written is
+reported with the reason, and does not prevent the others.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from records.backoffice.forms import ReasonForm
 from records.sites.writing import RecordNotFoundError
 
 STEPS = ("archive", "restore")
-"""The buttons of a record's page that a list offers too, where they ask for nothing but a reason."""
+"""The buttons of a record's page that a list offers too, if they ask for nothing but a reason."""
 FIELDS = {"entity_folder": "Move to a folder", "owner": "Assign to an owner"}
 EMPTY = {"entity_folder": "Empty: out of every folder.", "owner": "Empty: to nobody."}
 MOST = 200
@@ -35,7 +35,7 @@ MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """One thing that can be done to several records: its name and label, why not to a record, and doing it."""
+    """One thing to do to several records: its name and label, why a record does not allow it, and the function."""
 
     name: str
     label: str
@@ -45,16 +45,16 @@ class Bulk:
 
 
 class BulkPages(FormPages):
-    """Choosing several records of a list, and the page that asks for the reason."""
+    """Selecting several records of a list, and the page that asks for the reason."""
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with that of the page before them."""
+        """Return the admin's URLs, preceded by that of the page."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_together"
         view = self.admin_site.admin_view(require_POST(self.together_view))
         return [path("together/", view, name=name), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the list with what can be done to several of its records."""
+        """Show the list with the actions for several of its records."""
         found = {}
         if self.has_view_permission(request):
             address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_together")
@@ -62,11 +62,11 @@ class BulkPages(FormPages):
         return super().changelist_view(request, {**found, **(extra_context or {})})
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Return something where there is anything to choose records for: the list then has checkboxes."""
+        """Return a placeholder action if the user can do something to several records: the list then has checkboxes."""
         return {"together": (None, "together", "Together")} if self.bulk_steps(request) else {}
 
     def response_action(self, request: HttpRequest, queryset: Any, *args: Any, **options: Any) -> HttpResponse:
-        """Return to the list: its checkboxes belong to a form of ours."""
+        """Redirect to the list: its checkboxes belong to our own form."""
         return redirect(request.get_full_path())
 
     def action_checkbox(self, obj: Any) -> Any:
@@ -123,7 +123,7 @@ class BulkPages(FormPages):
     # --- Several records ----------------------------------------------------------------------------------------------
 
     def together_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the chosen records and ask for the reason; once it is given, write each and say what became of it."""
+        """Show the selected records and ask for the reason; once it is given, write each and report the results."""
         page: Any = self
         bulk = next((one for one in self.bulk_steps(request) if one.name == request.POST.get("step")), None)
         back = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
@@ -162,7 +162,7 @@ class BulkPages(FormPages):
         return TemplateResponse(request, "backoffice/together.html", context)
 
     def _chosen_records(self, request: HttpRequest) -> Sequence[Any]:
-        """Return the chosen records that the user sees in the list of the current site, in its order; one query."""
+        """Return the selected records that the user sees in the list of the current site, in its order; one query."""
         keys = [key for text in request.POST.getlist(ACTION_CHECKBOX_NAME)[:MOST] if (key := as_uuid(text))]
         foreign = [field.name for field in self.opts.concrete_fields if field.is_relation]
         rows = self.at_site(self.get_queryset(request), current_site(request)).select_related(*foreign)

@@ -1,4 +1,4 @@
-"""Two people edit one record: the second sees who changed what, keeps the own input, and loses nothing."""
+"""Two people edit one record: the second one sees who changed what, keeps their own input, and loses nothing."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ from records.history.models import Change, ChangeQuerySet
 
 
 class StaleError(Exception):
-    """Raised under the record's lock when it is no longer what the editor saw."""
+    """Raised under the record's lock if the record has changed since the editor saw it."""
 
 
 @dataclass(slots=True)
 class Conflict:
-    """What happened to a record since the editor opened it, newest last, and which fields both have changed."""
+    """The changes of a record since the editor opened it, newest last, and the fields that both have changed."""
 
     changes: list[Change]
     both: list[str] = field(default_factory=list)
 
 
 def trail_of(record: models.Model) -> ChangeQuerySet:
-    """Return the record's changes, newest first; an employee and its account share an Id, not a history.
+    """Return the record's changes, newest first; an employee and its account share an Id, but not a history.
 
-    By their numbers, which follow each other as the writers did; clocks of several machines need not.
+    They are sorted by number, which follows the order of the writes; the clocks of several machines may not.
     """
     return Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("-number")
 
@@ -40,13 +40,13 @@ def last_change(record: models.Model) -> str:
 
 
 def refuse_when_stale(record: models.Model, seen: str) -> None:
-    """Raise StaleError when the record was changed since the change that the editor saw; call under its lock."""
+    """Raise StaleError if the record was changed since the change that the editor saw; call it under the lock."""
     if last_change(record) != seen:
         raise StaleError
 
 
 def changes_since(record: models.Model, seen: str) -> list[Change]:
-    """Return the record's changes after the one that was seen, oldest first."""
+    """Return the record's changes after the one that the editor saw, oldest first."""
     newer: list[Change] = []
     for change in trail_of(record)[:200]:
         if str(change.pk) == seen:
@@ -56,7 +56,7 @@ def changes_since(record: models.Model, seen: str) -> list[Change]:
 
 
 def raw(bound: forms.BoundField) -> Any:
-    """Return a field's value as a browser would send it."""
+    """Return a field's value in the form in which a browser sends it."""
     value = bound.value()
     if isinstance(bound.field, forms.BooleanField):
         return "on" if value else None
@@ -64,7 +64,7 @@ def raw(bound: forms.BoundField) -> Any:
 
 
 def put(data: QueryDict, name: str, value: Any) -> None:
-    """Set a value in sent data as a browser would send it."""
+    """Set a value of the sent data in the form in which a browser sends it."""
     if value is None:
         data.pop(name, None)
     elif isinstance(value, list):
@@ -74,7 +74,7 @@ def put(data: QueryDict, name: str, value: Any) -> None:
 
 
 def _before(model: type[models.Model], name: str, old: Any) -> Any:
-    """Return a value of the trail as the form knows it."""
+    """Return a value of the history in the form that the form uses."""
     if isinstance(old, dict):
         return old.get("id")
     if isinstance(old, list):
@@ -86,9 +86,9 @@ def _before(model: type[models.Model], name: str, old: Any) -> Any:
 
 
 def merge(data: QueryDict, stored: forms.ModelForm[Any], changes: Iterable[Change]) -> Conflict:
-    """Take over, in the sent data, what others changed in fields that the editor left alone; keep all other input.
+    """Apply, to the sent data, others' changes of fields that the editor did not change; keep all other input.
 
-    `stored` is an unbound form of the record as it is now.
+    `stored` is an unbound form of the present record.
     """
     conflict = Conflict(list(changes))
     before: dict[str, Any] = {}
@@ -109,10 +109,10 @@ def merge(data: QueryDict, stored: forms.ModelForm[Any], changes: Iterable[Chang
 
 
 def reconcile_rows(data: QueryDict, stored: RecordFormSet, changes: Iterable[Change]) -> None:
-    """Renumber sent child rows to the rows that are stored now, in place.
+    """Match sent child rows with the rows that are stored now, and renumber them, in place.
 
-    Rows that others added are taken in; an edited row that others removed becomes a new one; cells that the editor
-    left alone take what others wrote.
+    Rows that others added are included. An edited row that others removed becomes a new one. Cells that the editor did
+    not change get the others' values.
     """
     prefix = str(stored.prefix)
     sent = _sent_rows(data, prefix)
@@ -160,7 +160,7 @@ def _edited(stored: RecordFormSet, row: Mapping[str, Any], old: Mapping[str, Any
 
 
 def _sent_rows(data: QueryDict, prefix: str) -> dict[str, dict[str, Any]]:
-    """Return the sent rows by their id; new ones, which have none, by their place."""
+    """Return the sent rows by their id; new ones, which have no id, by their position."""
     rows: dict[str, dict[str, Any]] = {}
     for idx in range(min(as_number(data.get(f"{prefix}-TOTAL_FORMS", "")) or 0, 2000)):
         start = f"{prefix}-{idx}-"

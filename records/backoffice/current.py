@@ -1,4 +1,4 @@
-"""Who is signed in to the back-office, at which site, in which time zone, and what a request for a page has decided."""
+"""The request's user, site and time zone in the back-office, and what was decided once for the request."""
 
 import uuid
 import zoneinfo
@@ -19,33 +19,33 @@ SESSION_KEY = "site"
 
 @dataclass(slots=True)
 class FormState:
-    """What one request for the form of a record decides once, and every part of the page reads."""
+    """What a request for the form of a record decides once; every part of the page reads it."""
 
     record: Any
-    """The stored record; None on the page of a new one."""
+    """The stored record; None on the page for a new one."""
     site_id: uuid.UUID | None
-    """The site that the record belongs to; None for what all sites share."""
+    """The site that the record belongs to; None for records that all sites share."""
     writable: bool
     readonly: Sequence[Any] = ()
     fieldsets: Any = ()
     rows: list[tuple[Any, Any]] | None = None
     """The formset class and the inline of each relation of child rows."""
     data: QueryDict | None = None
-    """What was sent, brought up to date with what is stored."""
+    """The sent data, updated with what is stored now."""
 
 
 @dataclass(slots=True)
 class PageState:
-    """What a request keeps for the back-office; its only attribute of ours on a request."""
+    """What the back-office stores on a request, as the only attribute that we add to it."""
 
     sites: list[Site]
     form: FormState | None = None
     columns: dict[str, list[str]] = field(default_factory=dict)
-    """The columns that the person chose, by the list's model."""
+    """The columns that the user chose, by the list's model."""
 
 
 def state_of(request: HttpRequest) -> PageState:
-    """Return what the request keeps; one query when it is first asked for."""
+    """Return the state of the request; one query at the first call."""
     state: PageState | None = getattr(request, "larder_page", None)
     if state is None:
         sites = Site.objects.filter(pk__in=access.sites_where(user_of(request))).order_by("name", "id")
@@ -54,13 +54,13 @@ def state_of(request: HttpRequest) -> PageState:
 
 
 def form_state(request: HttpRequest) -> FormState | None:
-    """Return what was decided for the form that is being shown or saved; None on every other page."""
+    """Return the decisions for the form that is being shown or saved; None on every other page."""
     state: PageState | None = getattr(request, "larder_page", None)
     return None if state is None else state.form
 
 
 def user_of(request: HttpRequest) -> User:
-    """Return the account that is signed in; every back-office page has seen to it that there is one."""
+    """Return the account that is signed in; every back-office page requires one."""
     user = request.user
     if not isinstance(user, User):
         raise TypeError("Nobody is signed in.")
@@ -68,18 +68,18 @@ def user_of(request: HttpRequest) -> User:
 
 
 def author_of(request: HttpRequest, channel: Channel = Channel.BACKOFFICE) -> Author:
-    """Return the author that this request's changes are written down to."""
+    """Return the author to whom this request's changes are attributed."""
     user = user_of(request)
     return Author(user.pk, user.printed_name, channel, "", getattr(request, "request_id", ""))
 
 
 def sites_of(request: HttpRequest) -> list[Site]:
-    """Return the sites at which the user holds a role, by name; one query a request."""
+    """Return the sites at which the user holds a role, by name; one query per request."""
     return state_of(request).sites
 
 
 def current_site(request: HttpRequest) -> Site | None:
-    """Return the site whose records the user looks at: the chosen one, else the home site, else the first by name."""
+    """Return the user's current site: the chosen one, otherwise the home site, otherwise the first by name."""
     chosen, home = request.session.get(SESSION_KEY, ""), user_of(request).home_site_id
     at_home = first = None
     for site in state_of(request).sites:
@@ -92,7 +92,7 @@ def current_site(request: HttpRequest) -> Site | None:
 
 
 def choose_site(request: HttpRequest, site_id: str) -> bool:
-    """Keep the site in the session and return whether the user may act there; another one is left as it was."""
+    """Store the site in the session and return whether the user may act there; otherwise change nothing."""
     if site_id not in {str(site.pk) for site in sites_of(request)}:
         return False
     request.session[SESSION_KEY] = site_id
@@ -105,10 +105,10 @@ def site_at(request: HttpRequest, site_id: uuid.UUID | None) -> Site | None:
 
 
 def zone_of(site: Site | None) -> zoneinfo.ZoneInfo:
-    """Return the site's time zone, UTC without a site."""
+    """Return the site's time zone; UTC without a site."""
     return zoneinfo.ZoneInfo(site.time_zone if site is not None else "UTC")
 
 
 def show_times_of(site: Site | None) -> None:
-    """Show the rest of this request's date-times in the site's time zone (SiteZoneMiddleware ends it)."""
+    """Show the other date-times of this request in the site's time zone (SiteZoneMiddleware resets it)."""
     timezone.activate(zone_of(site))

@@ -1,8 +1,8 @@
-"""Date-times by the day on which people see them, and the list filter that asks for a span of days.
+"""Date-times by the day on which people see them, and the list filter for a range of days.
 
-A bare date is kept as midnight UTC and is that day everywhere (DECISIONS 1.8); every other moment belongs to the day
-that the site's clocks show. So the days of a site west of Greenwich begin with one midnight UTC that stands before
-their own midnight.
+A bare date is stored as midnight UTC and is the same day everywhere (DECISIONS 1.8); every other date-time belongs to
+the day in the site's time zone. So west of Greenwich, a day at a site includes a midnight UTC that comes before the
+site's own midnight.
 """
 
 import datetime
@@ -18,11 +18,11 @@ from records.history.trail import now
 
 SINCE, UNTIL, SPAN = "since", "until", "span"
 CALENDAR = zoneinfo.ZoneInfo("UTC")
-"""The zone of fields that hold days alone, whatever time of day they were sent with."""
+"""The time zone of fields that contain only days, whatever time of day was sent."""
 
 
 def begins(day: datetime.date, zone: zoneinfo.ZoneInfo) -> datetime.datetime:
-    """Return the moment, in UTC, at which the day begins at the site, kept within the calendar."""
+    """Return the date-time, in UTC, at which the day begins at the site, limited to the calendar."""
     try:
         return datetime.datetime.combine(day, datetime.time(), zone).astimezone(datetime.UTC)
     except OverflowError:
@@ -30,12 +30,12 @@ def begins(day: datetime.date, zone: zoneinfo.ZoneInfo) -> datetime.datetime:
 
 
 def bare(day: datetime.date) -> datetime.datetime:
-    """Return the moment as which the day alone is kept: its midnight UTC."""
+    """Return the date-time that represents the bare day: its midnight UTC."""
     return datetime.datetime.combine(day, datetime.time(), datetime.UTC)
 
 
 def day_of(moment: datetime.datetime, zone: zoneinfo.ZoneInfo) -> datetime.date:
-    """Return the day on which people at the site see the moment."""
+    """Return the day on which people at the site see the date-time."""
     utc = moment.astimezone(datetime.UTC)
     if utc.time() == datetime.time():
         return utc.date()
@@ -51,14 +51,14 @@ def today_at(zone: zoneinfo.ZoneInfo) -> datetime.date:
 
 
 def before(field: str, day: datetime.date, zone: zoneinfo.ZoneInfo) -> Q:
-    """Return the condition that the field lies on a day before this one; read from an index on the field."""
+    """Return the condition that the field is on a day before this one; an index on the field serves it."""
     start, midnight = begins(day, zone), bare(day)
     found = Q(**{f"{field}__lt": start})
     return found & ~Q(**{field: midnight}) if midnight < start else found
 
 
 def on_days(field: str, first: datetime.date, last: datetime.date, zone: zoneinfo.ZoneInfo) -> Q:
-    """Return the condition that the field lies on one of the days from first to last; an index on it serves."""
+    """Return the condition that the field is on one of the days from first to last; an index on it serves it."""
     start, midnight = begins(first, zone), bare(first)
     found = Q(**{f"{field}__gte": min(start, midnight)})
     if midnight < start:
@@ -71,7 +71,7 @@ def on_days(field: str, first: datetime.date, last: datetime.date, zone: zoneinf
 
 
 def parsed(text: str) -> datetime.date | None:
-    """Return the day that `2026-05-17` names, or None."""
+    """Return the day of a text such as `2026-05-17`, or None."""
     try:
         return datetime.date.fromisoformat(text) if len(text) == 10 else None
     except ValueError:
@@ -79,9 +79,9 @@ def parsed(text: str) -> datetime.date | None:
 
 
 def spans(today: datetime.date) -> dict[str, tuple[str, datetime.date, datetime.date]]:
-    """Return the usual spans by their value in an address: the label, the first day and the last day.
+    """Return the usual periods by their value in a URL: the label, the first day and the last day.
 
-    They move with the calendar, so a filter that was saved as `last-month` still means the last month next year.
+    They move with the calendar, so a filter saved as `last-month` still means the last month next year.
     """
     month, year = today.replace(day=1), today.replace(month=1, day=1)
     last_month = (month - datetime.timedelta(days=1)).replace(day=1)
@@ -97,11 +97,11 @@ def spans(today: datetime.date) -> dict[str, tuple[str, datetime.date, datetime.
 
 
 class DaysFilter(FieldListFilter):
-    """Narrows a list to days of a date-time field, both ends included: `list_filter = (("date", DaysFilter),)`.
+    """Filters a list by days of a date-time field, both ends included: `list_filter = (("date", DaysFilter),)`.
 
-    Days are those of the site's clocks for the admin's `moments`, else as they are kept. The address names the ends
-    (`date__since`, `date__until`; other pages link to them with `address_part`) or one of the usual `spans`
-    (`date__span=last-year`); both together mean the days that lie in both. What cannot be read is refused.
+    For fields in the admin's `moments`, days are those in the site's time zone, otherwise those that are stored. The
+    URL contains both ends (`date__since`, `date__until`; other pages link to them with `address_part`) or one of the
+    usual `spans` (`date__span=last-year`); with both, the days that are in both. Unreadable values are refused.
     """
 
     def __init__(
@@ -126,22 +126,22 @@ class DaysFilter(FieldListFilter):
         self.zone = zone_of(current_site(request)) if has_time else CALENDAR
 
     def expected_parameters(self) -> list[str | None]:
-        """Return the names of both ends and of the span."""
+        """Return the parameter names of both ends and of the period."""
         return [*self.names, self.span_name]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Narrow the list."""
+        """Filter the list."""
         if self.first is None and self.last is None:
             return queryset
         first, last = self.first or datetime.date.min, self.last or datetime.date.max
         return queryset.filter(on_days(self.field_path, first, last, self.zone)) if first <= last else queryset.none()
 
     def choices(self, changelist: Any) -> Any:
-        """Yield nothing: the filter bar has inputs of its own for days."""
+        """Yield nothing: the filter bar has its own inputs for days."""
         yield from ()
 
     def described(self) -> str:
-        """Return the days in words: the span's name, or both ends."""
+        """Return the days in words: the period's name, or both ends."""
         ends = f"{self.given[0] or '…'} to {self.given[1] or '…'}" if any(self.given) else ""
         span = self.spans[self.span][0] if self.span in self.spans else ""
         if ends and not span:
@@ -151,7 +151,7 @@ class DaysFilter(FieldListFilter):
 
 
 def address_part(field: str, first: datetime.date | None, last: datetime.date | None) -> dict[str, str]:
-    """Return the query parameters by which a list with a DaysFilter on the field shows these days."""
+    """Return the query parameters with which a list with a DaysFilter on the field shows these days."""
     given = {f"{field}__{SINCE}": first, f"{field}__{UNTIL}": last}
     return {name: day.isoformat() for name, day in given.items() if day is not None}
 

@@ -1,4 +1,4 @@
-"""How stored values are shown and read: days stay days in every zone, moments in the site's time, plain numbers."""
+"""How stored values are shown and read: days are the same in every zone, times use the site's time zone."""
 
 import datetime
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from django.utils import timezone
 
 MIDNIGHT = datetime.time(0, 0)
 NOTHING = "\N{EN DASH}"
-"""What stands where a value is missing."""
+"""What is shown for a missing value."""
 
 
 def wall_clock(value: datetime.datetime) -> tuple[datetime.datetime, bool]:
-    """Return what to show for a stored date-time, without zone, and whether it is a day alone.
+    """Return what to show for a stored date-time, without zone, and whether it is a bare day.
 
-    Midnight UTC is how a day is kept (DECISIONS 1.8), so it is that day everywhere. What would leave the years 0001
-    to 9999 in the site's time is shown in UTC.
+    Midnight UTC represents a day (DECISIONS 1.8), so it is that day everywhere. A date-time that would be outside the
+    years 0001 to 9999 in the site's time zone is shown in UTC.
     """
     utc = value.astimezone(datetime.UTC)
     if utc.time() == MIDNIGHT:
@@ -30,7 +30,7 @@ def wall_clock(value: datetime.datetime) -> tuple[datetime.datetime, bool]:
 
 
 def shown(value: datetime.datetime | None, *, day: bool = False) -> str:
-    """Return the date-time as people read it: `2024-05-17` or `2024-05-17 14:30`."""
+    """Return the date-time for users: `2024-05-17` or `2024-05-17 14:30`."""
     if value is None:
         return ""
     if day:
@@ -40,9 +40,10 @@ def shown(value: datetime.datetime | None, *, day: bool = False) -> str:
 
 
 def stored(clock: datetime.datetime) -> datetime.datetime:
-    """Return the moment that a wall clock of the site means, in UTC; raises ValidationError where there is none.
+    """Return, in UTC, the moment of a local time at the site; raises ValidationError if there is no such time.
 
-    Of the hour that comes twice in autumn the first is meant; the hour that is skipped in spring is refused.
+    In the hour that is repeated in autumn, the first occurrence is meant; a time in the hour that is skipped in spring
+    is refused.
     """
     local = clock.replace(tzinfo=timezone.get_current_timezone())
     try:
@@ -59,7 +60,7 @@ def stored(clock: datetime.datetime) -> datetime.datetime:
 def moment_column(name: str, label: str, *, day: bool, order: str = "") -> Callable[[Any], str]:
     """Return a display column for a date-time field that never fails near the ends of the calendar.
 
-    The same column each time, since the admin looks its read-only fields up by identity.
+    It returns the same object each time, since the admin compares its read-only fields by identity.
     """
 
     def column(record: Any) -> str:
@@ -72,13 +73,13 @@ def moment_column(name: str, label: str, *, day: bool, order: str = "") -> Calla
 
 
 def plain_number(value: Decimal) -> str:
-    """Return the number without the zeros that only fill its column: `1`, not `1.0000`."""
+    """Return the number without trailing zeros: `1`, not `1.0000`."""
     return f"{value.normalize():f}"
 
 
 @cache
 def number_column(name: str, label: str) -> Callable[[Any], str]:
-    """Return a display column for a decimal number, the same each time."""
+    """Return a display column for a decimal number, the same object each time."""
 
     def column(record: Any) -> str:
         value = getattr(record, name)

@@ -1,4 +1,4 @@
-"""Due dates on pages: shown with a mark once they have passed, and the list filter by them."""
+"""Due dates on pages: marked if they have passed, and the list filter for them."""
 
 import datetime
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from records.backoffice.datetimes import NOTHING, shown
 
 
 def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> Any:
-    """Return a due date for a page, marked where it has passed on the site's calendar (the page's time zone)."""
+    """Return a due date for a page, marked if it has passed on the site's calendar (the page's time zone)."""
     if due is None:
         return NOTHING
     if not waiting or not is_overdue(due):
@@ -25,26 +25,26 @@ def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> Any:
 
 
 def is_overdue(due: datetime.datetime) -> bool:
-    """Return whether a due date's day has passed in the page's time zone."""
+    """Return whether the day of a due date has passed in the page's time zone."""
     today = datetime.datetime.now(timezone.get_current_timezone()).date()
     return due < bare(today)
 
 
 class DueFilter(admin.SimpleListFilter):
-    """Shows what is overdue, or due within the next 30 days, among the rows that still wait."""
+    """Shows the unfinished rows that are overdue or due within the next 30 days."""
 
     title = "overdue or due soon"
     parameter_name = "due"
     field = "due_date"
     open_statuses: ClassVar[Sequence[str]] = ()
-    """The statuses in which a row can be due; any when empty."""
+    """The statuses in which a row can be due; if empty, any status."""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return what can be chosen."""
+        """Return the choices."""
         return [("overdue", "Overdue"), ("soon", "In the next 30 days")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Narrow the list."""
+        """Filter the list."""
         if self.value() not in ("overdue", "soon"):
             return queryset
         today = bare(today_at(zone_of(current_site(request))))

@@ -1,4 +1,4 @@
-"""What rooms above the back-office add to its pages, told when they start (AppConfig.ready).
+"""What rooms above the back-office add to its pages, registered when they start (AppConfig.ready).
 
 additions.start_page = start.context         # what the start page shows: (admin_site, request) -> context
 additions.add_pages(pages.addresses)         # more addresses under /admin/: (admin_site) -> URL patterns
@@ -20,7 +20,7 @@ Pages = Callable[[Any], Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class RecordLink:
-    """A button of a record's page or list, or a line in a group of the menu, that leads to another page."""
+    """A link to another page: a button of a record's page or list, or a line in a group of the menu."""
 
     name: str
     label: str
@@ -30,7 +30,7 @@ class RecordLink:
 
 @dataclass(frozen=True, slots=True)
 class RecordPanel:
-    """A part of a record's page below its form: the template that shows it, and what it shows."""
+    """A part of a record's page below its form: its template and the template's content."""
 
     template: str
     context: dict[str, Any]
@@ -50,56 +50,56 @@ _record_panels: list[RecordPanels] = []
 
 
 def add_pages(pages: Pages) -> None:
-    """Add addresses to the admin site; they are asked for once, when the first request comes."""
+    """Add URLs to the admin site; the function is called once, at the first request."""
     if pages not in _pages:
         _pages.append(pages)
 
 
 def add_menu_links(links: MenuLinks) -> None:
-    """Add lines to the groups of the menu; asked on every page, so it must cost no query."""
+    """Add lines to the groups of the menu; called on every page, so it must not run a query."""
     if links not in _menu_links:
         _menu_links.append(links)
 
 
 def menu_links_for(request: HttpRequest) -> list[RecordLink]:
-    """Return all added lines of the menu that are open to the user."""
+    """Return all added lines of the menu that the user may open."""
     return [link for links in _menu_links for link in links(request)]
 
 
 def add_record_links(links: RecordLinks) -> None:
-    """Add buttons to the pages of records; asked on every such page, so it must cost no query."""
+    """Add buttons to the pages of records; called on every such page, so it must not run a query."""
     if links not in _record_links:
         _record_links.append(links)
 
 
 def add_list_links(links: ListLinks) -> None:
-    """Add buttons above the lists of records; asked on every list, so it must cost no query."""
+    """Add buttons above the lists of records; called on every list, so it must not run a query."""
     if links not in _list_links:
         _list_links.append(links)
 
 
 def list_links_for(request: HttpRequest, model: type[Any]) -> list[RecordLink]:
-    """Return all added buttons of the model's list that are open to the user."""
+    """Return all added buttons of the model's list that the user may open."""
     return [link for links in _list_links for link in links(request, model)]
 
 
 def add_record_panels(panels: RecordPanels) -> None:
-    """Add parts below the forms of records' pages; asked on every such page, for a fixed number of queries."""
+    """Add parts below the forms of records' pages; called on every such page, with a fixed number of queries."""
     if panels not in _record_panels:
         _record_panels.append(panels)
 
 
 def shown_on(request: HttpRequest, record: Any) -> dict[str, Any]:
-    """Return all added buttons and parts of the record's page that are open to the user."""
+    """Return all added buttons and parts of the record's page that the user may open."""
     panels = [panel for panels in _record_panels for panel in panels(request, record)]
     return {"record_links": links_for(request, record), "record_panels": panels}
 
 
 def pages_of(admin_site: Any) -> list[Any]:
-    """Return all added addresses, each already guarded by whoever added it."""
+    """Return all added URLs; the room that added them has already protected each."""
     return [page for pages in _pages for page in pages(admin_site)]
 
 
 def links_for(request: HttpRequest, record: Any) -> list[RecordLink]:
-    """Return all added buttons of the record that are open to the user."""
+    """Return all added buttons of the record that the user may open."""
     return [link for links in _record_links for link in links(request, record)]

@@ -1,4 +1,4 @@
-"""Form fields whose unchanged values never count as changes: text, days, moments, and references within a site."""
+"""Form fields for which unchanged values never count as changes: text, days, times, and references within a site."""
 
 import datetime
 import uuid
@@ -13,13 +13,13 @@ from django.db import models
 from records.backoffice.datetimes import plain_number, stored, wall_clock
 
 ChooseFrom = Callable[[], models.QuerySet[Any]]
-"""What a reference may newly point at, made only when it is needed: a form that is saved mostly keeps what it has."""
+"""What a reference may newly refer to, created only if it is needed: most saves keep the present reference."""
 
 UNKNOWN_CHOICE = "Choose one of the entries that are offered."
 
 
 def newlines(text: str) -> str:
-    r"""Return the text with `\n` line ends: browsers send `\r\n`, which is not a change."""
+    r"""Return the text with `\n` line ends: browsers send `\r\n`, which does not count as a change."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -27,7 +27,7 @@ class TextField(forms.CharField):
     """One line or several lines of text."""
 
     def to_python(self, value: Any) -> str:
-        """Return the text with our line ends."""
+        """Return the text with the line ends of `newlines`."""
         text = super().to_python(value) or ""
         return newlines(text) if "\r" in text else text
 
@@ -50,20 +50,20 @@ class MomentInput(forms.TextInput):
 
 
 class NumberField(forms.DecimalField):
-    """A decimal number, shown without the zeros that only fill its column."""
+    """A decimal number, shown without trailing zeros."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the number as people write it."""
+        """Return the number without trailing zeros."""
         return plain_number(value) if isinstance(value, Decimal) and value.is_finite() else value
 
 
 class DayField(forms.Field):
-    """A day, kept at midnight UTC and the same day in every time zone."""
+    """A day, stored as midnight UTC; it is the same day in every time zone."""
 
     widget = DayInput
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the day as the browser wants it."""
+        """Return the day in the format of the browser's input."""
         if isinstance(value, datetime.datetime):
             return value.astimezone(datetime.UTC).date().isoformat()
         return value
@@ -81,17 +81,17 @@ class DayField(forms.Field):
         return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Return whether another day was entered; a stored time of day is left alone."""
+        """Return whether another day was entered; a stored time of day is ignored."""
         return (self.prepare_value(initial) or "") != str(data or "").strip()
 
 
 class MomentField(forms.Field):
-    """A date and time, shown and entered in the site's time."""
+    """A date and time, shown and entered in the site's time zone."""
 
     widget = MomentInput
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the wall clock as the browser wants it."""
+        """Return the local time in the format of the browser's input."""
         if isinstance(value, datetime.datetime):
             clock = wall_clock(value)[0]
             return clock.isoformat(timespec="seconds" if clock.second else "minutes")
@@ -114,7 +114,7 @@ class MomentField(forms.Field):
         return None if clock is None else stored(clock)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Return whether another time was entered than the one that was shown; parts of a second are left alone."""
+        """Return whether another time was entered than the one shown; fractions of a second are ignored."""
         try:
             return self._clock(self.prepare_value(initial)) != self._clock(data)
         except ValidationError:
@@ -122,7 +122,7 @@ class MomentField(forms.Field):
 
 
 class Chooser(forms.Select):
-    """A choice among very many: holds only what is chosen; the page's script looks for more at `data-choose`."""
+    """A choice among very many: contains only the chosen entry; the page's script searches others at `data-choose`."""
 
     kept: dict[str, models.Model]
     choose_from: ChooseFrom | None = None
@@ -133,11 +133,11 @@ class Chooser(forms.Select):
         self.kept = {}
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
-        """Return the context with the address at which the page's script looks for more."""
+        """Return the context with the URL at which the page's script searches for choices."""
         return super().get_context(name, value, {"data-choose": self.address(), **(attrs or {})})
 
     def optgroups(self, name: str, value: Sequence[Any], attrs: Any = None) -> Any:
-        """Return the chosen entries as the only options, after an empty one where one may be left out."""
+        """Return the chosen entries as the only options, after an empty one if the field is optional."""
         chosen = [str(key) for key in value if key]
         wanted = [key for key in chosen if key not in self.kept]
         found = {**self.kept, **({str(row.pk): row for row in self._look_up(wanted)} if wanted else {})}
@@ -156,7 +156,7 @@ class ChooserMultiple(Chooser, forms.SelectMultiple):
 
 
 def as_uuid(value: Any) -> uuid.UUID | None:
-    """Return the id, or None where the text is none."""
+    """Return the id, or None if the text is not one."""
     try:
         return uuid.UUID(str(value))
     except ValueError:
@@ -164,13 +164,13 @@ def as_uuid(value: Any) -> uuid.UUID | None:
 
 
 def as_number(text: Any, digits: int = 9) -> int | None:
-    """Return the whole number that the text's plain digits write, or None where it is anything else, or has more."""
+    """Return the whole number that is written in plain digits; None for anything else and for too many digits."""
     text = str(text)
     return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
 
 
 class ReferenceField(forms.Field):
-    """One record or list entry of the record's site; what the record points at already stays valid."""
+    """One record or list entry of the record's site; the present reference stays valid."""
 
     widget = Chooser
 
@@ -180,7 +180,7 @@ class ReferenceField(forms.Field):
         self.kept: dict[str, models.Model] = {}
 
     def keep(self, targets: Iterable[models.Model]) -> None:
-        """Note what the record points at, so that it needs no look-up and stays valid when it is archived."""
+        """Remember the present reference, which then needs no query and stays valid when its target is archived."""
         kept = {}
         for target in targets:
             kept[str(target.pk)] = target
@@ -202,7 +202,7 @@ class ReferenceField(forms.Field):
         return [found[str(key)] for key in ids]
 
     def to_python(self, value: Any) -> Any:
-        """Return the record, or None; raises ValidationError on one that the site does not have."""
+        """Return the record, or None; raises ValidationError for one that the site does not have."""
         if value in self.empty_values:
             return None
         if isinstance(value, models.Model):
@@ -226,7 +226,7 @@ class ReferencesField(ReferenceField):
         return [super(ReferencesField, self).prepare_value(entry) for entry in value or ()]
 
     def to_python(self, value: Any) -> Any:
-        """Return the records; raises ValidationError on one that the site does not have."""
+        """Return the records; raises ValidationError for one that the site does not have."""
         return self._targets(list(dict.fromkeys(value or ())))
 
     def has_changed(self, initial: Any, data: Any) -> bool:

@@ -1,7 +1,7 @@
-"""The filter bar above every list: all filters in one form, what is active as chips that can be taken away.
+"""The filter bar above every list: all filters in one form, and the active ones as chips that can be removed.
 
-A room names its filters as Django does. References are looked up as they are in forms:
-`list_filter = (ArchivedFilter, ("customer", ReferenceFilter), ("date", DaysFilter))`.
+A room declares its filters as in Django. References are searched as in forms: `list_filter = (ArchivedFilter,
+("customer", ReferenceFilter), ("date", DaysFilter))`.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from records.backoffice.date_filters import DaysFilter
 
 
 class ReferenceFilter(FieldListFilter):
-    """Narrows a list to the records that point at one of some entries; read from the index of the foreign key."""
+    """Filters a list to the records that refer to one of some entries; the index of the foreign key serves it."""
 
     def __init__(
         self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
@@ -30,21 +30,21 @@ class ReferenceFilter(FieldListFilter):
         self.address = choose_url(field, site.pk if site is not None else None)
 
     def expected_parameters(self) -> list[str | None]:
-        """Return the one parameter, which may come several times."""
+        """Return the only parameter, which can be repeated."""
         return [self.parameter]
 
     def choices(self, changelist: Any) -> Iterator[Any]:
-        """Yield nothing: entries are looked up."""
+        """Yield nothing: users search for entries instead."""
         yield from ()
 
 
 def own_parameters(spec: Any, changelist: Any) -> list[str]:
-    """Return the parameters of the filter that the list's address has."""
+    """Return the filter's parameters that the list's URL contains."""
     return [name for name in spec.expected_parameters() if any(changelist.asked.getlist(name))]
 
 
 def chips(changelist: Any) -> list[dict[str, str]]:
-    """Return what the list is narrowed to, each with the address of the list without it."""
+    """Return the active filters, each with the URL of the list without it."""
     found = []
     if changelist.query:
         found.append({"text": f"Search: “{changelist.query}”", "url": changelist.without([SEARCH_VAR])})
@@ -66,7 +66,7 @@ def _described(spec: Any, changelist: Any, own: list[str]) -> str:
 
 
 def controls(changelist: Any) -> Iterator[dict[str, Any]]:
-    """Yield what the form of the bar is made of: each filter's kind, title, names and what is chosen."""
+    """Yield the parts of the bar's form: each filter's kind, title, parameter names and chosen values."""
     for spec in changelist.filter_specs:
         title = capfirst(str(spec.title))
         if isinstance(spec, DaysFilter):
@@ -82,7 +82,7 @@ def controls(changelist: Any) -> Iterator[dict[str, Any]]:
 
 
 def _select(spec: Any, changelist: Any) -> dict[str, Any]:
-    """Return the one parameter of a filter of choices, with its choices as value, label and whether it is chosen."""
+    """Return the only parameter of a choice filter and its choices: value, label, and whether it is selected."""
     expected = [str(name) for name in spec.expected_parameters()]
     options: list[tuple[str, Any, bool]] = []
     name = expected[0]
@@ -98,6 +98,6 @@ def _select(spec: Any, changelist: Any) -> dict[str, Any]:
 
 
 def kept(changelist: Any) -> list[tuple[str, str]]:
-    """Return what the form of the bar carries along: the search, the order, and what a link narrowed the list to."""
+    """Return the hidden values of the bar's form: the search, the order, and filters that a link has set."""
     own = {name for spec in changelist.filter_specs for name in spec.expected_parameters()} | {PAGE_VAR}
     return [(name, value) for name, values in changelist.asked.lists() if name not in own for value in values]

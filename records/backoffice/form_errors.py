@@ -1,4 +1,4 @@
-"""Where the faults of a form are shown: at the fields and rows that they name, and in the summary above the form."""
+"""Where the faults of a form are shown: at the fields and rows that have them, and in the summary above the form."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from records.backoffice.forms import RecordFormSet
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One line of the summary: the field's id and label, empty for a fault of the whole form, and what is wrong."""
+    """One line of the summary: the field's id and label (empty for a fault of the whole form), and the message."""
 
     target: str
     label: str
@@ -41,7 +41,7 @@ def _faults(form: forms.BaseForm, row: str) -> Iterator[Fault]:
 
 
 def show_faults(form: forms.BaseForm, formsets: Iterable[RecordFormSet], fault: ValidationError) -> None:
-    """Add every fault to the field or row that it names, to the page's head where it names none."""
+    """Add every fault to the field or row that it belongs to; if there is none, to the top of the page."""
     by_relation = {formset.relation: list(formset.row_forms()) for formset in formsets}
     for name, error in _leaves(fault):
         place = error.params or {} if isinstance(error.params, dict) else {}
@@ -56,7 +56,7 @@ def _add(form: forms.BaseForm, name: str, error: ValidationError) -> None:
     message = "; ".join(error.messages)
     name = "change_reason" if name == "reason" and name not in form.fields else name
     if name not in form.fields:
-        # A name's folded copy is what is unique; the name is what was entered.
+        # The folded copy of a name has to be unique, but users entered the name.
         name = name.removesuffix("_key")
     if name in form.fields:
         form.add_error(name, message)

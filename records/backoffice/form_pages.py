@@ -1,6 +1,6 @@
-"""The form of a record: it is shown, and what was sent is checked, compared with what others did, and written.
+"""The form of a record: it shows the form, checks the sent data, compares it with others' changes, and writes it.
 
-What a request decides (may it be changed, which fields, which rows) is decided once, in `FormState`.
+What a request decides (whether the record may be changed, which fields, which rows) is decided once, in `FormState`.
 """
 
 import uuid
@@ -81,7 +81,7 @@ class FormPages(StepPages, TrailPages):
         return locked
 
     def needs_reason(self, record: Any) -> bool:
-        """Return whether a change of the record must be explained."""
+        """Return whether a change of the record needs a reason."""
         return True
 
     def settable_fields(self, request: HttpRequest, record: Any) -> set[str]:
@@ -100,7 +100,7 @@ class FormPages(StepPages, TrailPages):
     # --- The page ----------------------------------------------------------------------------------------------------
 
     def get_formset_kwargs(self, request: HttpRequest, obj: Any, inline: Any, prefix: str) -> dict[str, Any]:
-        """Return what a formset is made of; sent rows are first matched with the rows that are stored now."""
+        """Return the arguments of a formset; sent rows are first matched with the rows that are stored now."""
         given = super().get_formset_kwargs(request, obj, inline, prefix)
         given["queryset"] = inline.get_queryset(request)
         state = form_state(request)
@@ -109,7 +109,7 @@ class FormPages(StepPages, TrailPages):
         return given
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """Return the form class for what the page shows and lets be changed; asked for once a request."""
+        """Return the form class for the fields that the page shows and lets the user change; built once per request."""
         state = form_state(request)
         assert state is not None  # noqa: S101 (changeform_view has decided it)
         fields = (
@@ -125,7 +125,7 @@ class FormPages(StepPages, TrailPages):
         )
 
     def get_formsets_with_inlines(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the formset class and the inline of each relation of child rows; made once a request."""
+        """Return the formset class and the inline of each relation of child rows; built once per request."""
         state = form_state(request)
         if state is None:
             return super().get_formsets_with_inlines(request, obj)
@@ -136,7 +136,7 @@ class FormPages(StepPages, TrailPages):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show the record's form, or write what was sent; the action opens the one transaction of the write."""
+        """Show the record's form, or write the sent data; the action opens the only transaction of the write."""
         record = self.found(request, object_id) if object_id is not None else None
         writable = self.has_change_permission(request, record) if record else self.has_add_permission(request)
         if not writable and (record is None or request.method == "POST"):
@@ -149,7 +149,7 @@ class FormPages(StepPages, TrailPages):
         state.readonly = self.get_readonly_fields(request, record) if writable else ()
         state.fieldsets = self.get_fieldsets(request, record)
         form_class = self.get_form(request, record, change=record is not None)
-        instance = copy(record) if record is not None else self._new_instance(site_id)  # Takes what is typed.
+        instance = copy(record) if record is not None else self._new_instance(site_id)  # typed values go here
         if request.method == "POST":
             return self._write(request, state, instance, form_class, extra_context)
         initial = self.get_changeform_initial_data(request) if record is None else {}
@@ -159,7 +159,7 @@ class FormPages(StepPages, TrailPages):
         return self._show(request, state, form, formsets, inlines, None, extra_context)
 
     def _site_for_new(self, request: HttpRequest) -> uuid.UUID | None:
-        """Return the site that a new record belongs to: the one its form was opened for, else the current one."""
+        """Return the site of a new record: the one for which its form was opened, otherwise the current one."""
         if not self.site_field:
             return None
         asked = as_uuid(request.POST.get("larder_site", "")) if request.method == "POST" else None
@@ -196,7 +196,7 @@ class FormPages(StepPages, TrailPages):
             except ValidationError as fault:
                 show_faults(form, formsets, fault)
             except StaleError:
-                # Somebody was faster between our look and our lock: look again, and show what happened.
+                # Somebody changed the record between reading and locking it: read it again, and show the changes.
                 state.record = self.found(request, str(record.pk))
                 return self._write(request, state, copy(state.record), form_class, extra_context)
             except RecordNotFoundError:
@@ -225,7 +225,7 @@ class FormPages(StepPages, TrailPages):
         )
 
     def _conflict(self, request: HttpRequest, record: Any, form_class: Any, data: QueryDict) -> Conflict | None:
-        """Bring the sent data up to date with the stored record, and return what others did meanwhile, if anything."""
+        """Update the sent data with the stored record, and return others' changes meanwhile, if there are any."""
         newest, seen = conflicts.last_change(record), str(data.get("larder_seen", ""))
         changes = [] if seen == newest else conflicts.changes_since(record, seen)
         conflict = conflicts.merge(data, form_class(instance=record), changes) if changes else None

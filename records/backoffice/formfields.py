@@ -1,4 +1,4 @@
-"""Which form field stands for a model field on every back-office page."""
+"""The form field for each model field on every back-office page."""
 
 import uuid
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from records.sites.text import FREE_TEXT
 
 
 class Suggestions(forms.TextInput):
-    """A text input with the names of a list as suggestions."""
+    """A text input that suggests the names of a list."""
 
     template_name = "backoffice/suggestions.html"
 
@@ -47,10 +47,10 @@ class Suggestions(forms.TextInput):
 
 
 class RecordFields:
-    """Makes the form fields of a record's page or of its rows."""
+    """Makes the form fields of a record's page and of its rows."""
 
     moments: ClassVar[tuple[str, ...]] = ()
-    """Date-time fields with a time of day, shown in the site's time; the others are days."""
+    """Date-time fields with a time of day, shown in the site's time zone; the others are days."""
 
     suggestions: ClassVar[Mapping[str, str]] = {}
     """Free text fields with the site list whose names are suggested, such as `{"department": "Department"}`."""
@@ -84,7 +84,7 @@ class RecordFields:
         return db_field.formfield(**kwargs)
 
     def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
-        """Return what a foreign key or list may newly point at, in the form and where its choices are looked up."""
+        """Return what a foreign key or list may newly refer to, both in the form and where its choices are searched."""
         user = user_of(request)
         return seen_by(user.pk, lambda permission: access.may(user, site_id, permission), choices_at(field, site_id))
 
@@ -105,14 +105,14 @@ class RecordFields:
         return Suggestions(names)
 
     def display_name_of(self, field: Any) -> Any:
-        """Return what a read-only page or a list shows for a field: date-times through our own column."""
+        """Return what a read-only page or a list shows for a field: date-times use our own column."""
         column = _date_times(self.model).get(field) if isinstance(field, str) else None
         if column is None:
             return field
         return moment_column(field, str(column.verbose_name), day=field not in (*self.moments, *STAMPS))
 
     def read_only_name_of(self, field: Any) -> Any:
-        """Return what a page that its reader cannot change shows for a field: decimal numbers as people write them."""
+        """Return what a read-only page shows for a field: decimal numbers are shown without trailing zeros."""
         column = next((column for column in self.model._meta.concrete_fields if column.name == field), None)
         if isinstance(column, models.DecimalField):
             return number_column(field, str(column.verbose_name))

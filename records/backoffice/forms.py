@@ -30,7 +30,7 @@ def reason_field(*, required: bool) -> TextField:
 
 
 class ReasonForm(forms.Form):
-    """What an action on a record asks: the reason, and in subclasses whatever else it needs."""
+    """The form of an action on a record: the reason, and in subclasses further fields."""
 
     change_reason = reason_field(required=True)
 
@@ -40,19 +40,19 @@ class ReasonForm(forms.Form):
 
 
 class ReasonIfAny(ReasonForm):
-    """A step that may be explained."""
+    """A step for which a reason is optional."""
 
     change_reason = reason_field(required=False)
 
 
 class WithoutReason(ReasonForm):
-    """A step that explains itself."""
+    """A step without a reason."""
 
     change_reason = None  # type: ignore[assignment]
 
 
 class CredentialForm(forms.Form):
-    """What a new key or client is called, and until when it is good."""
+    """The name of a new key or client, and how long it is valid."""
 
     name = TextField(max_length=100, help_text="What will use it, such as “ERP sync”.")
     expires = forms.DateField(
@@ -76,14 +76,14 @@ class CredentialForm(forms.Form):
 
 
 class _KeepsTargets:
-    """Gives the reference fields of a form what the record points at already."""
+    """Tells the reference fields of a form what the record refers to at present."""
 
     fields: dict[str, forms.Field]
     instance: models.Model
     initial: Any
 
     def keep_targets(self) -> None:
-        """Read the related objects that the instance carries; loads those that were not selected with it."""
+        """Read the objects that the instance refers to; loads those that were not selected with it."""
         for name, field in self.fields.items():
             if isinstance(field, ReferencesField):
                 field.keep(self.initial.get(name) or ())
@@ -94,7 +94,7 @@ class _KeepsTargets:
 
 
 class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
-    """A record's form. Only what the editor changed is handed to the action, so nothing else can move."""
+    """A record's form. The action gets only what the editor changed, so nothing else can change."""
 
     change_reason = reason_field(required=False)
     larder_seen = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -112,7 +112,7 @@ class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
         return [name for name in self.changed_data if name not in OWN_FIELDS]
 
     def values(self, *, change: bool) -> Values:
-        """Return what the action is to set: the changed fields, or all of them for a new record."""
+        """Return what the action has to set: the changed fields, or all fields of a new record."""
         names = self.content_changed() if change else [name for name in self.fields if name not in OWN_FIELDS]
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
@@ -130,7 +130,7 @@ class ChildForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
         self.keep_targets()
 
     def content(self, *, whole: bool) -> Values:
-        """Return the row's values: all of them for a new row, else those that the editor changed."""
+        """Return the row's values: all of them for a new row, otherwise those that the editor changed."""
         names = [name for name in self.fields if name in self.cleaned_data] if whole else self.changed_data
         columns = {field.name for field in self._meta.model._meta.concrete_fields if not field.primary_key}
         owner = {name for name, field in self.fields.items() if isinstance(field, forms.models.InlineForeignKeyField)}
@@ -138,15 +138,15 @@ class ChildForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
 
 
 class RecordFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
-    """The child rows of a record, as the whole new array that its action takes."""
+    """The child rows of a record, as the complete new array for its action."""
 
     @property
     def relation(self) -> str:
-        """Return the name of the record's relation, as its history and its action know it."""
+        """Return the name of the record's relation in its history and its action."""
         return str(self.fk.remote_field.get_accessor_name())
 
     def row_forms(self) -> Iterator[Any]:
-        """Yield the forms of the rows that stay or are new, in order."""
+        """Yield the forms of the remaining and the new rows, in order."""
         gone = set(map(id, self.deleted_forms))
         for form in self.initial_forms:
             if id(form) not in gone:
@@ -156,7 +156,7 @@ class RecordFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
                 yield form
 
     def rows(self) -> list[Values]:
-        """Return the whole new array: stored rows with what was changed of them, then new ones."""
+        """Return the complete new array: stored rows with their changed values, then new ones."""
         stored = set(map(id, self.initial_forms))
         return [
             {"id": form.instance.pk, **form.content(whole=False)} if id(form) in stored else form.content(whole=True)

@@ -1,4 +1,4 @@
-"""A record's history pages: every change field by field, filtered, paged, and compared between any two moments."""
+"""A record's history pages: every change field by field, filtered, paged, and compared between any two times."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -28,7 +28,7 @@ PAGE = 25
 
 
 def no_offers(change: Change) -> Mapping[str, str]:
-    """Return nothing: no value of the change can be put back."""
+    """Return no offers: no value of the change can be put back."""
     return {}
 
 
@@ -39,9 +39,9 @@ def lines_of(
     days: Any,
     offers: Mapping[str, str] | None = None,
 ) -> list[dict[str, str]]:
-    """Return changed fields as label, old and new text, private ones left out.
+    """Return changed fields as label, old and new text, without private ones.
 
-    With `offers` (field names to addresses) each line has the address at which its old value is put back, or "".
+    With `offers` (field names to URLs), each line has the URL of the page that puts its old value back, or "".
     """
     return [
         {
@@ -56,7 +56,7 @@ def lines_of(
 
 
 def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
-    """Return what changed in sum over some changes, oldest first; what was changed back is left out."""
+    """Return the sum of some changes, oldest first, without values that were changed back."""
     sums: dict[tuple[str, str], dict[str, Any]] = {}
     for change in changes:
         for entry in change.fields:
@@ -69,7 +69,7 @@ def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
 
 
 class TrailPages(SitePermissions):
-    """The history page of a record, and what it shows of a conflict."""
+    """The history page of a record, and its part in showing a conflict."""
 
     moments: ClassVar[tuple[str, ...]] = ()
 
@@ -78,7 +78,7 @@ class TrailPages(SitePermissions):
         return ()
 
     def is_day(self, name: str) -> bool:
-        """Return whether a date-time field is a day, the same in every zone."""
+        """Return whether a date-time field is a day, which is the same in every zone."""
         own = name.split(".")
         if len(own) == 1:
             return name not in self.moments
@@ -89,7 +89,7 @@ class TrailPages(SitePermissions):
         return no_offers
 
     def conflict_context(self, request: HttpRequest, record: Any, form: Any, conflict: Conflict) -> dict[str, Any]:
-        """Return what a conflict's notice says: who changed what and when, and which fields both changed."""
+        """Return the content of a conflict's notice: who changed what and when, and which fields both changed."""
         hidden = self.hidden_fields(request, record)
         return {
             "changes": [
@@ -187,7 +187,7 @@ class TrailPages(SitePermissions):
         return [(name, field_label(self.model, name)) for name in names]
 
     def _chosen(self, record: Any, asked: QueryDict) -> dict[str, Change]:
-        """Return the record's changes that the address names as `from` and `to`."""
+        """Return the record's changes that the URL names as `from` and `to`."""
         keys = {name: as_uuid(asked.get(name, "")) for name in ("from", "to")}
         if not any(keys.values()):
             return {}
@@ -195,7 +195,7 @@ class TrailPages(SitePermissions):
         return {name: found[key] for name, key in keys.items() if key in found}
 
     def _compared(self, record: Any, chosen: Iterable[Change], hidden: Sequence[str]) -> dict[str, Any] | None:
-        """Return the difference of the record between the moments after two of its changes."""
+        """Return the differences of the record between the times after two of its changes."""
         ends = sorted({change.pk: change for change in chosen}.values(), key=lambda change: change.number)
         if len(ends) != 2:
             return None

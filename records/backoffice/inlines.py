@@ -13,14 +13,14 @@ from records.backoffice.forms import ChildForm, RecordFormSet
 
 
 class _Rows(RecordFields):
-    """What stacked and tabular rows share: whoever may change the record may change its rows."""
+    """What stacked and tabular rows share: users who may change the record may change its rows."""
 
     form: Any = ChildForm
     formset: Any = RecordFormSet
     extra = 0
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True: the page itself has been asked for."""
+        """Return True: the page has already checked the permission."""
         return True
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -32,12 +32,12 @@ class _Rows(RecordFields):
         return self._may_write(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the record may be changed: its history keeps a row that is taken out."""
+        """Return whether the record may be changed: its history keeps a removed row."""
         return self._may_write(request)
 
     @property
     def media(self) -> forms.Media:
-        """Return nothing: every page carries our own few scripts."""
+        """Return no scripts: every page has our own few scripts."""
         return forms.Media()
 
     def _may_write(self, request: HttpRequest) -> bool:
@@ -45,7 +45,7 @@ class _Rows(RecordFields):
         return state is not None and state.writable
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        """Return the rows with what they point at."""
+        """Return the rows with the records that they refer to."""
         rows = self.model._default_manager.all()
         foreign = [field.name for field in self.model._meta.concrete_fields if field.is_relation]
         return rows.select_related(*foreign)

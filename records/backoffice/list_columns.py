@@ -1,4 +1,4 @@
-"""The columns of a list, which each person chooses for themselves: kept until they are reset to the usual ones."""
+"""The columns of a list, which each user chooses: stored until the user returns to the usual ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,11 +22,11 @@ from records.history.trail import Author, recording
 from records.sites.models import SiteRecord
 
 MORE = ("entity_folder", "created", "created_by", "last_modified", "last_modified_by")
-"""What can be shown beside the usual columns and the fields of a record's form."""
+"""The extra columns that can be shown besides the usual ones and the fields of a record's form."""
 
 
 def choose_columns(user: User, listing: str, names: Sequence[str], *, author: Author) -> None:
-    """Keep which columns the person sees in a list; none brings the usual ones back."""
+    """Store which columns the user sees in a list; an empty choice restores the usual ones."""
     with recording() as trail:
         chosen, is_new = ListColumns.objects.select_for_update(no_key=True).get_or_create(user=user, listing=listing)
         before = {} if is_new else columns(chosen)
@@ -44,7 +44,7 @@ class ColumnPages(SitePermissions):
     """The choice of a list's columns."""
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with that of the choice before them."""
+        """Return the admin's URLs, preceded by that of the choice."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_columns"
         view = self.admin_site.admin_view(require_POST(self.columns_view))
         return [path("columns/", view, name=name), *super().get_urls()]
@@ -55,12 +55,12 @@ class ColumnPages(SitePermissions):
         return super().changelist_view(request, {**found, **(extra_context or {})})
 
     def fixed_columns(self) -> Sequence[str]:
-        """Return the columns that lead to the record, which every list shows."""
+        """Return the columns that link to the record, which every list shows."""
         usual = [*map(str, self.list_display)]
         return [name for name in map(str, self.list_display_links or usual[:1]) if name in usual]
 
     def possible_columns(self, request: HttpRequest) -> list[str]:
-        """Return the usual columns, then the plain fields of a record's declared fieldsets, that the user may see."""
+        """Return the usual columns and the plain fields of a record's declared fieldsets, if the user may see them."""
         more: list[str] = []
         if self.fieldsets and issubclass(self.model, SiteRecord):
             fields = {field.name: field for field in self.opts.concrete_fields}
@@ -70,7 +70,7 @@ class ColumnPages(SitePermissions):
         return [name for name in dict.fromkeys([*map(str, self.list_display), *more]) if name not in hidden]
 
     def chosen_columns(self, request: HttpRequest) -> list[str]:
-        """Return the columns that the person sees; one query a request."""
+        """Return the columns that the user sees; one query per request."""
         kept: dict[str, list[str]] = state_of(request).columns
         listing = self.opts.label_lower
         if listing not in kept:
@@ -81,7 +81,7 @@ class ColumnPages(SitePermissions):
         return kept[listing]
 
     def columns_offered(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what the list's choice of columns is made of."""
+        """Return the content of the form for choosing columns."""
         chosen, fixed = self.chosen_columns(request), self.fixed_columns()
         rows = [
             {
@@ -97,7 +97,7 @@ class ColumnPages(SitePermissions):
         return {"rows": rows, "address": address, "is_own": chosen != usual}
 
     def columns_view(self, request: HttpRequest) -> HttpResponse:
-        """Keep the chosen columns, or bring the usual ones back, and return to the list under its filter."""
+        """Store the chosen columns, or restore the usual ones, and return to the list with its filters."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         asked = set(request.POST.getlist("column"))
@@ -106,7 +106,7 @@ class ColumnPages(SitePermissions):
         choose_columns(user_of(request), self.opts.label_lower, names, author=author_of(request))
         messages.success(request, "The usual columns are shown again." if not names else "Your columns were saved.")
         query = QueryDict(request.GET.urlencode(), mutable=True)
-        # A number that stood for one column would sort by another now.
+        # The order in the URL contains column numbers, which now mean other columns.
         query.pop("o", None)
         address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
         return redirect(f"{address}?{query.urlencode()}" if query else address)

@@ -1,4 +1,4 @@
-"""The list of a kind of record: the current site's, not counted, read by index, and always with a next step."""
+"""The list of a kind of record: of the current site, not counted, served by indexes, and always with a next step."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from records.sites.trigrams import holding
 
 
 class UncountedPaginator(Paginator):  # type: ignore[type-arg]
-    """Knows whether there is a next page by reading one row more; the count is the kept one or none at all."""
+    """Finds out whether there is a next page by reading one more row; the count is the stored one, if there is any."""
 
     kept_count: int | None = None
     rows_read = 0
@@ -33,11 +33,11 @@ class UncountedPaginator(Paginator):  # type: ignore[type-arg]
 
     @property
     def count(self) -> int:
-        """Return the kept total, else the number of rows known so far."""
+        """Return the stored total; if there is none, the number of rows known so far."""
         return self.kept_count if self.kept_count is not None else self.rows_read
 
     def read(self, number: int) -> list[Any]:
-        """Return one page: its keys from an index first, then the rows that belong to them; two queries."""
+        """Return one page: its keys from an index first, then their rows; two queries."""
         start = (number - 1) * self.per_page
         rows: Any = self.object_list
         keys = list(rows.order_by(*_ordering(rows)).values_list("pk", flat=True)[start : start + self.per_page + 1])
@@ -53,7 +53,7 @@ def _ordering(rows: models.QuerySet[Any]) -> tuple[Any, ...]:
 
 
 class UnreadableListError(Exception):
-    """Raised for an address whose filters cannot be read, with a sentence for people."""
+    """Raised if a URL's filters cannot be read, with a message for users."""
 
 
 class RecordList(ChangeList):
@@ -62,10 +62,10 @@ class RecordList(ChangeList):
     has_next = False
     total: int | None = None
     asked: QueryDict
-    """The list's address."""
+    """The list's URL."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
-        """Return the current site's records under the filters."""
+        """Return the current site's records that match the filters."""
         page: Any = self.model_admin
         self.site, self.reader = current_site(request), user_of(request)
         self.asked = request.GET.copy()
@@ -77,19 +77,19 @@ class RecordList(ChangeList):
         return rows
 
     def without(self, names: Sequence[str]) -> str:
-        """Return the list's address without these parameters, on its first page."""
+        """Return the list's URL without these parameters, on its first page."""
         query = self.asked.copy()
         for name in (*names, PAGE_VAR):
             query.pop(name, None)
         return f"?{query.urlencode()}"
 
     def url_for_result(self, result: Any) -> str:
-        """Return the address that a row leads to: where the record is read, else its form."""
+        """Return the URL that a row links to: the reading page, or else the form."""
         return address_of(result)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Raise UnreadableListError, which names the filters, for what Django or the database cannot read."""
+        """Raise UnreadableListError, which lists the filters, for a URL that Django or the database cannot read."""
         try:
             yield
         except (IncorrectLookupParameters, FieldError, ValidationError, ValueError, OverflowError, DataError) as error:
@@ -104,7 +104,7 @@ class RecordList(ChangeList):
         with self._reading():
             self.result_list = paginator.read(self.page_num)
             if self.page_num > 1 and not self.result_list:
-                # Counted only for an address that leads behind the last page.
+                # The rows are counted only for a URL that is beyond the last page.
                 self.page_num = max(-(-self.queryset.count() // self.list_per_page), 1)
                 self.result_list = paginator.read(self.page_num)
         self.has_next = paginator.has_more
@@ -120,9 +120,9 @@ class RecordList(ChangeList):
 
     @cached_property
     def narrowings(self) -> list[tuple[str, str]]:
-        """Return parameter and text of what narrows the list beside its filters, such as `Product: Rye loaf`.
+        """Return parameter and text of each restriction that is not one of the list's filters: `Product: Rye loaf`.
 
-        A query for each kind of record among them; only names of the current site's records and of shared lists.
+        One query for each kind of record among them; only names of the current site's records and of shared lists.
         """
         shown = {name for spec in self.filter_specs for name in spec.expected_parameters()}
         columns = {column.name: column for column in self.lookup_opts.concrete_fields}
@@ -139,11 +139,11 @@ class RecordList(ChangeList):
         return found
 
     def names_of(self, model: Any, values: Sequence[str]) -> list[str]:
-        """Return the names of the entries, those of the current site and of shared lists alone."""
+        """Return the names of the entries that belong to the current site or to shared lists."""
         return [str(row) for row in self.rows_of(model, values)]
 
     def rows_of(self, model: Any, values: Sequence[str]) -> list[Any]:
-        """Return the entries with these ids, those of the current site and of shared lists alone."""
+        """Return the entries with these ids that belong to the current site or to shared lists."""
         if not values:
             return []
         rows: Any = model._default_manager.filter(pk__in=[key for key in map(as_uuid, values) if key])
@@ -155,7 +155,7 @@ class RecordList(ChangeList):
         return list(rows.order_by("pk")[:10])
 
     def _kept_total(self, request: HttpRequest) -> int | None:
-        """Return the number of rows where it is known without counting: all on this page, or an unfiltered list."""
+        """Return the number of rows if it is known without counting: all on this page, or an unfiltered list."""
         if self.page_num == 1 and not self.has_next:
             return len(self.result_list)
         entity = getattr(self.model, "ENTITY", None)
@@ -170,55 +170,55 @@ class RecordList(ChangeList):
 
 
 def narrowed(model_admin: Any, request: HttpRequest, query: QueryDict) -> Any:
-    """Return the admin's list as its address with this query would show it; raises UnreadableListError."""
+    """Return the admin's list as a URL with this query would show it; raises UnreadableListError."""
     asked: Any = copy(request)
     asked.GET = query
     return model_admin.get_changelist_instance(asked)
 
 
 class ArchivedFilter(admin.SimpleListFilter):
-    """Shows active records unless archived ones are asked for."""
+    """Shows active records unless the user asks for archived ones."""
 
     title = "active or archived"
     parameter_name = "archived"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return what can be chosen beside the default."""
+        """Return the choices beside the default."""
         return [("yes", "Archived"), ("all", "All")]
 
     def choices(self, changelist: Any) -> Any:
-        """Yield the choices, the default named as what it is."""
+        """Yield the choices, with the default under its own label."""
         first, *rest = super().choices(changelist)
         yield {**first, "display": "Active"}
         yield from rest
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
+        """Filter the list."""
         if self.value() == "all":
             return queryset
         return queryset.filter(is_archived=self.value() == "yes")
 
 
 class OwnerFilter(admin.SimpleListFilter):
-    """Shows the records that the person who is signed in owns, or those that nobody owns."""
+    """Shows the records that belong to the user, or those without an owner."""
 
     title = "mine or without owner"
     parameter_name = "mine"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return what can be chosen."""
+        """Return the choices."""
         mine = ("yes", f"My {model_admin.opts.verbose_name_plural}")
         return [mine, ("nobody", "Without owner")] if model_admin.opts.get_field("owner").null else [mine]
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
+        """Filter the list."""
         if self.value() == "nobody":
             return queryset.filter(owner=None)
         return queryset.filter(owner=user_of(request)) if self.value() == "yes" else queryset
 
 
 def _unreadable(specs: Sequence[Any]) -> str:
-    """Return what the address asks of a filter that is none of its choices, such as `archived=maybe`."""
+    """Return a value in the URL that is not among the filter's choices, such as `archived=maybe`."""
     for spec in specs:
         if isinstance(spec, admin.SimpleListFilter):
             choices = {None, "", *(str(value) for value, _ in spec.lookup_choices)}
@@ -230,7 +230,7 @@ def _unreadable(specs: Sequence[Any]) -> str:
 
 
 def search(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> models.QuerySet[Any]:
-    """Narrow rows to those that hold every word of the text, in any case, in one of the named columns or as number."""
+    """Filter rows to those that contain every word of the text, in any case, in a named column or as their number."""
     words = text.split()[:8]
     if "\x00" in text:
         return rows.none()

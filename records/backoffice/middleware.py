@@ -1,4 +1,4 @@
-"""What every request of a browser passes through."""
+"""Middleware for all requests of browsers."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 class SiteZoneMiddleware:
-    """Ends the time zone that a page was shown in, so that the thread's next request starts in UTC."""
+    """Resets the time zone of a page, so that the thread's next request starts in UTC."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

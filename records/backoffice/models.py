@@ -1,4 +1,4 @@
-"""What people keep of the lists that they work with: filters under a name, and the columns that they want to see."""
+"""What users store about their lists: named filters, and the columns that they want to see."""
 
 import uuid
 from typing import ClassVar
@@ -14,9 +14,9 @@ QUERY = 4000
 
 
 class SavedFilter(models.Model):
-    """A list's filter under a name, of one person at one site; a shared one is offered to everybody at the site.
+    """A named filter of a list, of one user at one site; a shared one is offered to everybody at the site.
 
-    `query` is the part of the list's address that narrows it, without page and order.
+    `query` is the part of the list's URL that filters it, without page and order.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -44,7 +44,7 @@ class SavedFilter(models.Model):
 
 
 class ListColumns(models.Model):
-    """The columns that a person wants to see in a list, in the order of the list; without a row: the usual ones."""
+    """The columns that a user wants to see in a list, in the order of the list; without a row, the usual ones."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey("accounts.User", models.CASCADE, related_name="+", db_index=False)

@@ -1,6 +1,6 @@
-"""Passwords by mail and by the person: asking for a link, choosing a password with it, changing the own one.
+"""Passwords by mail and by the user: requesting a link, setting a password with it, changing one's own password.
 
-A link for a new password is good for an hour, an invitation for three days, and either works once (DECISIONS 9.8).
+A link for a new password is valid for an hour, an invitation for three days, and each works once (DECISIONS 9.8).
 """
 
 import datetime
@@ -40,17 +40,17 @@ from records.history.trail import Author, Channel
 
 INVITATION = datetime.timedelta(days=3)
 LINKS_OF_ACCOUNT, LINKS_FROM_ADDRESS = 5, 30
-"""Links for a new password that are mailed in an hour to one account, and asked for from one address."""
+"""How many links for a new password one account gets per hour, and how many one address may request."""
 NO_PASSWORD = "Your account has no password. A link for choosing one can be mailed to you on the sign-in page."  # noqa: S105
 
 
 class LinkTokens(PasswordResetTokenGenerator):
-    """Tokens of mailed links; a new password or recovery address, a sign-in, or ending the sessions uses them up."""
+    """Tokens of mailed links; a new password or recovery address, a sign-in, or ending the sessions voids them."""
 
     key_salt = "larder.mailed-link"
 
     def make(self, user: User, lifetime: datetime.timedelta) -> str:
-        """Return a token that is good for so long: its time is moved on by what exceeds PASSWORD_RESET_TIMEOUT."""
+        """Return a token with the lifetime: its timestamp is later by what exceeds PASSWORD_RESET_TIMEOUT."""
         more = int(lifetime.total_seconds()) - settings.PASSWORD_RESET_TIMEOUT
         moment = self._num_seconds(self._now()) + more
         return str(self._make_token_with_timestamp(user, moment, self.secret))
@@ -63,14 +63,14 @@ tokens = LinkTokens()
 
 
 def password_link(user: User, lifetime: datetime.timedelta) -> str:
-    """Return the address at which the account's person chooses a password; it works once."""
+    """Return the URL at which the account's person sets a password; it works once."""
     key = urlsafe_base64_encode(force_bytes(user.pk))
     path = reverse("password_reset_confirm", args=(key, tokens.make(user, lifetime)))
     return f"{settings.BASE_URL.rstrip('/')}{path}"
 
 
 def account_of_link(uid: str, token: str) -> User | None:
-    """Return the account that a mailed link is for, while the link is good and the account may sign in."""
+    """Return the account of a mailed link, if the link is valid and the account may sign in."""
     try:
         user = User.objects.get(pk=urlsafe_base64_decode(uid).decode())
     except (User.DoesNotExist, ValidationError, ValueError, UnicodeDecodeError):
@@ -79,7 +79,7 @@ def account_of_link(uid: str, token: str) -> User | None:
 
 
 def send_password_link(user: User, *, invited: bool = False) -> None:
-    """Mail the account's person the link; `invited` words it for somebody who never signed in."""
+    """Mail the link to the account's person; `invited` selects the text for somebody who has never signed in."""
     lifetime = INVITATION if invited else datetime.timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
     context = {"user": user, "link": password_link(user, lifetime), "invited": invited, "base_url": settings.BASE_URL}
     subject = "Your account at Larder" if invited else "Choose a new password for Larder"
@@ -87,16 +87,16 @@ def send_password_link(user: User, *, invited: bool = False) -> None:
 
 
 def people_with_address(address: str) -> list[User]:
-    """Return the active people with this recovery address, also those who never had a password."""
+    """Return the active people with this recovery address, including those who have never had a password."""
     found = User.objects.filter(
         recovery_address__iexact=address, is_active=True, is_service_account=False, removed__isnull=True
     ).exclude(recovery_address="")
-    # Databases fold more letters than two addresses share: only what folds alike here is the same address.
+    # Databases fold more letters than we do; only addresses that are equal under our own folding are the same address.
     return [user for user in found if user.recovery_address.casefold() == address.casefold()]
 
 
 def author_of_owner(user: User) -> Author:
-    """Return the author of what a person does to the own account."""
+    """Return the author of what a person does to their own account."""
     return Author(user.pk, user.printed_name, Channel.BACKOFFICE)
 
 
@@ -104,13 +104,13 @@ def author_of_owner(user: User) -> Author:
 
 
 class ForgottenForm(forms.Form):
-    """Asks for the address of an account."""
+    """Asks for the e-mail address of an account."""
 
     email = forms.EmailField(label="Email", max_length=254, widget=forms.EmailInput({"autocomplete": "email"}))
 
 
 class ForgottenView(FormView[ForgottenForm]):
-    """Asks for an e-mail address, and does the same whether or not an account has it: the worker looks that up."""
+    """Asks for an e-mail address, and reacts the same whether or not an account has it: the worker checks that."""
 
     form_class = ForgottenForm
     template_name = "registration/password_reset_form.html"
@@ -118,12 +118,12 @@ class ForgottenView(FormView[ForgottenForm]):
     extra_context = {"title": "Forgotten your password?"}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Answer 404 where nobody signs in with a password."""
+        """Answer 404 if nobody signs in with a password."""
         _refuse_without_passwords()
         return super().dispatch(request, *args, **kwargs)
 
     def form_valid(self, form: ForgottenForm) -> HttpResponse:
-        """Have the worker mail the links, unless too many were asked for from this address."""
+        """Let the worker mail the links, unless this address has requested too many."""
         from records.backoffice.tasks import mail_links
 
         where = guesses.counted_address(self.request.META.get("REMOTE_ADDR", ""))
@@ -141,16 +141,16 @@ class ForgottenView(FormView[ForgottenForm]):
 
 
 class ChoosePasswordForm(SetPasswordForm):  # type: ignore[type-arg]
-    """Sets the password of whoever followed a link."""
+    """Sets the password of a user who followed a link."""
 
     def save(self, commit: bool = True) -> Any:
-        """Store the password and leave an entry in the history."""
+        """Store the password and a history entry."""
         set_password(self.user, self.cleaned_data["new_password1"], author=author_of_owner(self.user))
         return self.user
 
 
 class ChoosePasswordView(PasswordResetConfirmView):
-    """Takes whoever followed a link: they choose a password, or go on with the company's provider."""
+    """The page for users who followed a link: they set a password, or continue with the company's provider."""
 
     form_class = ChoosePasswordForm
     token_generator = tokens
@@ -163,7 +163,7 @@ class ChoosePasswordView(PasswordResetConfirmView):
         return user if isinstance(user, User) and user.is_staff and user.removed is None else None
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add whether there are passwords, and the company's provider."""
+        """Add whether passwords are in use, and the company's provider."""
         ways = {"passwords": settings.PASSWORD_SIGN_IN, "uid": self.kwargs["uidb64"]}
         return {
             **super().get_context_data(**kwargs),
@@ -180,20 +180,20 @@ class ChoosePasswordView(PasswordResetConfirmView):
 @never_cache
 @require_POST
 def use_provider(request: HttpRequest, uidb64: str) -> HttpResponse:
-    """Lead whoever followed a link to the company's provider, to link the identity there with the account."""
+    """Send a user who followed a link to the company's provider, to link the identity there with the account."""
     token = request.session.get(INTERNAL_RESET_SESSION_TOKEN, "")
     return provider.to_provider(request, "invitation", uid=uidb64, token=token)
 
 
 class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
-    """Changes the own password, which is asked for first and counted as a sign-in is."""
+    """Changes the user's own password after asking for the present one, which counts as a guess as in a sign-in."""
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         self.request = request
         super().__init__(*args, **kwargs)
 
     def clean_old_password(self) -> str:
-        """Return the password that was typed when it is the person's."""
+        """Return the typed password if it is the user's."""
         typed = str(self.cleaned_data["old_password"])
         try:
             right = own_password(self.request, self.user, typed)
@@ -206,12 +206,12 @@ class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
 
 @method_decorator(never_cache, name="dispatch")
 class ChangePasswordView(PasswordChangeView):
-    """Changes the own password; other sessions of the account end."""
+    """Changes the user's own password; other sessions of the account end."""
 
     form_class = ChangePasswordForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Send away whoever has no password to change."""
+        """Redirect users who have no password to change."""
         _refuse_without_passwords()
         if request.user.is_authenticated and not request.user.has_usable_password():
             messages.info(request, NO_PASSWORD)
@@ -219,7 +219,7 @@ class ChangePasswordView(PasswordChangeView):
         return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Hand over the request, by which guesses are counted."""
+        """Pass the request on, which is needed to count guesses."""
         return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: Any) -> HttpResponse:

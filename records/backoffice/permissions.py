@@ -1,4 +1,4 @@
-"""Who sees and changes what in the back-office: every question goes to access.may, for the object's own site."""
+"""Who sees and changes what in the back-office: every check asks access.may, for the object's own site."""
 
 import uuid
 from typing import Any
@@ -20,10 +20,10 @@ from records.sites.models import Site
 
 
 class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
-    """The permission questions of a ModelAdmin, asked per site. Nothing is ever deleted."""
+    """The permission checks of a ModelAdmin, per site. Nothing is ever deleted."""
 
     site_field: str | None = "site"
-    """The foreign key to the record's site; None for what all sites share."""
+    """The foreign key to the record's site; None for records that all sites share."""
 
     def permission(self, action: str) -> str:
         """Return the full name of the model's permission, such as `employees.change_employee`."""
@@ -34,9 +34,9 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return getattr(record, f"{self.site_field}_id") if self.site_field else None
 
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
-        """Return whether the user may do this to the record, or at the current site when none is named."""
+        """Return whether the user may do this to the record; without a record, at the current site."""
         if not request.user.is_authenticated:
-            # The sign-in page asks as well, for its list of what there is.
+            # The sign-in page also asks, for its list of applications.
             return False
         if record is not None:
             site_id = self.site_id_of(record)
@@ -50,14 +50,14 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return access.sites_where(user_of(request), self.permission(action))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the list, or say which filters of the address cannot be read."""
+        """Show the list, or report which filters of the URL cannot be read."""
         try:
             return super().changelist_view(request, extra_context)
         except UnreadableListError as error:
             return self.unreadable(request, error)
 
     def unreadable(self, request: HttpRequest, error: UnreadableListError) -> TemplateResponse:
-        """Say which filters of an address cannot be read, with the way back to the whole list."""
+        """Report which filters of a URL cannot be read, with a link to the whole list."""
         context = {
             **self.admin_site.each_context(request),
             "title": "This address cannot be read",
@@ -68,7 +68,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return TemplateResponse(request, "backoffice/unreadable.html", context, status=400)
 
     def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
-        """Return what the menu asks: whether the model's list is open to the user."""
+        """Return the permissions for the menu: whether the user may open the model's list."""
         return {"view": self.has_view_permission(request)}
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -80,11 +80,11 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return self.may(request, "add")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may change the record; an archived one is restored first."""
+        """Return whether the user may change the record; an archived one must be restored first."""
         return self.may(request, "change", obj) and not getattr(obj, "is_archived", False)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: records are archived, never deleted."""
+        """Return False: records are archived, never deleted."""
         return False
 
     def has_archive_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -96,21 +96,21 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return access.may(user_of(request), self.site_id_of(obj), "history.view_change")
 
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
-        """Return the rows that the list shows while the user looks at the site."""
+        """Return the rows that the list shows for the site."""
         if not self.site_field:
             return rows
         return rows.filter(**{self.site_field: site}) if site is not None else rows.none()
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Return whether a list may be narrowed by this in its address: by references, dates and what is filtered by.
+        """Return whether a query parameter may filter the list: references, dates and the list's filters may.
 
-        Text columns are searched, not probed, and hidden ones are neither.
+        Text columns can be searched but not filtered by, and hidden ones can be neither searched nor filtered by.
         """
         filters: Any = self.list_filter
         name = lookup.split("__")[0]
         own = {getattr(entry, "parameter_name", None) for entry in filters}
         if lookup in own or name not in {field.name for field in self.opts.get_fields(include_hidden=True)}:
-            # The parameter of a filter of ours; one that is nobody's is refused later on.
+            # The parameter of one of our filters; an unknown parameter is refused later.
             return True
         hidden = getattr(self, "hidden_fields", lambda request: ())(request) if request is not None else ()
         plain = {
@@ -122,24 +122,24 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return name not in hidden and lookup.count("__") < 3 and self._ends_here(lookup) and name in plain | listed
 
     def _ends_here(self, lookup: str) -> bool:
-        """Return whether the lookup compares the model's own column, not one of what it points at."""
+        """Return whether the lookup compares the model's own column, not one of a related record."""
         second = lookup.split("__")[1:2]
         field = self.opts.get_field(lookup.split("__")[0])
         return not field.is_relation or not second or second[0] in ("id", "exact", "in", "isnull")
 
     @property
     def media(self) -> forms.Media:
-        """Return nothing: every page carries our own few scripts."""
+        """Return no scripts: every page has our own few scripts."""
         return forms.Media()
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Write nothing: the trail has it."""
+        """Write nothing: the history records it."""
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Write nothing: the trail has it."""
+        """Write nothing: the history records it."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return True: whether the model is in the menu, `get_model_perms` says."""
+        """Return True: `get_model_perms` decides whether the model is in the menu."""
         return True
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
@@ -151,7 +151,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return rows.filter(**{f"{self.site_field}__in": sites})
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        """Return a record that the user may see, with what it points at, or None."""
+        """Return a record that the user may see, with the records that it refers to, or None."""
         key = as_uuid(object_id)
         if key is None:
             return None
@@ -159,7 +159,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return self.get_queryset(request).select_related(*foreign).filter(pk=key).first()
 
     def found(self, request: HttpRequest, object_id: str) -> Any:
-        """Return a record that the user may see; raises Http404 for others, as for one that does not exist."""
+        """Return a record that the user may see; raises Http404 for all others, whether or not they exist."""
         record = self.get_object(request, unquote(object_id))
         if record is None or not self.has_view_permission(request, record):
             raise Http404(f"There is no such {self.opts.verbose_name}.")

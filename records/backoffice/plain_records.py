@@ -1,4 +1,4 @@
-"""What the pages of rows that are not numbered records share: sites, list entries, accounts, roles."""
+"""The common pages of rows that are not numbered records: sites, list entries, accounts, roles."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from records.history.trail import recording
 from records.sites.writing import Values, changing
 
 CHANGE_TO_ARCHIVE = (replace(ARCHIVE, permission="change"), replace(RESTORE, permission="change"))
-"""Archive and restore for models that have no permission of their own for it."""
+"""Archiving and restoring for models without a separate permission for it."""
 
 
 @contextmanager
@@ -35,7 +35,7 @@ class PlainAdmin(RecordAdmin):
     search_fields: ClassVar[Any] = ("name",)
 
     def has_archive_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may archive: those who may change it."""
+        """Return whether the user may archive: users who may change the row may."""
         return self.may(request, "change", obj)
 
     def update_record(

@@ -53,7 +53,7 @@ SAME = "The record has this value already."
 
 @dataclass(frozen=True, slots=True)
 class OldValue:
-    """The value that a field had before a change: the change, its entry, the field, and the value to be written."""
+    """The value that a field had before a change: the change, its entry, the field, and the value to write."""
 
     change: Change
     entry: Mapping[str, Any]
@@ -65,7 +65,7 @@ class PutBackPages(FormPages):
     """What the history page offers to put back, and the page that asks for the reason."""
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with that of the page before them."""
+        """Return the admin's URLs, preceded by that of the page."""
         view = self.admin_site.admin_view(self.put_back_view)
         address = "<str:object_id>/history/<uuid:change_id>/<str:name>/"
         return [path(address, view, name=self._address_name), *super().get_urls()]
@@ -75,9 +75,9 @@ class PutBackPages(FormPages):
         return f"{self.opts.app_label}_{self.opts.model_name}_put_back"
 
     def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[str, str]]:
-        """Return what gives, for a change of the record, the addresses at which its fields' old values are put back.
+        """Return a function that returns, for a change of the record, the URLs that put its fields' old values back.
 
-        The addresses are by the fields' names. Costs one query, and none where the user may change nothing.
+        The URLs are by field name. Costs one query, and none if the user may change nothing.
         """
         fields = self._plain_fields(request, record)
         if not fields:
@@ -105,15 +105,15 @@ class PutBackPages(FormPages):
 
     @staticmethod
     def _first_number(record: Any) -> int | None:
-        """Return the number of the change that added the record: before it there was no value."""
+        """Return the number of the change that added the record; there are no older values."""
         return trail_of(record).order_by("number").values_list("number", flat=True).first()
 
     def put_back_view(
         self, request: HttpRequest, object_id: str, change_id: uuid.UUID, name: str, *, is_stale: bool = False
     ) -> HttpResponse:
-        """Show the value now and the value to be put back and ask for the reason; once it is given, write it.
+        """Show the present and the old value and ask for the reason; once it is given, write the old value.
 
-        Where somebody changed the record since the page was shown (`is_stale`), the page is shown again and says so.
+        If somebody has changed the record since the page was shown (`is_stale`), the page is shown again with a note.
         """
         record = self.found(request, object_id)
         if not self.has_history_permission(request, record):
@@ -156,10 +156,10 @@ class PutBackPages(FormPages):
         return TemplateResponse(request, "backoffice/put_back.html", context)
 
     def _old_value(self, request: HttpRequest, record: Any, change_id: uuid.UUID, name: str) -> OldValue:
-        """Return what the address names.
+        """Return the old value that the URL names.
 
-        Raises PermissionDenied, Http404 where the change has no such value to offer, and ValidationError where the
-        value cannot be put back now.
+        Raises PermissionDenied, Http404 if the change has no such value, and ValidationError if the value cannot be
+        put back now.
         """
         if not self.has_change_permission(request, record):
             if self.may(request, "change", record) and getattr(record, "is_archived", False):
@@ -175,7 +175,7 @@ class PutBackPages(FormPages):
         return OldValue(change, entry, field, self._value_of(request, record, field, entry.get("old")))
 
     def _put_back(self, request: HttpRequest, record: Any, old: OldValue, form: ReasonForm) -> bool:
-        """Write the value as the form would, and return whether that was done; the form has the faults."""
+        """Write the value as the form would, and return whether it was written; the form then has the faults."""
         seen = request.POST.get("larder_seen", "")
         try:
             self.update_record(
@@ -191,9 +191,9 @@ class PutBackPages(FormPages):
         return True
 
     def _value_of(self, request: HttpRequest, record: Any, field: Any, old: Any) -> Any:
-        """Return a value of the trail as the writer takes it.
+        """Return a value of the history in the form that an action accepts.
 
-        Raises ValidationError on a record that is gone, archived, or not among those that the user may choose.
+        Raises ValidationError for a record that does not exist any more, is archived, or that the user may not choose.
         """
         if is_nothing(old):
             return None if field.null else ""
@@ -211,12 +211,12 @@ class PutBackPages(FormPages):
 
 
 def is_nothing(value: Any) -> bool:
-    """Return whether a value of the trail says that the field was empty."""
+    """Return whether a value of the history means that the field was empty."""
     return value is None or value == ""
 
 
 def fault_of(record: Any, field: Any, entry: Mapping[str, Any]) -> str:
-    """Return why the old value of a change's entry cannot be put back, as a sentence; empty where it can. No query."""
+    """Return why the old value of a change's entry cannot be put back; empty if it can. Runs no query."""
     old, new, now = entry.get("old"), entry.get("new"), getattr(record, field.attname)
     if any(is_erased(value) or is_mark(value) for value in (old, new, now)):
         return "The value was erased for good."
@@ -243,7 +243,7 @@ def _what_happened(record: Any) -> str:
 
 
 def _as_the_trail_says(record: Any, field: Any) -> Any:
-    """Return the record's value as the history would tell it: the name of a reference."""
+    """Return the record's value in the form of the history, in which a reference is the name of its target."""
     if not field.is_relation:
         return columns(record)[field.name]
     target = getattr(record, field.name)

@@ -1,7 +1,7 @@
-"""The page that a record opens with: what it says, dense and printable, and what belongs to it; Edit leads to its form.
+"""The reading page of a record: its values, compact and printable, and related rows; Edit opens the form.
 
-A fixed number of queries: the record with what it points at, one for each list and each kind of child row, two for
-its history, and one for each kind of record that can point at it.
+A fixed number of queries: the record with the records that it refers to, one for each list and each kind of child row,
+two for its history, and one for each kind of record that can refer to it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,15 +33,15 @@ from records.sites.uses import pointing_at
 RELATED_SHOWN = 5
 CHANGES_SHOWN = 5
 WIDE = 90
-"""From so many characters on, a value takes the whole width."""
+"""A value with at least this many characters uses the full width."""
 
 
 class Fact(AdminReadonlyField):
-    """One field of a record as it is read."""
+    """One field of a record on the reading page."""
 
     @cached_property
     def text(self) -> str:
-        """Return the value as the page shows it; yes and no in words, since a tick would call a failure good."""
+        """Return the value as the page shows it; yes and no are words, since a tick could mark a failure as good."""
         name = self.field["field"]
         value = getattr(self.form.instance, name, None) if isinstance(name, str) else None
         if isinstance(value, bool):
@@ -50,23 +50,23 @@ class Fact(AdminReadonlyField):
 
     @property
     def is_empty(self) -> bool:
-        """Return whether the record says nothing here."""
+        """Return whether the field has no value."""
         return self.text.strip() in ("", NOTHING, "-")
 
     @property
     def is_wide(self) -> bool:
-        """Return whether the value needs the whole width of the page."""
+        """Return whether the value needs the full width of the page."""
         return len(self.text) > WIDE and "<a " not in self.text[:3]
 
     def get_admin_url(self, remote_field: Any, remote_obj: Any) -> str:
-        """Return a link to the page on which the record that the field points at is read."""
+        """Return a link to the reading page of the record that the field refers to."""
         url = address_of(remote_obj)
         return format_html('<a href="{}">{}</a>', url, remote_obj) if url else str(remote_obj)
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Records of one kind that point at the record, the newest first."""
+    """Records of one kind that refer to the record, the newest first."""
 
     key: str
     title: str
@@ -84,7 +84,7 @@ class ReadingPage(StepPages, TrailPages):
     """The reading page of a kind of record."""
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with that of the reading page before them."""
+        """Return the admin's URLs, preceded by that of the reading page."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_read"
         return [
             path("<uuid:object_id>/", self.admin_site.admin_view(self.reading_view), name=name),
@@ -93,7 +93,7 @@ class ReadingPage(StepPages, TrailPages):
 
     @property
     def opens_reading(self) -> bool:
-        """Return whether lists lead to the reading page: not where the form's page is a page of its own."""
+        """Return whether lists link to the reading page; not if the form has a special page."""
         return getattr(self, "change_form_template", None) is None
 
     def reading_view(self, request: HttpRequest, object_id: Any) -> HttpResponse:
@@ -139,7 +139,7 @@ class ReadingPage(StepPages, TrailPages):
         return [Fact(form, name, is_first=False, model_admin=shown_by) for name in names if name != "record_status"]
 
     def _children(self, request: HttpRequest, record: Any) -> Iterator[dict[str, Any]]:
-        """Yield each kind of child row with its columns and cells; columns in which nothing stands are left out."""
+        """Yield each kind of child row with its columns and cells, without empty columns."""
         inlines: Any = self.get_inline_instances(request, record)
         for inline in inlines:
             key = _get_foreign_key(self.model, inline.model, fk_name=inline.fk_name)
@@ -160,7 +160,7 @@ class ReadingPage(StepPages, TrailPages):
             }
 
     def _related(self, request: HttpRequest, record: Any) -> Iterator[Related]:
-        """Yield the records of each kind that point at this one, as far as the user may see them."""
+        """Yield the records of each kind that refer to this one and that the user may see."""
         user, site_id = user_of(request), getattr(record, "site_id", None)
         sites = {site_id} if site_id is not None else access.sites_where(user)
         for model, condition, field in pointing_at(record):
@@ -186,7 +186,7 @@ class ReadingPage(StepPages, TrailPages):
             )
 
     def _recent(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:
-        """Return the newest changes in one line each, for those who may read the history."""
+        """Return the newest changes in one line each, if the user may read the history."""
         if not self.has_history_permission(request, record):
             return []
         hidden = self.hidden_fields(request, record)

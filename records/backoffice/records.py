@@ -1,27 +1,28 @@
 """RecordAdmin: the back-office pages of one kind of record. Start here when you write an `admin.py`.
 
-A room's admin says what its pages show and which actions write; everything else is done here: sites and permissions,
-the reason for a change, history, conflicts between editors, archiving, times, references within the site.
+A room's admin defines what its pages show and which actions write; this class does everything else: sites and
+permissions, the reason for a change, history, conflicts between editors, archiving, times, references within the site.
 
     @admin.register(Item)
     class ItemAdmin(RecordAdmin):
         list_display = ("site_sequence_id", "name", "code")     # Columns; no query per row.
         search_fields = ("name", "code")                        # Every word, any case, and the number.
-        list_filter = (ArchivedFilter,)                         # Given by default; add your own after it.
+        list_filter = (ArchivedFilter,)                         # The default; add your own after it.
         fieldsets = ((None, {"fields": ("name", "code", "notes", "entity_folder")}),)
         add_action = staticmethod(actions.add_item)             # (site_id, values, *, author, operation?)
         update_action = staticmethod(actions.update_item)       # (site_id, id, values, *, author, operation, reason,
                                                                 #  precondition)
 
-- `values` are what the JSON views hand over: model names to values, child arrays and lists included. On a change only
-  what the editor changed is among them.
+- `values` are the same as from the JSON views: model names to values, including child arrays and lists. A change
+  contains only what the editor changed.
 - Rows of a record: `inlines = [HistoryInline]`, with `class HistoryInline(RowsStacked): model = EmploymentHistory`.
 - Date-time fields are days (the same in every zone); name those with a time of day in `moments`.
 - `suggestions = {"department": "Department"}` offers a list's names for a free text field.
-- `private_fields` with `private_permission` are neither shown to nor overwritten by those who lack it.
+- `private_fields` with `private_permission` are neither shown to nor overwritten by users without it.
 - Buttons for transitions are `record_actions` (see records.backoffice.transitions).
 - Lists are imported and exported by the model's resource (see records.backoffice.transfer.resources).
-- Override `add_record` and `update_record` where an action has another shape, `count_unnumbered` where drafts exist.
+- Override `add_record` and `update_record` if an action has other parameters, and `count_unnumbered` if the
+  kind has drafts.
 """
 
 import uuid
@@ -76,7 +77,7 @@ class RecordAdmin(
     )
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore a record; override where more follows from it, in one transaction."""
+        """Archive or restore a record; override it if more has to happen, in one transaction."""
         return archive_record(
             self.model,
             self.site_id_of(record),  # type: ignore[arg-type]
@@ -90,7 +91,7 @@ class RecordAdmin(
     # --- What the pages show ---------------------------------------------------------------------------------------
 
     def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
-        """Return the private fields that this user neither sees nor sets on the record."""
+        """Return the private fields of the record that this user may neither see nor set."""
         if not self.private_fields:
             return ()
         site = current_site(request)
@@ -98,7 +99,7 @@ class RecordAdmin(
         return () if access.may(user_of(request), site_id, self.private_permission) else self.private_fields
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the room's fieldsets without hidden fields, with the reason and the stamps where they belong."""
+        """Return the room's fieldsets without hidden fields, but with the reason and the stamps."""
         hidden = self.hidden_fields(request, obj)
         state = form_state(request)
         writable = state is not None and state.writable
@@ -116,11 +117,11 @@ class RecordAdmin(
         return shown
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the room's own fieldsets; override where a new record's page differs from a stored one's."""
+        """Return the room's own fieldsets; override it if a new record's page differs from a stored one's."""
         return self.fieldsets or ((None, {"fields": self.get_fields(request, obj)}),)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields of an admin without fieldsets: every editable one of the model."""
+        """Return the fields of an admin without fieldsets: all editable fields of the model."""
         if self.fields:
             return self.fields
         names = [field.name for field in self.opts.concrete_fields if field.editable and not field.primary_key]
@@ -128,7 +129,7 @@ class RecordAdmin(
         return [name for name in names if name != self.site_field]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what the system sets, beside what the room names."""
+        """Return the fields that the system sets, in addition to those that the room lists."""
         return (*super().get_readonly_fields(request, obj), *self._stamps_shown)
 
     @cached_property
@@ -136,11 +137,11 @@ class RecordAdmin(
         return [self.display_name_of(name) for name in self.stamps]
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns that the person chose among those that they may see, date-times through our own column."""
+        """Return the columns that the user chose and may see; date-times use our own column."""
         return [self._column_of(name) for name in self.chosen_columns(request)]
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
-        """Return the columns by which the list can be sorted: of the usual ones, for which it is made."""
+        """Return the columns by which the list can be sorted: those of the usual columns, which have indexes."""
         usual: Any = self.list_display if self.sortable_by is None else self.sortable_by
         return [self._column_of(name) for name in usual]
 
@@ -150,7 +151,7 @@ class RecordAdmin(
         return self.display_name_of(name) if name in self.list_display else self.read_only_name_of(name)
 
     def get_list_select_related(self, request: HttpRequest) -> Any:
-        """Return the foreign keys among the columns, nullable ones too, so that rows cost no query."""
+        """Return the foreign keys among the columns, including nullable ones, so that rows need no queries."""
         if named := super().get_list_select_related(request):
             return named
         foreign = {field.name for field in self.opts.concrete_fields if field.is_relation}
@@ -162,11 +163,11 @@ class RecordAdmin(
         return 0, 0
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the list that counts nothing."""
+        """Return the list class that does not count the rows."""
         return RecordList
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
-        """Return the rows that hold every word of the term, and that none of them comes twice."""
+        """Return the rows that contain every word of the term, and False: no row is returned twice."""
         return search(queryset, self.get_search_fields(request), search_term), False
 
     def get_search_fields(self, request: HttpRequest) -> Any:
@@ -175,14 +176,14 @@ class RecordAdmin(
         return [name for name in super().get_search_fields(request) if name not in hidden]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the current site's list in the site's time."""
+        """Show the current site's list in the site's time zone."""
         show_times_of(current_site(request))
         links = {"list_links": extension_points.list_links_for(request, self.model)}
         return super().changelist_view(request, {**links, **(extra_context or {})})
 
 
 def _without(names: Any, hidden: Sequence[str]) -> list[Any]:
-    """Return names, which may hold lines of several names, without the hidden ones."""
+    """Return the names without the hidden ones; an entry can be a line of several names."""
     kept = []
     for name in names:
         if isinstance(name, list | tuple):

@@ -1,7 +1,7 @@
-"""Filters of a list kept under a name: saved from the list, offered above it, renamed, shared and removed.
+"""Named filters of a list: users save them on the list, which offers them, and can rename, share and remove them.
 
-Everybody keeps filters of their own at a site. Whoever holds `backoffice.share_savedfilter` there (Managers and above)
-shares them with everybody at the site, and looks after all shared ones.
+All users have their own filters at a site. Users who hold `backoffice.share_savedfilter` there (Managers and above) can
+share theirs with everybody at the site, and manage all shared ones.
 """
 
 import uuid
@@ -32,18 +32,18 @@ from records.sites.models import Site
 SHARE = "backoffice.share_savedfilter"
 NONE = uuid.UUID(int=0)
 MOST = 50
-"""How many filters of one list a person keeps at a site."""
+"""How many filters of one list a user can have at a site."""
 
 
 class NameForm(forms.Form):
-    """What a filter is called, and whether everybody at the site is offered it."""
+    """A filter's name, and whether it is offered to everybody at the site."""
 
     name = TextField(max_length=80)
     is_shared = forms.BooleanField(required=False)
 
 
 def kept_part(query: QueryDict) -> str:
-    """Return the part of a list's address that narrows it, the same however its parameters are ordered."""
+    """Return the part of a list's URL that filters it, independent of the order of the parameters."""
     pairs = sorted(
         (name, value)
         for name, values in query.lists()
@@ -65,7 +65,7 @@ def offered(listing: str, user: User, site: Site | None) -> list[SavedFilter]:
 
 
 def keep(saved: SavedFilter, *, author: Author, **values: Any) -> SavedFilter:
-    """Store a new filter, or change one; raises IntegrityError where the person has one of that name already."""
+    """Store a new filter, or change one; raises IntegrityError if the user already has one with that name."""
     with recording() as trail:
         is_new = saved._state.adding
         before = {} if is_new else columns(saved)
@@ -78,7 +78,7 @@ def keep(saved: SavedFilter, *, author: Author, **values: Any) -> SavedFilter:
 
 
 def remove(saved: SavedFilter, *, author: Author) -> None:
-    """Remove a filter; the history keeps what it was."""
+    """Remove a filter; the history keeps its content."""
     with recording() as trail:
         trail.add(saved, differences(saved, columns(saved), {}), author=author, operation="RemoveSavedFilter")
         SavedFilter.objects.filter(pk=saved.pk).delete()
@@ -88,17 +88,17 @@ class SavedFilterPages(SitePermissions):
     """The saved filters of an admin's list."""
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with that of the list's saved filters before them."""
+        """Return the admin's URLs, preceded by that of the list's saved filters."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_filters"
         return [path("filters/", self.admin_site.admin_view(self.filters_view), name=name), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the list with the filters that were saved for it."""
+        """Show the list with its saved filters."""
         found = {"saved_filters": self.saved_filters(request)} if self.has_view_permission(request) else {}
         return super().changelist_view(request, {**found, **(extra_context or {})})
 
     def saved_filters(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what the list offers: saved filters, and whether the active one can be saved and shared."""
+        """Return what the list shows: saved filters, and whether the active one can be saved and shared."""
         user, site, active = user_of(request), current_site(request), kept_part(request.GET)
         rows = offered(self.opts.label_lower, user, site)
         return {
@@ -109,7 +109,7 @@ class SavedFilterPages(SitePermissions):
         }
 
     def unreadable(self, request: HttpRequest, error: UnreadableListError) -> TemplateResponse:
-        """Say which filters cannot be read, and by which name they were saved."""
+        """Report which filters cannot be read, and the name under which they were saved."""
         answer = super().unreadable(request, error)
         saved = [row["saved"] for row in self.saved_filters(request)["rows"] if row["active"]]
         if saved and answer.context_data is not None:
@@ -118,7 +118,7 @@ class SavedFilterPages(SitePermissions):
         return answer
 
     def filters_view(self, request: HttpRequest) -> HttpResponse:
-        """List the saved filters that the user may look after, and take what is done to them."""
+        """List the saved filters that the user may manage, and handle the user's changes of them."""
         site = current_site(request)
         if site is None or not self.has_view_permission(request):
             raise PermissionDenied
@@ -134,7 +134,7 @@ class SavedFilterPages(SitePermissions):
         return TemplateResponse(request, "backoffice/saved_filters.html", context)
 
     def _take_filter(self, request: HttpRequest, site: Site) -> HttpResponse:
-        """Save, change or remove one filter; the answer leads back to where it was asked for."""
+        """Save, change or remove one filter; redirects to the page from which it was sent."""
         if "query" in request.POST:
             return self._save_filter(request, site)
         saved, user = self._saved_filter_in(request, site), user_of(request)
@@ -153,7 +153,7 @@ class SavedFilterPages(SitePermissions):
         return redirect(self._filters_address())
 
     def _save_filter(self, request: HttpRequest, site: Site) -> HttpResponse:
-        """Save the active filter; one of the user's own with the same name is replaced."""
+        """Save the active filter; it replaces one of the user's own with the same name."""
         form, query = NameForm(request.POST), kept_part(QueryDict(request.POST["query"]))
         back = f"{self._address_of_list()}?{query}"
         user, listing = user_of(request), self.opts.label_lower
@@ -182,7 +182,7 @@ class SavedFilterPages(SitePermissions):
             messages.success(request, f"The filter “{saved}” was saved.")
 
     def _saved_filter_in(self, request: HttpRequest, site: Site) -> SavedFilter:
-        """Return the filter that the form names: the user's own, or a shared one for whoever may share."""
+        """Return the filter that the form names: one of the user's own, or a shared one if the user may share."""
         rows = SavedFilter.objects.filter(site=site, listing=self.opts.label_lower)
         saved = rows.filter(pk=as_uuid(request.POST.get("saved", "")) or NONE).select_related("user").first()
         user = user_of(request)
@@ -193,7 +193,7 @@ class SavedFilterPages(SitePermissions):
         return saved
 
     def _fault_of_filter(self, request: HttpRequest, query: QueryDict) -> str:
-        """Return why a list cannot be narrowed by the query today; empty where it can."""
+        """Return why a list can no longer be filtered by the query; empty if it can."""
         try:
             narrowed(self, request, query)
         except UnreadableListError as error:

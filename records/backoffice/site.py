@@ -1,4 +1,4 @@
-"""The back-office's admin site: who may come in, the menu, the site switcher, and where references are looked up."""
+"""The back-office's admin site: access, the menu, the site switcher, and the search for references."""
 
 import re
 from collections import defaultdict
@@ -34,13 +34,13 @@ GROUPS = {
     "Lists": ("reference",),
     "Administration": ("sites", "accounts", "scim", "history"),
 }
-"""The menu's groups and the rooms that stand in each, in order; other rooms follow under Administration."""
+"""The menu's groups and the rooms in each, in order; all other rooms follow under Administration."""
 
 FOLDED = ("Lists", "Administration")
 OF_ALL_SITES = ("admin:search", "admin:documents_inbox", "profile")
-"""Pages that show what is at every site of the user: whoever switches the site there stays."""
+"""Pages that show data of all sites of the user: a user who switches the site stays on them."""
 UNUSED = ("autocomplete", "view_on_site")
-"""Pages of Django's that nothing of ours leads to: references are looked up by `choose`."""
+"""Pages of Django's that we do not link to: `choose` searches references."""
 _AN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
 
 
@@ -54,16 +54,16 @@ class BackofficeSite(AdminSite):
     empty_value_display = NOTHING
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Register pages that ask for every permission per site; other packages' pages do not, and stay out."""
+        """Register only admins that check every permission per site; those of other packages are left out."""
         if admin_class is not None and issubclass(admin_class, SitePermissions):
             super().register(model_or_iterable, admin_class, **options)
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user may come in: active people, no service accounts."""
+        """Return whether the user may enter: active people may, service accounts may not."""
         return isinstance(request.user, User) and request.user.is_staff and request.user.removed is None
 
     def get_urls(self) -> list[Any]:
-        """Return Django's addresses with ours before them."""
+        """Return Django's URLs, preceded by ours."""
         return [
             path("choose/", self.admin_view(lambda request: choose(request, self)), name="choose"),
             path("site/", self.admin_view(self.switch_site), name="switch-site"),
@@ -72,16 +72,16 @@ class BackofficeSite(AdminSite):
         ]
 
     def _build_app_dict(self, request: HttpRequest, label: Any = None) -> dict[str, Any]:
-        """Return what the user may open; nothing for whoever is not signed in, such as on the sign-in page."""
+        """Return what the user may open; nothing if nobody is signed in, as on the sign-in page."""
         found: dict[str, Any] = super()._build_app_dict(request, label) if self.has_permission(request) else {}
         return found
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> Any:
-        """Go to the start page: the menu shows every room."""
+        """Redirect to the start page: the menu shows every room."""
         return redirect("admin:index")
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what every page shows: the menu, the site that the user looks at, and those to switch to."""
+        """Return what every page shows: the menu, the current site, and the sites to switch to."""
         context: dict[str, Any] = super().each_context(request)
         if context.get("has_permission"):
             context["current_site"] = current_site(request)
@@ -92,7 +92,7 @@ class BackofficeSite(AdminSite):
         return context
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        """Show the start page, with what rooms above have to say on it."""
+        """Show the start page, with the content that rooms add to it."""
         added = extension_points.start_page(self, request) if extension_points.start_page is not None else {}
         return super().index(request, {**added, **(extra_context or {})})
 
@@ -121,13 +121,13 @@ class BackofficeSite(AdminSite):
         return groups
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the one page of sign-in."""
+        """Show the only sign-in page."""
         from records.backoffice.sign_in.views import SignIn
 
         return SignIn.as_view()(request)
 
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Change the own password."""
+        """Change the user's own password."""
         from records.backoffice.passwords import ChangePasswordView
 
         view = ChangePasswordView.as_view(
@@ -137,15 +137,15 @@ class BackofficeSite(AdminSite):
         return view(request)
 
     def switch_site(self, request: HttpRequest) -> HttpResponse:
-        """Show another site's records from now on, on the page of the same kind where the user may open it there."""
+        """Switch to another site, on a page of the same kind if the user may open it there."""
         if request.method == "POST":
             choose_site(request, request.POST.get("site", ""))
         return redirect(self._same_kind_of_page(request, request.POST.get("from", "")))
 
     def _same_kind_of_page(self, request: HttpRequest, came_from: str) -> str:
-        """Return the address of the list that the user came from or that the record stands in, else the start page.
+        """Return the URL of the list that the user came from or that contains the record, or else of the start page.
 
-        Only pages that are open to the user at the site looked at now are answered, so the form leads nowhere else.
+        Returns only pages that the user may open at the present site, so the form cannot redirect anywhere else.
         """
         before, _, query = came_from.partition("?")
         menu = self._navigation(request, self.get_app_list(request))
@@ -155,7 +155,7 @@ class BackofficeSite(AdminSite):
             return reverse("admin:index")
         kept = QueryDict(query if before == found else "", mutable=True)
         for name, values in [*kept.lists()]:
-            # What narrows the list goes along, but for the records that it was narrowed to: they are not at this site.
+            # The list's filters are kept, except for references to records, which are not at this site.
             if name == PAGE_VAR or any(_AN_ID.search(value) for value in values):
                 del kept[name]
         return f"{found}?{kept.urlencode()}" if kept else found

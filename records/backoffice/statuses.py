@@ -26,11 +26,11 @@ TONES = {
     "withdrawn": "quiet",
     "superseded": "quiet",
 }
-"""What a status means for whoever looks down a list: nothing to do, somebody waits, it is done, it went wrong."""
+"""The meaning of a status for somebody who scans a list: nothing to do, waiting, done, or failed."""
 
 
 def status_tag(record: Any) -> Any:
-    """Return the record's status as a tag, empty where its kind has none; the words say what the colour does."""
+    """Return the record's status as a tag, empty if its kind has none; the text says the same as the colour."""
     value = getattr(record, "record_status", "")
     if not value:
         return ""
@@ -40,7 +40,7 @@ def status_tag(record: Any) -> Any:
 
 @cache
 def status_column(label: str) -> Callable[[Any], Any]:
-    """Return the list's column of statuses, the same each time."""
+    """Return the list's status column, the same object each time."""
 
     def record_status(record: Any) -> Any:
         return status_tag(record) or NOTHING

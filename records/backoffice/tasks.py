@@ -1,4 +1,4 @@
-"""The worker's part: mailing links with which people choose a password."""
+"""The worker's part: mailing links for setting a password."""
 
 import datetime
 import logging
@@ -12,23 +12,23 @@ from records.history.trail import now
 
 logger = logging.getLogger("larder.mail")
 DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 720))
-"""How long after each attempt that failed the next one is made."""
+"""The delay before the next attempt, after each attempt that failed."""
 DELAYS_OF_LINKS = DELAYS[:3]
-"""A link for a new password is asked for again sooner than mailed late."""
+"""Shorter for a link for a new password, since people would rather request another one than wait."""
 
 
 @task()
 def invite(user_id: str, failed: int = 0) -> bool:
-    """Mail a new person the link, unless access or address are gone meanwhile; return whether it was sent.
+    """Mail the link to a new person, unless access or address have been removed; return whether it was sent.
 
-    While the mail server is down it is tried again later, for most of a day.
+    While the mail server is down, it is retried for most of a day.
     """
     return _mail(user_id, failed, invited=True)
 
 
 @task()
 def mail_links(address: str) -> int:
-    """Queue a link for each person with the address, unless the account had its links of this hour; return how many."""
+    """Queue a link for each person with the address, except for accounts at their hourly limit; return how many."""
     queued = 0
     for user in people_with_address(address):
         try:
@@ -42,7 +42,7 @@ def mail_links(address: str) -> int:
 
 @task()
 def mail_link(user_id: str, failed: int = 0) -> bool:
-    """Mail a person the link for a new password; return whether it was sent."""
+    """Mail a link for a new password to a person; return whether it was sent."""
     return _mail(user_id, failed, invited=False)
 
 

@@ -1,4 +1,4 @@
-"""Buttons that do one thing to a record: archive, restore, and the transitions that a room declares.
+"""Buttons for one action on a record: archive, restore, and the transitions that a room declares.
 
 A room adds its own to `record_actions`:
 
@@ -6,7 +6,7 @@ A room adds its own to `record_actions`:
 
 `act(request, record, reason, data)` calls the room's action; ValidationErrors are shown on the step's page. `form`
 (a subclass of ReasonForm) asks for more than the reason, such as a password: its cleaned data is `data`;
-`initial(record)` fills it in. `tells(record)` gives lines to be read before the button is pressed.
+`initial(record)` fills it in. `tells(record)` returns lines that the step's page shows before the user confirms.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from records.sites.uses import uses_of
 
 @dataclass(frozen=True, slots=True)
 class RecordStep:
-    """One button of a record's page: its name in the address, label, who may press it, when, and what it does.
+    """One button of a record's page: its name in the URL, label, who may use it, when, and what it does.
 
     `permission` is an action of the model's own permissions (`archive`) or a full name, such as
     `complaints.complete_complaint`. `act` is called as `(model_admin, request, record, reason, data)`.
@@ -84,12 +84,12 @@ RESTORE = RecordStep(
 
 
 class StepPages(SitePermissions):
-    """The pages behind a record's buttons."""
+    """The pages for a record's buttons."""
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with that of the steps before them."""
+        """Return the admin's URLs, preceded by that of the steps."""
         view = self.admin_site.admin_view(self.step_view)
         return [
             path("<str:object_id>/do/<str:name>/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_step"),
@@ -102,7 +102,7 @@ class StepPages(SitePermissions):
         return access.may(user_of(request), self.site_id_of(record), permission)
 
     def steps_for(self, request: HttpRequest, record: Any) -> list[dict[str, str]]:
-        """Return label and address of the steps that are open to the user on the record."""
+        """Return label and URL of the record's steps that the user may take."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_step"
         return [
             {"label": step.label, "name": step.name, "url": reverse(name, args=(quote(record.pk), step.name))}
@@ -111,7 +111,7 @@ class StepPages(SitePermissions):
         ]
 
     def step_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """Ask for the reason and whatever else the step needs, then take it."""
+        """Ask for the reason and for everything else that the step needs, then take the step."""
         record = self.found(request, object_id)
         step = next((step for step in self.record_actions if step.name == name), None)
         if step is None:

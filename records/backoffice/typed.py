@@ -1,7 +1,7 @@
-"""What people type is kept in their browser until it is saved (static/backoffice/typed.js): what the server says to it.
+"""Unsaved input is stored in the user's browser (static/backoffice/typed.js); this is the server's part of it.
 
-Every page names the account and the end of the session; an answer to a form names what was saved, in a cookie that
-the page's script reads and removes.
+Every page contains the account and the end of the session. The response to a saved form names the form in a cookie,
+which the page's script reads and deletes.
 """
 
 import re
@@ -22,7 +22,7 @@ _TOKEN = re.compile(r"[0-9-]{1,64}", re.ASCII)
 
 
 def keeping(request: HttpRequest) -> dict[str, Any]:
-    """Return for whom the page's script keeps what is typed, and until when: the session's absolute end, in ms."""
+    """Return for whom the page's script stores input, and until when: the session's absolute end, in ms."""
     began = request.session.get(SIGNED_IN)
     if began is None or not isinstance(request.user, User):
         return {}
@@ -30,10 +30,9 @@ def keeping(request: HttpRequest) -> dict[str, Any]:
 
 
 class TypedInputMiddleware:
-    """Tells the browser which of its forms was saved, and when somebody signed out.
+    """Tells the browser which of its forms was saved, and when the user signed out.
 
-    A form that is accepted is answered by a redirect, one that is refused by its page; without a session nothing is
-    accepted.
+    An accepted form is answered by a redirect, a refused one by its page; without a session no form is accepted.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -46,7 +45,7 @@ class TypedInputMiddleware:
             return response
         if request.path == reverse("admin:logout"):
             _set(response, SIGNED_OUT)
-            # Pages that the browser kept for going back are gone with the session.
+            # The end of the session also invalidates pages that the browser kept for going back.
             response["Clear-Site-Data"] = '"cache"'
         elif request.path.startswith("/admin/") and isinstance(request.user, User):
             token = request.POST.get("larder_typed", "")
@@ -57,5 +56,5 @@ class TypedInputMiddleware:
 
 
 def _set(response: HttpResponse, value: str) -> None:
-    """Set the cookie for the next page of the browser; its script has to read it."""
+    """Set the cookie for the next page of the browser; it is not HttpOnly, because the page's script reads it."""
     response.set_cookie(COOKIE, value, max_age=600, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")

@@ -1,4 +1,4 @@
-"""How the trail's fields and values are worded for people."""
+"""How fields and values of the history are shown to users."""
 
 import datetime
 import re
@@ -35,7 +35,7 @@ def field_label(model: type[models.Model], name: str) -> str:
 
 
 def printed(value: Any, *, day: bool = False) -> str:
-    """Return a value of the trail as people read it."""
+    """Return a value of the history in readable form."""
     if value is None or value in ("", [], {}):
         return NOTHING
     if isinstance(value, bool):

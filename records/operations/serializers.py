@@ -1,8 +1,8 @@
-"""The base of every serializer: wire names written once in Meta.fields, a strict reader and a plan for reading.
+"""The base class of every serializer: wire names in Meta.fields, a strict parser, and a plan for reading records.
 
-`Meta` holds `model`, `fields` (wire names, in the document's order) and, where there are any, `read_only`, `required`
+`Meta` has `model`, `fields` (wire names, in the document's order) and, if there are any, `read_only`, `required`
 (wire names that must be present and not empty), `may_be_blank` (required, yet allowed to be empty), `private` with
-`private_permission`. A field that the model cannot tell, such as a child array, is declared on the class.
+`private_permission`. A field that cannot be derived from the model, such as a child array, is declared on the class.
 """
 
 import copy

@@ -1,1 +1,1 @@
-"""Signing in: second factors, the company's provider, sessions, and confirming who one is (DECISIONS 9.7)."""
+"""Signing in: second factors, the company's provider, sessions, and confirming one's identity (DECISIONS 9.7)."""

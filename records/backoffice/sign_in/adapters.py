@@ -1,4 +1,4 @@
-"""What django-allauth asks us: how a password is checked, who may sign in, and what is sent to the person."""
+"""Our answers to django-allauth: how a password is checked, who may sign in, and what is sent to the user."""
 
 import base64
 import hashlib
@@ -33,7 +33,7 @@ CANNOT_SIGN_IN = "This account cannot sign in. Ask an administrator of your site
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Signs in the accounts that we have, by user name. Nobody can sign up; no e-mail address identifies anybody."""
+    """Signs in our accounts by user name. Nobody can sign up, and no e-mail address identifies anybody."""
 
     error_messages = {
         **DefaultAccountAdapter.error_messages,
@@ -43,11 +43,11 @@ class AccountAdapter(DefaultAccountAdapter):
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Return False: accounts are made by administrators and directories."""
+        """Return False: administrators and directories make accounts."""
         return False
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Return the account, or None; raise ValidationError where further attempts are refused for a while."""
+        """Return the account, or None; raises ValidationError if further attempts are refused for a while."""
         found = authenticate(request, **credentials)
         refusal = getattr(request, "guess_refusal", None)
         if refusal is not None:
@@ -55,14 +55,14 @@ class AccountAdapter(DefaultAccountAdapter):
         return found
 
     def reauthenticate(self, user: Any, password: str) -> bool:
-        """Return whether this is the person's password; counted as a sign-in is."""
+        """Return whether this is the person's password; counts like a sign-in."""
         try:
             return own_password(self.request, user, password)
         except TooManyGuessesError as refusal:
             raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
 
     def pre_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse | None:
-        """Send away whoever may not sign in, by whatever way they came: disabled, removed and service accounts."""
+        """Refuse disabled, removed and service accounts, whichever way of signing in they used."""
         if AccountBackend().user_can_authenticate(user):
             return None
         clear_login(request)
@@ -71,11 +71,11 @@ class AccountAdapter(DefaultAccountAdapter):
         return redirect("account_login")
 
     def get_login_stages(self) -> list[str]:
-        """Return the steps after the first one: the second factor."""
+        """Return the steps after the first one, which is only the second factor."""
         return ["records.backoffice.sign_in.stages.FactorStage"]
 
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
-        """Return the ways in which a person who is signed in can confirm who they are, the usual one first."""
+        """Return the ways in which a signed-in person can confirm their identity, the usual one first."""
         found: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         words = {
             "reauthenticate": "Use your password",
@@ -89,22 +89,22 @@ class AccountAdapter(DefaultAccountAdapter):
         return found
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
-        """Return whether the person has to confirm who they are; a fresh sign-in at the provider counts."""
+        """Return whether the person has to confirm their identity; a recent sign-in at the provider counts."""
         return not provider.confirmed_recently(self.request)
 
     def send_notification_mail(
         self, template_prefix: str, user: Any, context: dict[str, Any] | None = None, email: str | None = None
     ) -> None:
-        """Send nothing here: the security log mails the person, to the recovery address."""
+        """Send nothing: the security log mails the person, to the recovery address."""
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
-        """Show messages, but for the greeting at each sign-in."""
+        """Show messages, except the greeting at each sign-in."""
         if "account/messages/logged_in.txt" not in args and "account/messages/logged_out.txt" not in args:
             super().add_message(request, level, *args, **kwargs)
 
 
 class FactorAdapter(DefaultMFAAdapter):
-    """Keeps the secrets of authenticator apps encrypted, and names the person by the user name."""
+    """Stores the secrets of authenticator apps encrypted, and shows the user name as the person's name."""
 
     error_messages = {
         **DefaultMFAAdapter.error_messages,
@@ -113,14 +113,15 @@ class FactorAdapter(DefaultMFAAdapter):
     }
 
     def encrypt(self, text: str) -> str:
-        """Encrypt under the newest pepper, so that a copy of the database holds no usable secret."""
+        """Encrypt with the newest pepper, so that a copy of the database contains no usable secret."""
         return _cipher().encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Decrypt what was encrypted under any pepper that is still listed.
+        """Decrypt what was encrypted with any pepper that is still listed.
 
-        What none of them opens, such as a row that somebody wrote into the database, stands for a secret that nobody
-        knows: each code is wrong then, and the person signs in with another factor or asks an administrator.
+        If none of them decrypts it, for example because somebody wrote the row into the database, the result is a
+        secret that nobody knows. Each code is then wrong, and the person signs in with another factor or asks an
+        administrator.
         """
         try:
             return _cipher().decrypt(encrypted_text.encode()).decode()
@@ -143,14 +144,14 @@ class FactorAdapter(DefaultMFAAdapter):
         return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
-        """Return whether the factor may be removed: not the last one of somebody who has to have one."""
+        """Return whether the factor may be removed; not if it is the last one of somebody who must have one."""
         user = authenticator.user
         others = Authenticator.objects.filter(user=user).exclude(pk=authenticator.pk)
         return not isinstance(user, User) or others.exclude(type="recovery_codes").exists() or not factor_demanded(user)
 
 
 def factor_demanded(user: User) -> bool:
-    """Return whether the installation demands a second factor of this person (SECOND_FACTOR)."""
+    """Return whether the installation requires a second factor of this person (SECOND_FACTOR)."""
     if settings.SECOND_FACTOR != "administrators":
         return bool(settings.SECOND_FACTOR == "everybody")
     held: frozenset[str] = frozenset().union(*access.permissions_by_site(user).values())

@@ -1,7 +1,7 @@
-"""Confirming who one is, for one act such as a signature: by password, passkey, or the company's provider.
+"""Confirming one's identity for one act, such as a signature: by password, passkey, or the company's provider.
 
-Every kind of account has a way: one with a password, one with passkeys only, and one that signs in with the provider
-only (DECISIONS 9.7).
+There is a way for every kind of account: with a password, with passkeys only, or with the provider only (DECISIONS
+9.7).
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from records.backoffice.sign_in.forms import ConfirmPasskeyForm
 
 
 def ways_of(user: User) -> set[Confirmation]:
-    """Return the ways in which this person can confirm who they are."""
+    """Return the ways in which this person can confirm their identity."""
     ways = set()
     if settings.PASSWORD_SIGN_IN and user.has_usable_password():
         ways.add(Confirmation.PASSWORD)
@@ -33,14 +33,14 @@ def ways_of(user: User) -> set[Confirmation]:
 
 
 def passkey_challenge(user: User) -> dict[str, Any]:
-    """Return what the page's script asks the browser's passkeys; the answer is good in this session, once."""
+    """Return the request for the browser's passkeys, which the page's script sends; valid once, in this session."""
     return {"request_options": passkeys.begin_authentication(user)}
 
 
 def confirm(request: HttpRequest, user: User, *, purpose: str, password: str = "", passkey: str = "") -> Confirmation:
-    """Return how the person confirmed who they are: a passkey's answer, a fresh sign-in at the provider, or a password.
+    """Return how the person confirmed their identity: by passkey, a recent sign-in at the provider, or password.
 
-    Raise ValidationError on `password` or without a field where it is not right, or refused for a while.
+    Raises ValidationError, on `password` or without a field, if it is wrong or refused for a while.
     """
     if passkey:
         form = ConfirmPasskeyForm(user=user, data={"credential": passkey})

@@ -13,14 +13,14 @@ from records.accounts.security import security_event
 from records.history.trail import Author, Channel
 
 SIGNED_IN, SEEN = "signed_in_at", "seen_at"
-"""Where the session keeps when it began and when it was last used, in seconds since 1970."""
+"""The session keys for when it began and when it was last used, in seconds since 1970."""
 
 FACTORS = {"totp": "authenticator app", "webauthn": "passkey", "recovery_codes": "recovery codes"}
 METHODS = {**FACTORS, "password": "password", "socialaccount": "identity provider"}
 
 
 def note(kind: SecurityKind, request: HttpRequest, account: User | None, detail: str = "") -> None:
-    """Write to the security log what happened at the account in this request."""
+    """Write what happened to the account in this request to the security log."""
     address = str(request.META.get("REMOTE_ADDR", ""))
     author = None
     if account is not None:
@@ -30,7 +30,7 @@ def note(kind: SecurityKind, request: HttpRequest, account: User | None, detail:
 
 
 def listen() -> None:
-    """Have the events of Django and of django-allauth noted."""
+    """Connect the events of Django and of django-allauth to the log."""
     user_logged_in.connect(_signed_in, dispatch_uid="larder: signed in")
     user_logged_out.connect(_signed_out, dispatch_uid="larder: signed out")
     factor_signals.authenticator_added.connect(_factor_added, dispatch_uid="larder: factor added")

@@ -1,4 +1,4 @@
-"""The forms of sign-in and of factors, with our words and our count of wrong guesses."""
+"""The forms for signing in and for factors, with our own texts and our own count of wrong guesses."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,12 +37,12 @@ class SignInForm(LoginForm):
         self.order_fields(("login", "password"))
 
     def add_prefix(self, field_name: str) -> str:
-        """Name the first field as password managers know it."""
+        """Name the first field as password managers expect it."""
         return "username" if field_name == "login" else field_name
 
 
 def _counted(form: Any, check: Callable[[], Any]) -> Any:
-    """Check a code, counted with the passwords that were guessed at the same account."""
+    """Check a code, which is counted together with the guessed passwords of the account."""
     try:
         attempt = begin_guess(context.request, form.user)
     except TooManyGuessesError as refusal:
@@ -60,23 +60,23 @@ class CodeForm(AuthenticateForm):
     """Asks for a code of the app, or a recovery code, after the password."""
 
     def clean_code(self) -> str:
-        """Return the code when it is right."""
+        """Return the code if it is right."""
         return str(_counted(self, super().clean_code))
 
 
 class ConfirmCodeForm(ReauthenticateForm):
-    """Asks a person who is signed in for a code."""
+    """Asks a signed-in person for a code."""
 
     def clean_code(self) -> str:
-        """Return the code when it is right."""
+        """Return the code if it is right."""
         return str(_counted(self, super().clean_code))
 
 
 class ReadablePasskey:
-    """Refuses, in words, what no browser sends."""
+    """Refuses, with a message, data that no browser sends."""
 
     def clean_credential(self) -> Any:
-        """Return the passkey's row in the database when its answer is right."""
+        """Return the passkey's row in the database if its answer is right."""
         try:
             return super().clean_credential()  # type: ignore[misc]
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
@@ -86,11 +86,11 @@ class ReadablePasskey:
 
 
 class PasskeyFactorForm(ReadablePasskey, AuthenticateWebAuthnForm):
-    """Takes a passkey as the second factor."""
+    """Accepts a passkey as the second factor."""
 
 
 class ConfirmPasskeyForm(ReadablePasskey, ReauthenticateWebAuthnForm):
-    """Takes a passkey of a person who is signed in."""
+    """Accepts a passkey of a signed-in person."""
 
 
 class PasskeySignInForm(ReadablePasskey, LoginWebAuthnForm):
@@ -109,7 +109,7 @@ class AddPasskeyForm(AddWebAuthnForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Check what the browser sent."""
+        """Check the data that the browser sent."""
         try:
             return super().clean()
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:

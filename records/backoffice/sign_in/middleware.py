@@ -1,4 +1,4 @@
-"""What each request of a browser passes through: ends of sessions, demanded factors, known browsers."""
+"""What happens at each request of a browser: sessions expire, factors are required, browsers are remembered."""
 
 import time
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from records.backoffice.sign_in.adapters import factor_demanded
 from records.backoffice.sign_in.events import SEEN, SIGNED_IN, note
 
 NOTED_EVERY = 60
-"""Seconds between two notes of a session's last use: not every page costs a write."""
+"""Seconds between two updates of a session's last use, so that not every page needs a write."""
 
 
 class SignInMiddleware:
-    """Ends sessions in time, asks for factors that are demanded, and remembers the browsers of each account."""
+    """Ends expired sessions, asks for required factors, and remembers the browsers of each account."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -61,14 +61,14 @@ def _end_or_note(request: HttpRequest, user: User) -> None:
 
 
 def note_use(request: HttpRequest) -> None:
-    """Note that the session is used, and from which address, for the page of own sessions."""
+    """Record that the session is used, and from which address, for the user's page of sessions."""
     here = {"last_seen_at": timezone.now(), "ip": request.META.get("REMOTE_ADDR") or "0.0.0.0"}  # noqa: S104
     if not UserSession.objects.filter(session_key=request.session.session_key).update(**here):
         UserSession.objects.create_from_request(request)
 
 
 def _demand_factor(request: HttpRequest) -> HttpResponse | None:
-    """Return the way to the page of factors where a factor is demanded and neither set up nor used; else None."""
+    """Return a redirect to the page of factors if a required factor is neither set up nor used; otherwise None."""
     user = request.user
     if settings.SECOND_FACTOR == "optional" or not isinstance(user, User) or not user.is_active:
         return None

@@ -1,7 +1,7 @@
-"""The company's OpenID Connect provider: signing in, linking an identity to an account, and confirming who one is.
+"""The company's OpenID Connect provider: signing in, linking an identity to an account, confirming one's identity.
 
-An identity is the issuer and the subject, never an e-mail address (DECISIONS 9.7). It is linked by the person: signed
-in to the account, or with a link that was mailed to the account's recovery address.
+An identity is the issuer and the subject, never an e-mail address (DECISIONS 9.7). The person links it, either while
+signed in to the account or with a link that was mailed to the account's recovery address.
 """
 
 import logging
@@ -37,29 +37,29 @@ logger = logging.getLogger("larder.security")
 CONFIRMED = "provider_confirmed"
 CONFIRMED_SECONDS = 300
 CLOCKS_DIFFER = 30
-"""Seconds by which the provider's clock may be behind ours."""
+"""The number of seconds by which the provider's clock may be slow."""
 UNREACHABLE = "The sign-in service of your company does not answer. Try again in a minute."
 
 
 def is_on() -> bool:
-    """Return whether a provider is set up (OIDC_ISSUER)."""
+    """Return whether a provider is configured (OIDC_ISSUER)."""
     return bool(settings.OIDC_ISSUER)
 
 
 def name() -> str:
-    """Return what people call the provider, or "" where none is set up."""
+    """Return the display name of the provider, or "" if none is configured."""
     return settings.OIDC_NAME if is_on() else ""
 
 
 def identity_of(user: User) -> SocialAccount | None:
-    """Return the account's identity at the provider that is set up now."""
+    """Return the account's identity at the provider that is configured now."""
     if not is_on():
         return None
     return SocialAccount.objects.filter(user=user, provider=settings.OIDC_PROVIDER_ID).first()
 
 
 def confirmed_recently(request: HttpRequest, purpose: str = "") -> bool:
-    """Return whether the person signed in at the provider again, in this session, minutes ago and for this purpose."""
+    """Return whether the person signed in at the provider again in this session, recently and for this purpose."""
     kept = request.session.get(CONFIRMED) or {}
     return (
         kept.get("account") == str(request.user.pk)
@@ -69,7 +69,7 @@ def confirmed_recently(request: HttpRequest, purpose: str = "") -> bool:
 
 
 def forget_confirmation(request: HttpRequest) -> None:
-    """Use the confirmation up: it stands for one signature."""
+    """Use up the confirmation, which is valid for one signature."""
     request.session.pop(CONFIRMED, None)
 
 
@@ -79,9 +79,10 @@ def forget_confirmation(request: HttpRequest) -> None:
 def to_provider(
     request: HttpRequest, purpose: str, *, next_url: str = "", fresh: bool = False, **facts: Any
 ) -> HttpResponse:
-    """Return the page that leads to the provider. `fresh` asks it to see the person again, whatever session it has.
+    """Return the page that leads to the provider. With `fresh`, the provider must authenticate the person again.
 
-    A page and not a redirect: browsers refuse forms that are redirected to another host (CSP `form-action`).
+    It is a page and not a redirect, because browsers refuse forms that are redirected to another host (CSP
+    `form-action`).
     """
     if not is_on():
         raise Http404("No provider is set up.")
@@ -108,7 +109,7 @@ def _next(request: HttpRequest) -> str:
 
 @require_POST
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Lead to the provider to sign in."""
+    """Send the user to the provider to sign in."""
     return to_provider(request, "sign in", next_url=_next(request))
 
 
@@ -116,13 +117,13 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @reauthentication_required(app="allauth.socialaccount")
 @require_POST
 def connect(request: HttpRequest) -> HttpResponse:
-    """Lead to the provider to link the identity there with the account of the person who is signed in."""
+    """Send the signed-in user to the provider, to link the identity there with the account."""
     return to_provider(request, "connect", next_url=reverse("mfa_index"), account=str(request.user.pk))
 
 
 @login_required
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Ask the person to sign in at the provider again, before an act that needs it."""
+    """Ask the person to sign in at the provider again, before an act that requires it."""
     if identity_of(user_of(request)) is None:
         raise PermissionDenied
     after = _next(request) or reverse("mfa_index")
@@ -136,7 +137,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 @reauthentication_required(app="allauth.socialaccount")
 @require_POST
 def disconnect(request: HttpRequest) -> HttpResponse:
-    """Remove the link to the provider, where another way to sign in is left."""
+    """Remove the link to the provider, if the account has another way to sign in."""
     user = user_of(request)
     passkey = user.authenticator_set.filter(type="webauthn").exists()  # type: ignore[attr-defined]
     if not passkey and not (settings.PASSWORD_SIGN_IN and user.has_usable_password()):
@@ -153,7 +154,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Take the provider's answer."""
+    """Handle the provider's answer."""
     try:
         answer: HttpResponse = openid_connect.callback(request, provider_id)
     except (KeyError, ValueError):
@@ -167,21 +168,21 @@ def _failed(request: HttpRequest, sentence: str) -> HttpResponse:
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
-    """Decides what an identity at the provider opens here."""
+    """Decides what an identity at the provider gives access to."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Return False: accounts are made by administrators and directories."""
+        """Return False: administrators and directories make accounts."""
         return False
 
     def can_authenticate_by_email(self, login: SocialLogin, email: str) -> bool:
-        """Return False: no address identifies anybody."""
+        """Return False: no e-mail address identifies anybody."""
         return False
 
     def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
-        """Send nothing here: the security log mails the person, to the recovery address."""
+        """Send nothing: the security log mails the person, to the recovery address."""
 
     def on_authentication_error(self, request: HttpRequest, provider: Any, **kwargs: Any) -> None:
-        """Say in words that it did not work, on the page that the person knows."""
+        """Explain the failure, on the page from which the user came."""
         logger.warning(
             "Signing in by the provider failed: %s %s",
             str(request.GET.get("error", ""))[:100],
@@ -192,9 +193,9 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         raise ImmediateHttpResponse(_failed(request, sentence))
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Do what the person went to the provider for; raise ImmediateHttpResponse unless the sign-in goes on."""
+        """Do what the person went to the provider for; raises ImmediateHttpResponse unless the sign-in continues."""
         claims = sociallogin.account.extra_data.get("id_token") or {}
-        # What else the provider says about the person is not ours to keep.
+        # We do not store anything else that the provider says about the person.
         sociallogin.account.extra_data = {}
         SocialAccount.objects.filter(provider=sociallogin.account.provider, uid=sociallogin.account.uid).update(
             extra_data={}
@@ -226,7 +227,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
             raise ImmediateHttpResponse(redirect(sociallogin.state.get("next") or "mfa_index"))
 
     def _link(self, request: HttpRequest, sociallogin: SocialLogin, user: User | None) -> None:
-        """Link the identity with the account; raise ImmediateHttpResponse where that cannot be."""
+        """Link the identity with the account; raises ImmediateHttpResponse if that is not possible."""
         if user is None:
             raise ImmediateHttpResponse(_failed(request, "This link is not valid any more. Ask for a new one."))
         if sociallogin.is_existing and sociallogin.user != user:
@@ -252,7 +253,7 @@ NOT_LINKED = (
 
 
 def _invited(data: dict[str, Any]) -> User | None:
-    """Return the account whose person came with a mailed link, when the link is still good."""
+    """Return the account of a person who came with a mailed link, if the link is still valid."""
     from records.backoffice.passwords import account_of_link
 
     return account_of_link(str(data.get("uid", "")), str(data.get("token", "")))
@@ -261,7 +262,7 @@ def _invited(data: dict[str, Any]) -> User | None:
 def _note_confirmation(
     request: HttpRequest, sociallogin: SocialLogin, user: User, data: dict[str, Any], claims: dict[str, Any]
 ) -> None:
-    """Keep in the session that the person signed in at the provider just now, for the purpose that was asked for."""
+    """Record in the session that the person has just signed in at the provider, and for which purpose."""
     signed_in_at = claims.get("auth_time")
     fresh = isinstance(signed_in_at, int | float) and signed_in_at >= data.get("asked_at", 0) - CLOCKS_DIFFER
     if not sociallogin.is_existing or sociallogin.user != user:

@@ -1,4 +1,4 @@
-"""The page of own sessions: where one is signed in, and ending any of them (DECISIONS 9.7)."""
+"""The page of the user's own sessions: where the user is signed in, and ending any session (DECISIONS 9.7)."""
 
 import datetime
 import re
@@ -29,7 +29,7 @@ SYSTEMS = {"Windows": "Windows", "Android": "Android", "iPhone": "iPhone", "iPad
 
 
 def open_sessions(user: User) -> list[UserSession]:
-    """Return the account's sessions that still open something, the last used first; two queries."""
+    """Return the account's sessions that are still valid, the last used first; two queries."""
     since = timezone.now() - datetime.timedelta(minutes=settings.SESSION_IDLE_MINUTES)
     rows = list(UserSession.objects.filter(user=user, last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST])
     keys = [row.session_key for row in rows]
@@ -44,7 +44,7 @@ def open_sessions(user: User) -> list[UserSession]:
 
 
 def browser_and_system(agent: str) -> str:
-    """Return what a person calls the browser, such as "Firefox on Windows"."""
+    """Return a readable name of the browser, such as "Firefox on Windows"."""
     browser = next((BROWSER_NAMES.get(name, name) for name in BROWSERS if f"{name}/" in agent), "Another browser")
     found = next((label for mark, label in SYSTEMS.items() if mark in agent), "")
     system = found or ("Linux" if re.search(r"\bLinux\b", agent) else "")
@@ -53,7 +53,7 @@ def browser_and_system(agent: str) -> str:
 
 @login_required
 def sessions(request: HttpRequest) -> HttpResponse:
-    """Show the own sessions; a POST ends one of them (`id`) or all others (`others`)."""
+    """Show the user's own sessions; a POST ends one of them (`id`) or all others (`others`)."""
     user = user_of(request)
     here = request.session.session_key
     if request.method == "POST":
@@ -83,7 +83,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
 
 
 def _end(request: HttpRequest, user: User, here: str | None) -> int:
-    """End what was asked for and return how many sessions that were; the own one is ended by logging out."""
+    """End the requested sessions and return how many there were; the current one is ended by logging out."""
     rows = UserSession.objects.filter(user=user).exclude(session_key=here or "")
     if "others" not in request.POST:
         asked = request.POST.get("id", "")

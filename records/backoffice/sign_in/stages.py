@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 
 class FactorStage(AuthenticateStage):
-    """Asks for the second factor, except after the company's provider, which asks for its own (DECISIONS 9.7)."""
+    """Asks for the second factor, except after the company's provider, which asks for one itself (DECISIONS 9.7)."""
 
     def _should_handle(self, request: HttpRequest) -> bool:
         records = get_authentication_records(request, self.login.user)

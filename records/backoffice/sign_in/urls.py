@@ -1,4 +1,4 @@
-"""Addresses of sign-in, factors and sessions. Names are django-allauth's, which its views look up."""
+"""URLs of sign-in, factors and sessions. Their names are those that django-allauth's views look up."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from records.backoffice.sign_in import provider, sessions, views
 
 
 def _own(view: Any, name: str, where: str) -> URLPattern:
-    """Return the address of a page for people who are signed in, which no browser keeps."""
+    """Return the URL pattern of a page for signed-in users, which no browser caches."""
     return path(where, never_cache(login_required(view.as_view())), name=name)
 
 

@@ -41,7 +41,7 @@ class SignIn(InBackoffice, account_views.LoginView):
     template_name = "account/login.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Sign in with a password, where that is allowed."""
+        """Sign in with a password, if that is allowed."""
         if not settings.PASSWORD_SIGN_IN:
             raise PermissionDenied
         return super().post(request, *args, **kwargs)
@@ -55,7 +55,7 @@ class SignIn(InBackoffice, account_views.LoginView):
 
 
 class PasskeySignIn(passkey_views.LoginWebAuthnView):
-    """Signs in with a passkey alone, and goes on to the page that was asked for."""
+    """Signs in with a passkey alone, and continues to the requested page."""
 
     def form_valid(self, form: Any) -> Any:
         """Sign in."""
@@ -65,7 +65,7 @@ class PasskeySignIn(passkey_views.LoginWebAuthnView):
 
 
 class Logout(InBackoffice, account_views.LogoutView):
-    """Ends the session, or a sign-in that waits for its second factor."""
+    """Ends the session, or a sign-in that is waiting for its second factor."""
 
     title = "Log out"
 
@@ -100,7 +100,7 @@ class Factors(InBackoffice, factor_views.IndexView):
     title = "Sign-in and security"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add what is not a factor."""
+        """Add the parts that are not factors."""
         user = user_of(self.request)
         more = {
             "provider": settings.OIDC_NAME if provider.is_on() else "",
@@ -130,7 +130,7 @@ class ShowCodes(InBackoffice, recovery_views.ViewRecoveryCodesView):
 
 
 class MakeCodes(InBackoffice, recovery_views.GenerateRecoveryCodesView):
-    """Makes new recovery codes; the former ones end."""
+    """Makes new recovery codes; the old ones become invalid."""
 
     title = "New recovery codes"
 

@@ -1,4 +1,4 @@
-"""What the back-office's templates ask for."""
+"""Template tags of the back-office."""
 
 from typing import Any
 
@@ -13,19 +13,19 @@ register = template.Library()
 
 @register.simple_tag
 def page_address(changelist: Any, step: int) -> str:
-    """Return the address of the list's page so many steps on."""
+    """Return the URL of the list's page that is this many steps away."""
     return str(changelist.get_query_string({PAGE_VAR: changelist.page_num + step}))
 
 
 @register.inclusion_tag("backoffice/fault_summary.html")
 def fault_summary(form: Any, inline_formsets: Any = ()) -> dict[str, Any]:
-    """Show what has to be corrected, with links to the fields; it takes the focus."""
+    """Show what has to be corrected, with links to the fields; the list gets the focus."""
     return {"faults": faults_of(form, [inline.formset for inline in inline_formsets]) if form.is_bound else []}
 
 
 @register.inclusion_tag("backoffice/filter_bar.html")
 def filter_bar(changelist: Any) -> dict[str, Any]:
-    """Show the list's filters in one form, and what is active."""
+    """Show the list's filters in one form, and the active ones."""
     return {
         "controls": list(controls(changelist)),
         "chips": chips(changelist),

@@ -1,4 +1,4 @@
-"""Reading an uploaded CSV or XLSX file into a header and rows of cells; whatever is wrong with it is said in words."""
+"""Reading an uploaded CSV or XLSX file into a header and rows of cells; every fault has a message."""
 
 import csv
 import datetime
@@ -20,23 +20,23 @@ from records.backoffice.transfer.formulas import restored
 
 MOST_BYTES = 5 * 1024 * 1024
 MOST_ROWS = 2_000
-"""An import holds the site's numbers, on SQLite the whole database, until it is done; others must not wait too long."""
+"""An import locks the site's numbers, on SQLite the whole database, until it ends; others must not wait too long."""
 MOST_COLUMNS = 200
 MOST_UNPACKED = 60 * 1024 * 1024
 MOST_MARKUP = 250_000
-"""How many tags the parts beside the sheets may have (shared texts, styles), which are read as a whole."""
+"""The maximum number of tags in the parts beside the sheets (shared texts, styles), which are read as a whole."""
 BLANK_ROWS = 100_000
 
 _ZEROS = re.compile(r"0{2,32}")
 
 
 class FileError(Exception):
-    """Raised for a file that cannot be imported at all, with a sentence for people."""
+    """Raised for a file that cannot be imported at all, with a message for users."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadCell:
-    """A cell that holds nothing to import, and why."""
+    """A cell that cannot be imported, and why."""
 
     message: str
 
@@ -46,7 +46,7 @@ Cell = str | int | float | bool | datetime.datetime | datetime.date | datetime.t
 
 @dataclass(slots=True)
 class Sheet:
-    """The header and the rows under it, each with the number that a spreadsheet shows; blank rows are left out."""
+    """The header and the rows below it, each with its row number in the spreadsheet; blank rows are left out."""
 
     headers: list[str]
     rows: list[tuple[int, list[Cell]]] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Sheet:
 
 
 def read(data: bytes) -> Sheet:
-    """Return what a file holds; its kind is told by its content. Raises FileError."""
+    """Return the content of a file, whose format is detected from its content. Raises FileError."""
     if len(data) > MOST_BYTES:
         raise FileError(f"The file is larger than {MOST_BYTES // 1024**2} MiB. Split it into several files.")
     if not data.strip():
@@ -142,7 +142,7 @@ def _read_xlsx(data: bytes) -> Sheet:
             if not book.worksheets:
                 raise FileError("The XLSX file has no sheet with cells.")
             active = book.active if book.active in book.worksheets else book.worksheets[0]
-            # What the file says of its own size need not be true.
+            # The size that the file declares need not be true.
             active.reset_dimensions()
             rows = active.iter_rows(max_col=MOST_COLUMNS + 1)
             return _collect(([_cell(cell) for cell in row] for row in rows), book.epoch)
@@ -164,12 +164,12 @@ def _read_xlsx(data: bytes) -> Sheet:
         RecursionError,
         openpyxl.utils.exceptions.InvalidFileException,
     ) as error:
-        # The library has no exception of its own for what is not as it should be inside.
+        # The library raises various exceptions for faulty content.
         raise FileError(unreadable) from error
 
 
 def _markup_beside_sheets(archive: zipfile.ZipFile) -> int:
-    """Return how many tags the parts beside the sheets have, counted without parsing them."""
+    """Return the number of tags in the parts beside the sheets, counted without parsing them."""
     number = 0
     for entry in archive.infolist():
         if not entry.filename.lower().lstrip("/").startswith("xl/worksheets/"):
@@ -191,7 +191,7 @@ def _cell(cell: Any) -> Cell:
     if isinstance(value, datetime.timedelta):
         return str(value)
     if type(value) is int and value >= 0 and _ZEROS.fullmatch(str(cell.number_format)):
-        # Shown as 00123 by the cell's format; the zeros are what its writer meant.
+        # The cell's format shows 00123; its writer meant the zeros.
         return str(value).zfill(len(cell.number_format))
     return str(value) if not isinstance(value, str | int | float | bool | datetime.date | datetime.time) else value
 
@@ -200,9 +200,9 @@ def _cell(cell: Any) -> Cell:
 
 
 def as_text(cell: Any, kind: str, sheet: Sheet, stored: Any) -> str:
-    """Return a cell as the text that its column reads; raises ValueError with a sentence.
+    """Return a cell as the text that its column reads; raises ValueError with a message.
 
-    A number in a column of dates is a spreadsheet's serial date. `stored` turns a wall clock of the site into UTC.
+    A number in a column of dates is a spreadsheet's serial date. `stored` turns a local time of the site into UTC.
     """
     if cell is None:
         return ""
@@ -248,7 +248,7 @@ def _serial(number: float, epoch: datetime.datetime) -> Any:
 
 
 def _number(number: float, kind: str) -> str:
-    """Return a number as people see it in the cell: 15 digits at most, which is what spreadsheets keep."""
+    """Return a number as people see it in the cell: at most 15 digits, which is what spreadsheets store."""
     if kind not in ("number", "integer") and abs(number) >= 10**15:
         raise ValueError("A spreadsheet keeps only 15 digits of a number. Format the cell as text and enter it again.")
     exact = Decimal(number) if isinstance(number, int) else Decimal(format(number, ".15g"))

@@ -1,4 +1,4 @@
-"""Text that a spreadsheet would run as a formula: made harmless on the way out, restored on the way in."""
+"""Text that a spreadsheet would run as a formula: exports make it harmless, imports restore it."""
 
 import re
 
@@ -9,9 +9,10 @@ _NEGATIVE = re.compile(r"-\d+(\.\d+)?", re.ASCII)
 
 
 def guarded(text: str) -> str:
-    """Return the text with an apostrophe before it where it would run; a plain negative number stays as it is.
+    """Return the text with an apostrophe before it if it would run; a plain negative number stays unchanged.
 
-    Text that begins with apostrophes and then such a sign gets one more, so that `restored` is its exact inverse.
+    Text that begins with apostrophes followed by such a character gets one more, so that `restored` is the exact
+    inverse.
     """
     return f"'{text}" if _DANGEROUS.match(text) and not _NEGATIVE.fullmatch(text) else text
 

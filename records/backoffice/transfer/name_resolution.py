@@ -1,8 +1,8 @@
-"""What references are called in a file: a name or code that means one record at the site and nothing else, or an Id.
+"""How a file refers to records: by a name or code that is unique at the site, or by an Id.
 
-The rule, both ways: a cell may hold the Id, the name or the code, in any case. A name or code that several active
-entries have is refused, naming the choice; an archived entry is meant only where no active one is called so. An export
-writes the name where it reads back as that very record, else the code, else the Id.
+The rule, in both directions: a cell may contain the Id, the name or the code, in any case. A name or code that several
+active entries have is refused, with a list of them; it means an archived entry only if no active entry has it. An
+export writes the name if an import would find the same record by it, otherwise the code, otherwise the Id.
 """
 
 import uuid
@@ -24,10 +24,10 @@ STEP = 500
 
 
 class Names:
-    """Finds what the cells of one import or export mean, in a constant number of queries for each kind of record."""
+    """Finds the records of the cells of one import or export, in a fixed number of queries per kind of record."""
 
     def __init__(self, site_id: uuid.UUID, holder: type[models.Model], seen: Seen = lambda rows: rows) -> None:
-        """Prepare to name records of the site; `seen` leaves out those that do not exist for whoever asks."""
+        """Prepare the names of records of the site; `seen` removes those that do not exist for the user."""
         self.site_id, self.holder, self.seen = site_id, holder, seen
         self._known: dict[type[models.Model], dict[str, set[Found]]] = {}
         self._asked: dict[type[models.Model], set[str]] = defaultdict(set)
@@ -35,7 +35,7 @@ class Names:
     # --- In ----------------------------------------------------------------------------------------------------------
 
     def resolve(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
-        """Return the record that each text means, or the sentence that says why it means none."""
+        """Return for each text its record, or the message why there is none."""
         asked = {text: as_uuid(text) if len(text) == 36 else None for text in set(texts)}
         self._look_up(model, [text for text, key in asked.items() if key is None])
         keys: dict[str, uuid.UUID] = {}
@@ -67,7 +67,7 @@ class Names:
     # --- Out ---------------------------------------------------------------------------------------------------------
 
     def spell(self, model: type[models.Model], keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
-        """Return what each record is called in a file, so that `resolve` finds it again."""
+        """Return the text for each record in a file, with which `resolve` finds it again."""
         wanted = sorted(set(keys))
         called: dict[uuid.UUID, Sequence[str]] = {}
         for some in steps(wanted):
@@ -88,7 +88,7 @@ class Names:
     def _look_up(self, model: type[models.Model], texts: Iterable[str]) -> None:
         names = {field.name for field in model._meta.concrete_fields}
         if not {"name_key", "code_key"} <= names:
-            # Few: folders, people, documents. All of them at once, once.
+            # There are few folders, people and documents, so they are all read, and only once.
             if model not in self._known:
                 self._add(model, known_at(model, self.site_id, self.holder))
             return
@@ -108,18 +108,18 @@ class Names:
 
 
 def steps(wanted: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Yield what is looked for in parts that one statement can carry."""
+    """Yield the search terms in parts that are small enough for one statement."""
     for start in range(0, len(wanted), STEP):
         yield wanted[start : start + STEP]
 
 
 def unknown(model: type[models.Model], text: str) -> str:
-    """Return the sentence for a text that means nothing at the site."""
+    """Return the message for a text that matches nothing at the site."""
     return f"{UNKNOWN.format(name=model._meta.verbose_name).rstrip('.')} ({text[:100]})."
 
 
 def _spelt(rows: models.QuerySet[Any], model: type[models.Model]) -> Iterable[tuple[uuid.UUID, tuple[str, ...], bool]]:
-    """Yield each row's key, what it is called, and whether it is archived."""
+    """Yield each row's key, its names, and whether it is archived."""
     if model is User:
         for user in rows.only("user_name", "display_name", "given_name", "family_name"):
             yield user.pk, (user.user_name, user.printed_name), False

@@ -33,18 +33,18 @@ SALT = "larder.import"
 LIFETIME = datetime.timedelta(hours=1)
 LONGEST_REPORT = 500
 LONGEST_REQUEST = files.MOST_BYTES * 2 + 64 * 1024
-"""What a request may have: the file itself, or the file as the report's page carries it to the confirmation."""
+"""The maximum size of a request: the file itself, or the file as the report's page sends it with the confirmation."""
 
 
 class TransferPages(SitePermissions):
-    """Import and export of a record's list, for models that have a resource."""
+    """Import and export of a list of records, for models that have a resource."""
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with those of import and export before them."""
+        """Return the admin's URLs, preceded by those of import and export."""
         if resource_of(self.model) is None:
             return super().get_urls()
         name = f"{self.opts.app_label}_{self.opts.model_name}"
-        # The inner view checks the token, once the length of the request has been judged.
+        # The inner view checks the CSRF token, after the size of the request has been checked.
         view = csrf_exempt(self.import_view)
         return [
             path("import/", self.admin_site.admin_view(view), name=f"{name}_import"),
@@ -88,7 +88,7 @@ class TransferPages(SitePermissions):
     # --- Export ------------------------------------------------------------------------------------------------------
 
     def export_view(self, request: HttpRequest, kind: str) -> Any:
-        """Answer the list as it is filtered, searched and sorted, as a file."""
+        """Return the list, as it is filtered, searched and sorted, as a file."""
         site = current_site(request)
         if kind not in sheets.KINDS:
             raise Http404
@@ -114,7 +114,7 @@ class TransferPages(SitePermissions):
     # --- Import ------------------------------------------------------------------------------------------------------
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Ask for a file, report what it would do, and do that once it is confirmed."""
+        """Ask for a file, report what importing it would do, and import it once this is confirmed."""
         length = as_number(request.META.get("CONTENT_LENGTH") or "0")
         if length is None or length > LONGEST_REQUEST:
             return HttpResponse(
@@ -229,7 +229,7 @@ class TransferPages(SitePermissions):
         return redirect(self._list_address())
 
     def _upload_stamp(self, request: HttpRequest, site: Site) -> dict[str, str]:
-        """Return what an upload is bound to: who made it, where, and for which kind of record."""
+        """Return what an upload is bound to: its user, the site, and the kind of record."""
         return {"user": str(user_of(request).pk), "site": str(site.pk), "model": self.opts.label}
 
     def _import_page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:

@@ -14,5 +14,5 @@ def transferable(resource: type[RecordResource]) -> type[RecordResource]:
 
 
 def resource_of(model: type[models.Model]) -> type[RecordResource] | None:
-    """Return the resource of a model, or None where it has none."""
+    """Return the resource of a model, or None if it has none."""
     return _resources.get(model)

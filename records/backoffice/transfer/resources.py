@@ -1,6 +1,6 @@
-"""What a room says about the import and export of its records, and how an import runs.
+"""What a room defines for the import and export of its records, and how an import runs.
 
-A room's `resources.py` holds one class for each kind of record:
+A room's `resources.py` contains one class for each kind of record:
 
     @transferable
     class CustomerResource(RecordResource):
@@ -14,13 +14,14 @@ A room's `resources.py` holds one class for each kind of record:
 
 The rules of an import:
 
-- A row with an Id, or with another key of the kind (`key`), changes that record; a row without adds one.
+- A row with an Id, or with another key of the kind (`key`), changes that record; a row without a key
+  adds one.
 - A column that the file leaves out keeps its value; an empty cell clears it. What the system sets (numbers, stamps,
-  states) is read over.
-- All rows are applied or none: one faulty row holds the whole file back. Everything is one transaction.
-- Rows go through the room's actions, so that checks, numbers and history are those of every other door; a row that
-  changes nothing leaves no trace.
-- A dry run does the very same and then takes it back, so its report is what the import would write.
+  states) is ignored.
+- Either all rows are applied or none: one faulty row stops the whole import. Everything is one transaction.
+- Rows go through the room's actions, so that checks, numbers and history are the same as for every other interface;
+  a row that changes nothing leaves no trace.
+- A dry run does exactly the same and then rolls it back, so its report is what the import would write.
 """
 
 import uuid
@@ -48,11 +49,11 @@ NOT_HERE = "The site has no {name} with this {key}."
 
 
 class _RolledBackError(Exception):
-    """Ends the transaction of a dry run, or of an import with faults."""
+    """Raised to roll back a dry run, or an import with faults."""
 
 
 class AlreadyImportedError(Exception):
-    """Raised for an upload that was imported before."""
+    """Raised for an upload that has already been imported."""
 
 
 class RecordResource:
@@ -61,7 +62,7 @@ class RecordResource:
     model: ClassVar[type[models.Model]]
     table: ClassVar[Table]
     key: ClassVar[str] = ""
-    """A column besides Id that names the record, such as an ERP's identifier."""
+    """A column besides Id that identifies the record, such as the identifier in an ERP."""
     can_import: ClassVar[bool] = True
 
     def __init__(
@@ -76,7 +77,7 @@ class RecordResource:
     ) -> None:
         """Prepare one import or export.
 
-        `once` names an upload that is imported once only; `expected` is the digest of the report that was confirmed.
+        `once` identifies an upload that must be imported only once; `expected` is the digest of the confirmed report.
         """
         self.site_id, self.author, self.may, self.reason, self.once = site_id, author, may, reason, once
         self.expected = expected
@@ -96,19 +97,19 @@ class RecordResource:
         raise NotImplementedError
 
     def add_all(self, rows: Sequence[Values]) -> Sequence[Any] | None:
-        """Store many new records in a few statements, or return None where the room has no such action."""
+        """Store many new records in a few statements; return None if the room has no such action."""
         return None
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write rows: the new ones all at once where that works, else one by one; sets each row's record or faults.
+        """Write rows: new ones all at once if that succeeds, otherwise one by one; sets each row's record or faults.
 
-        Every action is a savepoint of its own, so a refused row takes nothing of the others with it.
+        Every action has its own savepoint, so a refused row does not affect the others.
         """
         new = [row for row in rows if row.is_new]
         try:
             added = self.add_all([row.values for row in new]) if new else None
         except (ValidationError, IntegrityError):
-            # One by one, so that the report tells whose fault it is.
+            # One by one, so that the report shows which row is at fault.
             added = None
         for row, record in zip(new, added or (), strict=False):
             row.record = record
@@ -146,7 +147,7 @@ class RecordResource:
         return [column for name, column in self.table.columns.items() if name not in hidden]
 
     def headed(self, headers: Sequence[str]) -> list[Column | None]:
-        """Return the column of each header, None for one that is read over; raises FileError, all faults at once."""
+        """Return the column of each header, None for an ignored one; raises FileError, with all faults together."""
         faults: list[str] = []
         found: list[Column | None] = []
         seen: set[str] = set()
@@ -181,10 +182,10 @@ class RecordResource:
     # --- An import ---------------------------------------------------------------------------------------------------
 
     def import_sheet(self, sheet: Sheet, *, dry_run: bool) -> Counter[Outcome]:
-        """Import a file, or say what importing it would do; nothing is stored where any row is faulty.
+        """Import a file, or report what importing it would do; nothing is stored if any row is faulty.
 
-        One transaction; `applied` says whether it was kept. `rows` say what became of each row, `notes` which columns
-        were ignored. Returns the number of rows by outcome. Raises FileError or AlreadyImportedError.
+        One transaction; `applied` says whether it was committed. `rows` say what happened to each row, `notes` which
+        columns were ignored. Returns the number of rows by result. Raises FileError or AlreadyImportedError.
         """
         columns = self.headed(sheet.headers)
         used = [column for column in columns if column is not None]
@@ -206,7 +207,7 @@ class RecordResource:
         return Counter(row.outcome for row in self.rows)
 
     def _claim(self) -> None:
-        """Keep in the same transaction that this upload was imported, so that it cannot be imported again."""
+        """Record, in the same transaction, that this upload was imported, so that it cannot be imported again."""
         if not self.once or self.author.id is None:
             return
         try:
@@ -233,7 +234,7 @@ class RecordResource:
                 if column.name == "Id":
                     row.key = text.strip()
                 elif column.kind == "boolean" and not text.strip():
-                    # Neither true nor false: nothing is said.
+                    # A value that is neither true nor false counts as not given.
                     continue
                 elif column.kind in ("reference", "references"):
                     row.values[column.source] = self._called(column, text)
@@ -246,12 +247,12 @@ class RecordResource:
         return row
 
     def _called(self, column: Column, text: str) -> list[str] | None:
-        """Return what the cell calls the records that it points at, still to be looked up."""
+        """Return the texts by which the cell refers to records, not resolved yet."""
         entries = self.table.entries(text) if column.kind == "references" else [text.strip()]
         return [entry for entry in entries if entry] or None
 
     def _resolve(self, columns: Sequence[Column]) -> None:
-        """Put records in the place of what they are called; a query or two for each kind of record."""
+        """Replace the texts by which cells refer to records by the records; one or two queries per kind of record."""
         wanted: dict[Any, set[str]] = {}
         pointing = [column for column in columns if column.kind in ("reference", "references")]
         for column in pointing:
@@ -270,7 +271,7 @@ class RecordResource:
             row.faults += faults
 
     def _called_here(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
-        """Return what each text means at the site; what lies at another site is told as what does not exist."""
+        """Return the record or the fault of each text at the site; records of other sites count as not existing."""
         found = self.names.resolve(model, texts)
         known = {one.pk: one for one in found.values() if not isinstance(one, str)}
         outside = self.table.outside(model, known, self.site_id) if known else set()
@@ -285,7 +286,7 @@ class RecordResource:
         return self.table.resolve_rows(held)
 
     def _find_targets(self) -> None:
-        """Find and lock the record that each row means, and refuse two rows that mean the same one."""
+        """Find and lock the record of each row, and refuse two rows that refer to the same one."""
         key = self.table.columns[self.key].source if self.key else ""
         ids = {found for row in self.rows if (found := as_uuid(row.key))}
         named_keys = {row.values[key] for row in self.rows if row.values.get(key)} if key else set()
@@ -309,7 +310,7 @@ class RecordResource:
                 taken.setdefault(meant, row.number)
 
     def _lock(self, ids: Iterable[uuid.UUID], key: str, named_keys: Iterable[str]) -> None:
-        """Lock what the file may change, in the order of ids, before whatever else a row locks: as a change does."""
+        """Lock the records that the file may change, in the order of their ids and before any other lock."""
         rows: Any = self.model._default_manager.filter(site_id=self.site_id).order_by("pk")
         meant = set(ids)
         for some in steps(sorted(set(named_keys))):
@@ -329,7 +330,7 @@ class RecordResource:
         return loaded
 
     def _is_to_be_written(self, row: Row) -> bool:
-        """Return whether a row without faults changes anything; keeps only what it changes among its values."""
+        """Return whether a row without faults changes anything; keeps only the changed values of the row."""
         if row.faults:
             return False
         if row.target is not None:
@@ -347,7 +348,7 @@ class RecordResource:
         return not row.faults
 
     def _missing(self, row: Row) -> list[str]:
-        """Return a fault for each required field that a new row lacks, or that a change would empty."""
+        """Return a fault for each required field that a new row lacks or that a change would clear."""
         return [
             f"{column.name}: This field is required."
             for column in self.table.columns.values()
@@ -358,7 +359,7 @@ class RecordResource:
         ]
 
     def _note(self, trail: Trail, start: int, given: set[str]) -> None:
-        """Take over into the report what the history is about to keep; what changed nothing stays unchanged."""
+        """Copy what the history is about to store into the report; a row without a change is marked as unchanged."""
         hidden = self.hidden
         written: dict[Any, list[dict[str, Any]]] = {}
         for change in trail.pending[start:]:
@@ -377,5 +378,5 @@ class RecordResource:
                     row.lines.append({"name": name, "old": old, "new": new})
 
     def digest(self) -> str:
-        """Return what the report amounts to, so that a confirmed import does exactly what was shown, or nothing."""
+        """Return the digest of the report, so that a confirmed import does exactly what was shown, or nothing."""
         return digest_of(self.rows)

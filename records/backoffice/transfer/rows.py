@@ -1,4 +1,4 @@
-"""The rows of an import: what each says, which record it means, and whether the record says so already."""
+"""The rows of an import: each row's content, its record, and whether the record already has that content."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from records.sites.writing import Values
 
 
 class Outcome(StrEnum):
-    """What became of a row; nothing at all is stored where one row is faulty."""
+    """What happened to a row; nothing at all is stored if one row is faulty."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class Row:
-    """One row of the file on its way: what it says, which record it means, what is wrong, and what became of it."""
+    """One row of the file: its content, its record, its faults, and the result."""
 
     number: int
     values: Values = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Row:
 
     @property
     def outcome(self) -> Outcome:
-        """Return what became of the row."""
+        """Return what happened to the row."""
         if self.faults:
             return Outcome.FAULTY
         if self.is_new:
@@ -46,14 +46,14 @@ class Row:
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
-    """Return changes in the order of their records, so that two imports never wait in a circle, then new rows."""
+    """Return changes in the order of their records, so that two imports never deadlock, followed by the new rows."""
     return sorted(
         rows, key=lambda row: (row.is_new, row.number if row.is_new else 0, str(getattr(row.target, "pk", "")))
     )
 
 
 def digest_of(rows: Iterable[Row]) -> str:
-    """Return what the rows amount to: what each says, which record it means and what became of it."""
+    """Return a digest of the rows: the content, the record and the result of each."""
     content = [
         [
             row.number,
@@ -69,7 +69,7 @@ def digest_of(rows: Iterable[Row]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with ids in the place of records."""
+    """Return a value with records replaced by their ids."""
     if isinstance(value, models.Model):
         return str(value.pk)
     if isinstance(value, dict):
@@ -78,12 +78,12 @@ def _plain(value: Any) -> Any:
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a value says nothing."""
+    """Return whether a value is empty."""
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
 def is_so_already(record: Any, name: str, value: Any) -> bool:
-    """Return whether the stored record says already what a row says; runs no query on a prefetched record."""
+    """Return whether the stored record already has the row's content; runs no query on a prefetched record."""
     own = record._meta.get_field(name)
     if own.many_to_many:
         return {target.pk for target in getattr(record, name).all()} == {target.pk for target in value}

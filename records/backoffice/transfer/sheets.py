@@ -1,4 +1,4 @@
-"""Writing an export: CSV and XLSX files of any length in bounded memory, without formulas."""
+"""Writing an export: CSV and XLSX files of any length in limited memory, without formulas."""
 
 import csv
 import re
@@ -28,11 +28,11 @@ Line = Sequence[Cell]
 
 
 class TooLongError(Exception):
-    """Raised for what an XLSX file cannot hold, with a sentence for people; CSV holds it."""
+    """Raised for content that an XLSX file cannot contain (a CSV file can), with a message for users."""
 
 
 def lines(resource: RecordResource, queryset: models.QuerySet[Any, Any]) -> Iterator[Line]:
-    """Yield the header and one line a record; a constant number of statements for every 1,000 records."""
+    """Yield the header and one line per record; a fixed number of statements for every 1,000 records."""
     columns = resource.columns()
     yield [column.name for column in columns]
     batch: list[dict[str, Any]] = []
@@ -83,7 +83,7 @@ def _plain(number: int | Decimal) -> str:
 
 
 def write_csv(found: Iterable[Line]) -> Any:
-    """Return a file of the lines in UTF-8 with a byte order mark, by which spreadsheets know it; rewound."""
+    """Return a file with the lines in UTF-8 with a byte order mark, by which spreadsheets detect UTF-8; rewound."""
     file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (the answer closes it)
     wrapped = _Utf8(file)
     wrapped.write("\ufeff")
@@ -95,7 +95,7 @@ def write_csv(found: Iterable[Line]) -> Any:
 
 
 class _Utf8:
-    """Encodes what the CSV writer writes."""
+    """Encodes the output of the CSV writer."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -105,9 +105,10 @@ class _Utf8:
 
 
 def write_xlsx(found: Iterable[Line], title: str) -> Any:
-    """Return a workbook of one sheet whose texts are texts and whose numbers are numbers; rewound. Raises TooLongError.
+    """Return a workbook with one sheet, in which texts are texts and numbers are numbers; rewound.
 
-    Written by hand as ECMA-376 has it: openpyxl takes ten times as long, and its texts that begin with = are formulas.
+    Raises TooLongError. We write the format of ECMA-376 ourselves: openpyxl takes ten times as long, and turns texts
+    that begin with = into formulas.
     """
     file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (the answer closes it)
     try:

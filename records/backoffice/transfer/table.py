@@ -1,7 +1,7 @@
-"""What an import or export needs to know of the columns of a kind of record.
+"""What an import or export needs to know about the columns of a kind of record.
 
-The wire's serializers answer it: a room's resource has `table = WireTable(ItsSerializer)` (records.operations.tables).
-These protocols are where that room and this one meet; neither imports the other.
+The serializers of the interface provide it: a room's resource has `table = WireTable(ItsSerializer)`
+(records.operations.tables). These protocols connect the two rooms, so that neither imports the other.
 """
 
 import uuid
@@ -13,7 +13,7 @@ from django.db import models
 
 
 class Column(Protocol):
-    """One column: its name in the file, the model's name of the field, and what its cells hold."""
+    """One column: its name in the file, the model's name of the field, and the kind of its cells."""
 
     @property
     def name(self) -> str:
@@ -25,11 +25,11 @@ class Column(Protocol):
 
     @property
     def kind(self) -> str:
-        """Return what its cells hold: text, choice, date, number, integer, boolean, texts, id, reference(s) or rows."""
+        """Return the kind of its cells: text, choice, date, number, integer, boolean, texts, id, reference(s), rows."""
 
     @property
     def target(self) -> type[models.Model] | None:
-        """Return the model that a reference points at."""
+        """Return the model of a reference."""
 
     @property
     def writable(self) -> bool:
@@ -41,11 +41,11 @@ class Column(Protocol):
 
     @property
     def may_be_blank(self) -> bool:
-        """Return whether a required column may hold nothing."""
+        """Return whether a required column may be empty."""
 
     @property
     def private(self) -> bool:
-        """Return whether it takes the table's private permission to see it."""
+        """Return whether users need the table's private permission to see it."""
 
 
 class Table(Protocol):
@@ -59,16 +59,16 @@ class Table(Protocol):
 
     @property
     def ignored(self) -> Iterable[str]:
-        """Return the names that a header may hold although they are not columns."""
+        """Return the names that a header may contain although they are not columns."""
 
     def named(self, header: str) -> Column | None:
         """Return the column of a header, in any case."""
 
     def refusal_of(self, header: str) -> str:
-        """Return the sentence that refuses an unknown header."""
+        """Return the message that refuses an unknown header."""
 
     def wire_name(self, name: str) -> str:
-        """Return the name in a file of a model's field, `relation.field` for one of a child row."""
+        """Return the name in a file of a model's field; `relation.field` for child rows."""
 
     def fetch(self, queryset: models.QuerySet[Any, Any], step: int) -> Iterator[dict[str, Any]]:
         """Yield the values of each record by column."""
@@ -77,18 +77,18 @@ class Table(Protocol):
         """Return a value that is neither a number nor a reference as the text of a cell."""
 
     def parse(self, column: Any, text: str) -> Any:
-        """Return the value that the text of a cell stands for; raises ValueError with a sentence."""
+        """Return the value of a cell's text; raises ValueError with a message."""
 
     def entries(self, text: str) -> list[str]:
-        """Return the entries of a cell that holds a list; raises ValueError with a sentence."""
+        """Return the entries of a cell that contains a list; raises ValueError with a message."""
 
     def resolve_rows(self, values: Sequence[dict[str, Any]]) -> list[list[str]]:
-        """Replace the ids inside child rows by what they point at; returns the faults of each record's values."""
+        """Replace the ids inside child rows by the records; returns the faults of each record's values."""
 
     def outside(
         self, model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
     ) -> set[uuid.UUID]:
-        """Return those of the loaded records that no record of the site may point at."""
+        """Return those loaded records that no record of the site may refer to."""
 
     def sentences(self, error: ValidationError) -> list[str]:
-        """Return what a check or an action found wrong, under the names of the columns."""
+        """Return the faults of a check or an action, under the names of the columns."""
