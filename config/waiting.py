@@ -1,11 +1,11 @@
-"""`python -m config.waiting`: wait, for at most 30 seconds, until the server on this machine answers."""
+"""`python -m config.waiting`: wait, for at most a minute, until the server on this machine answers."""
 
 import http.client
 import time
 
 from config.gunicorn import bind
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 
 def main() -> None:
