@@ -11,7 +11,9 @@ from documents.models import Document, Signature
 from records.accounts.models import DefaultRole, User
 from records.sites.models import Site
 from tests import make
+from tests.browser.test_looks import faults_shown, with_axe
 from tests.make import documents as docs
+from tests.make.pdfs import pdf, texts_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -74,3 +76,20 @@ def test_three_people_bring_a_document_into_force(site: Site, files: Path, page_
     with second.expect_download() as waiting:
         second.get_by_role("link", name="Rückruf.txt").click()
     assert Path(waiting.value.path()).read_bytes() == procedure.read_bytes()
+
+
+def test_a_reader_presses_the_button_and_saves_a_numbered_copy(
+    site: Site, files: Path, page_of: Callable[..., Page]
+) -> None:
+    document = docs.make_document(site, pdf("Wash your hands."), name="Hand washing", file_name="hands.pdf")
+    page = with_axe(page_of(make.make_user(site=site, role=DefaultRole.READER), site))
+    page.goto(f"/admin/documents/document/{document.pk}/")
+    assert faults_shown(page, "a document") == []
+    for number in (1, 2):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Print a controlled copy (PDF)").click()
+        assert saved.value.suggested_filename == f"Hand washing - version 1 - copy {number}.pdf"
+        assert f"Copy {number}" in texts_of(saved.value.path().read_bytes())[0]
+    page.reload()
+    expect(page.get_by_text("Copy 2 is the newest one")).to_be_visible()
+    assert faults_shown(page, "a document") == []
