@@ -18,7 +18,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 MINIMUM_SECRET_LENGTH = 32
 FEWEST_CHARACTERS = 10
-"""How many different characters a secret must hold; 32 random hexadecimal digits hold 14 on average."""
+"""How many different characters a secret must contain; 32 random hexadecimal digits contain 14 on average."""
 WIDEST_NETWORK = {4: 8, 6: 7}
 """The shortest prefixes allowed for a network of proxies: those of 10.0.0.0/8 and fc00::/7, which are private."""
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})

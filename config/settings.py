@@ -220,8 +220,8 @@ DIRECTORY_BRAKE_PERCENT = environment.integer("DIRECTORY_BRAKE_PERCENT", 20, max
 # Who must have a second factor: nobody, the holders of administrative permissions, or everybody.
 SECOND_FACTOR = environment.choice("SECOND_FACTOR", ("optional", "administrators", "everybody"), "optional")
 
-# The company's OpenID Connect provider. The name of the provider contains the issuer, so that an identity that was
-# linked under one issuer never signs anybody in under another.
+# The company's OpenID Connect provider. Its name contains the issuer, so that an identity that was linked under one
+# issuer never signs anybody in under another.
 OIDC_ISSUER = environment.text("OIDC_ISSUER").rstrip("/")
 OIDC_NAME = environment.text("OIDC_NAME", "your company account")
 OIDC_PROVIDER_ID = env.provider_id(OIDC_ISSUER)

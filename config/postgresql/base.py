@@ -13,7 +13,7 @@ from config.postgresql.breaker import breaker, watchdog
 from config.postgresql.limits import limits
 
 BEYOND_THE_LIMIT = 2.0
-"""Seconds that a statement may outlive the server's own limit before its connection is cut."""
+"""Seconds for which a statement may exceed the server's own limit before its connection is cut."""
 
 Statement = tuple[str, Sequence[Any]]
 Rows = list[tuple[Any, ...]]

@@ -34,7 +34,7 @@ They have a queue of their own, so that a thousand callers of them do not delay 
 QUEUE_SECONDS = 15.0
 """How long a request waits for a free thread."""
 HEAD_START = 0.005
-"""How long a worker that has more connections than another one leaves a new connection to that one, in seconds."""
+"""How many seconds a worker leaves a new connection to another worker that has fewer connections."""
 ACCEPTED_AT_ONCE = 32
 STOP_IDLE_SECONDS = 2.0
 """How long a stopping worker keeps connections without any traffic."""

@@ -64,7 +64,7 @@ def permissions_of_roles(roles: list[tuple[uuid.UUID, int]]) -> Permissions:
 
 
 def roles_held(user_id: uuid.UUID) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]]]:
-    """Return the roles that the user holds, directly or through other roles, by site; one query."""
+    """Return, by site, the roles that the user holds, directly or through other roles; one query."""
     with connection.cursor() as cursor:
         cursor.execute(
             _HELD_AT,

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Confirmation(models.TextChoices):
-    """What the person was asked for and gave correctly."""
+    """The proof of identity that the person was asked for and gave correctly."""
 
     PASSWORD = "Password", "Password"
     PASSKEY = "Passkey", "Passkey"

@@ -157,7 +157,7 @@ class Revocation(RevocationEndpoint):
     CLIENT_AUTH_METHODS = AUTH_METHODS
 
     def authenticate_token(self, request: FormRequest, client: OAuthClient) -> AccessToken | None:
-        """Return the client's own live token, or None; raises on a missing or unsupported parameter."""
+        """Return the client's own live token, or None; raises an OAuth error for a missing or unsupported parameter."""
         if not request.form.get("token"):
             raise InvalidRequestError("token is required.")
         self.check_params(request, client)

@@ -20,7 +20,7 @@ CHANGE_TO_ARCHIVE = (replace(ARCHIVE, permission="change"), replace(RESTORE, per
 
 @contextmanager
 def unchanged_since_seen(record: models.Model, precondition: Callable[[Any], None]) -> Iterator[None]:
-    """Open the write's transaction, lock the row, and raise what the precondition raises before the block runs."""
+    """Open the write's transaction, lock the row, and check the precondition before the block runs."""
     with recording():
         precondition(type(record)._default_manager.select_for_update(of=("self",), no_key=True).get(pk=record.pk))
         yield

@@ -36,7 +36,7 @@ def check_encoding(request: HttpRequest) -> None:
 def check_media_type(request: HttpRequest, usual: str = "application/json") -> None:
     """Raise the 415 unless the body is plain JSON in UTF-8; a body without Content-Type is read as JSON.
 
-    `usual` is the media type that the refusal asks for.
+    `usual` is the media type that the error message recommends.
     """
     check_encoding(request)
     declared = request.META.get("CONTENT_TYPE", "")

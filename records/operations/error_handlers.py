@@ -34,7 +34,7 @@ def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpRe
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer 400, or 413 where a form is too large (Django's handler400)."""
+    """Answer 400, or 413 if a form is too large (Django's handler400)."""
     if isinstance(exception, RequestDataTooBig):
         return refuse(request, 413, "PayloadTooLarge", "The form is larger than 2.5 MiB.")
     return refuse(request, 400, "MalformedRequest", "The request cannot be understood.")

@@ -157,13 +157,13 @@ class ReferenceField(IdField):
         super().__init__(**kwargs)
 
     def read(self, value: Any) -> Any:
-        """Return the Reference, still to be resolved; raises WireError."""
+        """Return the Reference, not resolved yet; raises WireError."""
         found = super().read(value)
         return None if found is None else Reference(found, self.model)
 
 
 class DateTimeField(WireField, serializers.DateTimeField):
-    """A moment: RFC 3339 with a zone, or a bare date; always shown in UTC with milliseconds."""
+    """A date-time: RFC 3339 with a zone, or a bare date; always shown in UTC with milliseconds."""
 
     show = staticmethod(values.show_date_time)
 
@@ -172,7 +172,7 @@ class DateTimeField(WireField, serializers.DateTimeField):
         super().__init__(**kwargs)
 
     def read(self, value: Any) -> datetime.datetime | None:
-        """Return the moment in UTC; raises WireError."""
+        """Return the date-time in UTC; raises WireError."""
         if value == "":
             return None
         if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Where the OpenAPI document is served, without credential (DECISIONS 8.4, 10.2)."""
+"""The views that serve the OpenAPI document, without credential (DECISIONS 8.4, 10.2)."""
 
 import hashlib
 import threading

@@ -46,7 +46,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of the interface; see the module and README, "How to add an operation"."""
+    """One operation of the interface; see the module's docstring and "How to add an operation" in the README."""
 
     method: str
     name: str

@@ -81,7 +81,7 @@ def _link(operation: dict[str, Any], paths: dict[str, Any]) -> None:
         for start in LINKS
         if (target := start + name.removeprefix("Add")) in known
     }
-    # For example, the document reads what AddComplaintDetail adds by GetComplaint.
+    # The record that AddComplaintDetail adds is read with GetComplaint.
     if name == "AddComplaintDetail":
         links["GetComplaint"] = {"operationId": "GetComplaint", "parameters": {"id": "$response.body#/Id"}}
     if links:

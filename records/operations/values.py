@@ -73,7 +73,7 @@ def show_date_time(moment: datetime.datetime | None) -> str | None:
 
 
 def show_number(number: Decimal | None) -> Any:
-    """Return the decimal as a JSON number without loss and without needless zeros, or None."""
+    """Return the decimal as a JSON number without loss and without trailing zeros, or None."""
     if number is None:
         return None
     text = format(number, "f")
@@ -88,7 +88,7 @@ def read_boolean(text: str) -> bool | None:
 
 
 def read_integer(text: str, lowest: int, highest: int) -> int | None:
-    """Return the whole number of a query value within the bounds, or None."""
+    """Return the whole number of a query value if it is within the bounds, otherwise None."""
     if not re.fullmatch(r"[+-]?\d{1,20}", text, re.ASCII):
         return None
     number = int(text)

@@ -34,9 +34,9 @@ def add_folder(
     operation: str = "AddFolder",
     reason: str = "",
 ) -> EntityFolder:
-    """Add a folder for records of one entity, inside parent or at the top. Raises ValidationError.
+    """Add a folder for records of one entity, inside `parent` or at the top.
 
-    Locks the site's row.
+    Raises ValidationError. Locks the site's row.
     """
     folder = EntityFolder(site_id=site_id, entity=entity, name=name, idx=idx)
 

@@ -199,7 +199,7 @@ class SiteRecord(models.Model):
         return cls._base_manager.none()
 
     def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
-        """Return the lowest default role that may see a change of these fields (DECISIONS 13.13); empty for none."""
+        """Return the lowest default role that may see a change of these fields (DECISIONS 13.13); empty: any role."""
         return self.record_role()
 
     def attachments_role(self) -> str:

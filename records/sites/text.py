@@ -25,7 +25,7 @@ _RUN_OF_MARKS = re.compile(
 def normalise(text: str) -> str:
     r"""Return the text in NFC with `\n` line ends.
 
-    Raises ValidationError on control characters, lone surrogates and more than a hundred combining marks in a row.
+    Raises ValidationError for control characters, lone surrogates and more than a hundred combining marks in a row.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

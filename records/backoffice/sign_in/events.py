@@ -1,4 +1,4 @@
-"""What the security log says about sign-ins, factors and sessions (DECISIONS 9.9)."""
+"""The entries of the security log about sign-ins, factors and sessions (DECISIONS 9.9)."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which models can be imported and exported, and by which resource."""
+"""The registry of the models that can be imported and exported, with their resources."""
 
 from django.db import models
 
