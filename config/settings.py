@@ -118,6 +118,7 @@ INSTALLED_APPS = [
     "django_tasks_db",
     "records.files",
     "records.backoffice.apps.BackofficeConfig",
+    "records.retention",
     "records.category",
     "records.employees",
     "records.complaints",

@@ -5,6 +5,7 @@ additions.add_pages(pages.addresses)         # more addresses under /admin/: (ad
 additions.add_menu_links(rights.links)       # more lines of the menu: (request) -> links
 additions.add_record_links(printing.links)   # more buttons on records' pages: (request, record) -> links
 additions.add_list_links(quick.links)        # more buttons above lists: (request, model) -> links
+additions.add_record_notices(pages.notices)  # more lines above records: (request, record) -> notices
 additions.add_record_panels(pages.panels)    # more parts below records' forms: (request, record) -> panels
 """
 
@@ -36,9 +37,18 @@ class RecordPanel:
     context: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class RecordNotice:
+    """A sentence above a record, on the page that it is read on and above its form."""
+
+    text: str
+    is_warning: bool = False
+
+
 MenuLinks = Callable[[HttpRequest], Sequence[RecordLink]]
 RecordLinks = Callable[[HttpRequest, Any], Sequence[RecordLink]]
 ListLinks = Callable[[HttpRequest, type[Any]], Sequence[RecordLink]]
+RecordNotices = Callable[[HttpRequest, Any], Sequence[RecordNotice]]
 RecordPanels = Callable[[HttpRequest, Any], Sequence[RecordPanel]]
 
 start_page: StartPage | None = None
@@ -46,6 +56,7 @@ _pages: list[Pages] = []
 _menu_links: list[MenuLinks] = []
 _record_links: list[RecordLinks] = []
 _list_links: list[ListLinks] = []
+_record_notices: list[RecordNotices] = []
 _record_panels: list[RecordPanels] = []
 
 
@@ -83,6 +94,12 @@ def list_links_for(request: HttpRequest, model: type[Any]) -> list[RecordLink]:
     return [link for links in _list_links for link in links(request, model)]
 
 
+def add_record_notices(notices: RecordNotices) -> None:
+    """Add sentences above records; called before the buttons on every such page, with a fixed number of queries."""
+    if notices not in _record_notices:
+        _record_notices.append(notices)
+
+
 def add_record_panels(panels: RecordPanels) -> None:
     """Add parts below the forms of records' pages; called on every such page, with a fixed number of queries."""
     if panels not in _record_panels:
@@ -90,9 +107,10 @@ def add_record_panels(panels: RecordPanels) -> None:
 
 
 def shown_on(request: HttpRequest, record: Any) -> dict[str, Any]:
-    """Return all added buttons and parts of the record's page that the user may open."""
+    """Return all added sentences, buttons and parts of the record's page that the user may open."""
+    notices = [notice for notices in _record_notices for notice in notices(request, record)]
     panels = [panel for panels in _record_panels for panel in panels(request, record)]
-    return {"record_links": links_for(request, record), "record_panels": panels}
+    return {"record_notices": notices, "record_links": links_for(request, record), "record_panels": panels}
 
 
 def pages_of(admin_site: Any) -> list[Any]:

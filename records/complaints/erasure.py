@@ -2,11 +2,14 @@
 
 import uuid
 
+from django.core.exceptions import ValidationError
+
 from records.accounts import peppers
 from records.complaints.models import CONSUMER, Complaint
-from records.history.erasure import erase_from_history, is_mark
+from records.history.erasure import erase_from_history, is_mark, quotes
 from records.history.models import Change
 from records.history.trail import Author, recording
+from records.retention.actions import check_not_held
 from records.sites.reasons import required_reason
 from records.sites.writing import Precondition, RecordNotFoundError, stamp
 
@@ -22,10 +25,11 @@ def erase_consumer(
 ) -> Complaint:
     """Replace the consumer's name, address, phones and e-mail by a keyed digest, also in the history.
 
-    This is possible in every state of the complaint, even if it is archived (DECISIONS 13.14). Equal values have equal
-    digests, so that several complaints of one consumer can still be recognised as related. Needs a reason, which must
-    not quote the erased data; repeating it changes nothing. Raises RecordNotFoundError, ValidationError, or the error
-    of the precondition.
+    This is possible in every state of the complaint, even if it is archived (DECISIONS 13.14), and within the period
+    of retention, because the complaint itself stays. Equal values have equal digests, so that several complaints of one
+    consumer can still be recognised as related. Needs a reason, which must not quote the erased data; repeating it
+    changes nothing. Raises RecordNotFoundError, ValidationError (InvalidTransition while the complaint is on legal
+    hold), or the error of the precondition.
     """
     why = required_reason(reason)
     with recording() as trail:
@@ -34,8 +38,12 @@ def erase_consumer(
             raise RecordNotFoundError
         if precondition is not None:
             precondition(complaint)
+        check_not_held(complaint)
         changed = []
         words = _values_so_far(complaint)
+        if quotes(why, words):
+            text = "The reason stays in the history, so it must not say who the consumer is."
+            raise ValidationError({"reason": ValidationError(text, code="InvalidValue")})
         for name in CONSUMER:
             value = getattr(complaint, name)
             if value and not is_mark(value):

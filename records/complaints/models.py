@@ -198,6 +198,7 @@ class Complaint(SiteRecord):
             ("submit_complaint", "Can submit draft complaints"),
             ("complete_complaint", "Can complete and reopen complaints, and change completed ones"),
             ("archive_complaint", "Can archive and restore complaints"),
+            ("erase_consumer", "Can erase who a consumer is"),
         )
 
     def __str__(self) -> str:

@@ -4,13 +4,23 @@ from records.complaints import examples
 from records.complaints.models import RecordStatus
 from records.complaints.serializers import ComplaintChangeSerializer, ComplaintSerializer
 from records.complaints.views import ComplaintViewSet
-from records.operations.operation import MANAGER, READER, STANDARD, Operation, Parameter, operation_urls, permits
+from records.operations.operation import (
+    MANAGER,
+    READER,
+    SITE_ADMINISTRATOR,
+    STANDARD,
+    Operation,
+    Parameter,
+    operation_urls,
+    permits,
+)
 from records.operations.schema import WriteResult
 
 permits("complaints.view_private_complaint", STANDARD)
 permits("complaints.submit_complaint", STANDARD)
 permits("complaints.complete_complaint", MANAGER)
 permits("complaints.archive_complaint", MANAGER)
+permits("complaints.erase_consumer", SITE_ADMINISTRATOR)
 
 urlpatterns = operation_urls(
     ComplaintViewSet,

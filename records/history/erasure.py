@@ -32,7 +32,7 @@ def erase_from_history(
         erased = _places(change, names)
         for at, side in erased:
             _erase_value(change, at, side, key)
-        if _quotes(change.reason, words):
+        if quotes(change.reason, words):
             _drop_salt(change, REASON_PLACE, change.reason)
             change.reason = f"[{ERASED} {key(change.reason)}]"
         elif not erased:
@@ -72,6 +72,7 @@ def _drop_salt(change: Change, place: int, value: Any) -> None:
         change.salts[place] = f"={value_digest(change.salts[place], value)}"
 
 
-def _quotes(text: str, words: Collection[str]) -> bool:
+def quotes(text: str, words: Collection[str]) -> bool:
+    """Return whether a reason holds one of the words, in any case; words of one or two characters do not count."""
     folded = text.casefold()
     return not is_erased(text) and any(len(word) > 2 and word.casefold() in folded for word in words)

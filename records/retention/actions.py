@@ -1,0 +1,100 @@
+"""Retention periods and legal holds: what a record's hold and period are, and the writes that change them.
+
+A hold is read from the record's own changes, so it is as provable as they are: nobody can take one away unnoticed by
+changing a row beside them.
+"""
+
+import calendar
+import datetime
+import uuid
+import zoneinfo
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from records.accounts.actions import create
+from records.history.models import Change
+from records.history.trail import Author, recording
+from records.retention.models import RetentionPeriod
+from records.sites.models import SiteRecord
+from records.sites.reasons import required_reason
+from records.sites.writing import RecordNotFoundError
+
+SET, LIFTED = "SetLegalHold", "LiftLegalHold"
+
+
+def held_since(record: SiteRecord) -> datetime.datetime | None:
+    """Return the moment at which the record was put on legal hold, or None without a hold; one query.
+
+    A writer that depends on the answer locks the record's row first, as `set_hold` and `lift_hold` do.
+    """
+    changes = Change.objects.filter(record_id=record.pk, model=record._meta.label, operation__in=(SET, LIFTED))
+    newest = changes.order_by("-number").values_list("operation", "at").first()
+    return newest[1] if newest is not None and newest[0] == SET else None
+
+
+def set_hold(
+    model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str
+) -> SiteRecord:
+    """Put a record on legal hold, whatever its state. Needs a reason; the record's own values stay as they are.
+
+    Raises RecordNotFoundError, or ValidationError: RequiredField at reason, InvalidTransition where it is on hold.
+    """
+    return _change_hold(model, site_id, record_id, author=author, reason=reason, held=True)
+
+
+def lift_hold(
+    model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str
+) -> SiteRecord:
+    """Lift a record's legal hold. Needs a reason; raises as `set_hold` does, InvalidTransition where there is none."""
+    return _change_hold(model, site_id, record_id, author=author, reason=reason, held=False)
+
+
+def _change_hold(
+    model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str, held: bool
+) -> SiteRecord:
+    why = required_reason(reason)
+    with recording() as trail:
+        record = model._base_manager.select_for_update(of=("self",), no_key=True).filter(pk=record_id).first()
+        if record is None or record.site_id != site_id:
+            raise RecordNotFoundError
+        if (held_since(record) is not None) == held:
+            text = f"This {record._meta.verbose_name} is {'already' if held else 'not'} on legal hold."
+            raise ValidationError(text, code="InvalidTransition")
+        changed: list[Any] = [{"field": "legal_hold", "old": not held, "new": held}]
+        trail.add(record, changed, author=author, operation=SET if held else LIFTED, reason=why)
+    return record
+
+
+def check_not_held(record: SiteRecord) -> None:
+    """Raise ValidationError, code InvalidTransition, where the locked record is on legal hold; one query."""
+    if held_since(record) is not None:
+        text = (
+            f"This {record._meta.verbose_name} is on legal hold, so nothing of it may be erased. A Site Administrator"
+            " can lift the hold."
+        )
+        raise ValidationError(text, code="InvalidTransition")
+
+
+def add_period(site_id: uuid.UUID, values: dict[str, Any], *, author: Author) -> RetentionPeriod:
+    """Set for how many months a site keeps records of a kind at least; raises ValidationError."""
+    return create(RetentionPeriod(site_id=site_id, **values), author=author, operation="AddRetentionPeriod")
+
+
+def kept_until(record: SiteRecord) -> datetime.date | None:
+    """Return the day, on the site's calendar, until which the record is kept at least; None without a period.
+
+    Costs one query, and one more where the record's site was not loaded.
+    """
+    periods = RetentionPeriod.objects.filter(site_id=record.site_id, entity=record.ENTITY, is_archived=False)
+    months = periods.values_list("months", flat=True).first()
+    if months is None:
+        return None
+    return months_after(record.created.astimezone(zoneinfo.ZoneInfo(record.site.time_zone)).date(), months)
+
+
+def months_after(day: datetime.date, months: int) -> datetime.date:
+    """Return the same day so many months later, or the last day of a month that is too short for it."""
+    years, month = divmod(day.month - 1 + months, 12)
+    year, month = day.year + years, month + 1
+    return datetime.date(year, month, min(day.day, calendar.monthrange(year, month)[1]))

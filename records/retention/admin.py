@@ -1,0 +1,32 @@
+"""The pages of retention periods, one for each kind of record of a site."""
+
+import uuid
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from records.backoffice.current import author_of
+from records.backoffice.plain_records import PlainAdmin
+from records.retention import actions
+from records.retention.models import RetentionPeriod
+from records.sites.writing import Values
+
+
+@admin.register(RetentionPeriod)
+class RetentionPeriodAdmin(PlainAdmin):
+    """Periods of a site: Managers read them, Site Administrators add, change and archive them."""
+
+    list_display = ("entity", "months")
+    search_fields: ClassVar[Any] = ()
+    ordering: ClassVar[Any] = ("entity", "id")
+    fieldsets: ClassVar[Any] = ((None, {"fields": ("entity", "months")}),)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the kind of record as fixed once the period exists."""
+        fixed = super().get_readonly_fields(request, obj)
+        return (*fixed, "entity") if obj is not None else fixed
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
+        """Add a period."""
+        return actions.add_period(site_id, values, author=author_of(request))

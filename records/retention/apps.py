@@ -1,0 +1,28 @@
+"""The retention room."""
+
+from django.apps import AppConfig
+
+
+class RetentionConfig(AppConfig):
+    """Registers retention periods and legal holds, and their pages with the back-office."""
+
+    name = "records.retention"
+    label = "retention"
+    verbose_name = "Retention"
+
+    def ready(self) -> None:
+        """Show periods and holds on records' pages, and say which default roles may set and lift them."""
+        from records.accounts.default_roles import register
+        from records.accounts.models import DefaultRole
+        from records.backoffice import extension_points
+        from records.retention import pages
+        from records.retention.models import LIFT_HOLD, SET_HOLD
+
+        register("retention.view_retentionperiod", DefaultRole.MANAGER)
+        register("retention.add_retentionperiod", DefaultRole.SITE_ADMINISTRATOR)
+        register("retention.change_retentionperiod", DefaultRole.SITE_ADMINISTRATOR)
+        register(SET_HOLD, DefaultRole.MANAGER)
+        register(LIFT_HOLD, DefaultRole.SITE_ADMINISTRATOR)
+        extension_points.add_pages(pages.addresses)
+        extension_points.add_record_notices(pages.notices)
+        extension_points.add_record_links(pages.links)

@@ -1,0 +1,128 @@
+"""What records' pages show of retention: notices at the top, and the page that sets a legal hold or lifts it."""
+
+import datetime
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from records.accounts import access
+from records.backoffice.about import address_of
+from records.backoffice.current import author_of, show_times_of, site_at, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.extension_points import RecordLink, RecordNotice
+from records.backoffice.form_errors import show_faults
+from records.backoffice.forms import ReasonForm
+from records.retention import actions
+from records.retention.models import LIFT_HOLD, SET_HOLD
+from records.sites.about import kinds
+from records.sites.models import SiteRecord
+
+
+@dataclass(frozen=True, slots=True)
+class HoldStep:
+    """Setting or lifting a hold, as the step's page shows it."""
+
+    label: str
+    explanation: str
+    permission: str
+    act: Callable[..., SiteRecord]
+    done: str
+
+
+SET = HoldStep(
+    "Set legal hold",
+    "While the hold lasts, nothing of this record can be erased. Only a Site Administrator can lift it.",
+    SET_HOLD,
+    actions.set_hold,
+    "is on legal hold.",
+)
+LIFT = HoldStep(
+    "Lift legal hold",
+    "A consumer's identity can be erased from this record again.",
+    LIFT_HOLD,
+    actions.lift_hold,
+    "is not on legal hold any more.",
+)
+ADDRESSES = {"set": SET, "lift": LIFT}
+
+
+def addresses(admin_site: Any) -> Sequence[Any]:
+    """Return the address below /admin/ of the pages that set and lift holds."""
+
+    def page(request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> HttpResponse:
+        return hold(admin_site, request, name, entity, record_id)
+
+    address = "retention/hold/<str:name>/<str:entity>/<uuid:record_id>/"
+    return [path(address, admin_site.admin_view(page), name="retention_hold")]
+
+
+def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
+    """Return what a record's page says at its top about its hold and its period; two queries."""
+    if not isinstance(record, SiteRecord):
+        return ()
+    found = []
+    if since := _held_since(record):
+        found.append(RecordNotice(f"On legal hold since {shown(since)}. Nothing of it can be erased.", is_warning=True))
+    if until := actions.kept_until(record):
+        found.append(RecordNotice(f"Kept at least until {until.isoformat()}."))
+    return found
+
+
+def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+    """Return the button that sets or lifts the hold for those who may; no query beside that of the notices."""
+    if not isinstance(record, SiteRecord):
+        return ()
+    name = "lift" if _held_since(record) else "set"
+    step = ADDRESSES[name]
+    if not access.may(user_of(request), record.site_id, step.permission):
+        return ()
+    url = reverse("admin:retention_hold", args=(name, record.ENTITY.value, record.pk))
+    return (RecordLink("legal-hold", step.label, url),)
+
+
+def hold(admin_site: Any, request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> HttpResponse:
+    """Ask for the reason, then set or lift the record's hold."""
+    model = next((model for kind, model in kinds().items() if kind.value == entity), None)
+    step = ADDRESSES.get(name)
+    if step is None or model is None or not admin_site.is_registered(model):
+        raise Http404
+    record = admin_site.get_model_admin(model).found(request, str(record_id))
+    if not access.may(user_of(request), record.site_id, step.permission):
+        raise PermissionDenied
+    show_times_of(site_at(request, record.site_id))
+    form = ReasonForm(request.POST) if request.method == "POST" else ReasonForm()
+    if request.method == "POST" and form.is_valid():
+        try:
+            why = form.cleaned_data["change_reason"]
+            step.act(model, record.site_id, record.pk, author=author_of(request), reason=why)
+        except ValidationError as fault:
+            show_faults(form, (), fault)
+        else:
+            messages.success(request, f"{record} {step.done}")
+            return redirect(address_of(record))
+    context = {
+        **admin_site.each_context(request),
+        "title": f"{step.label}: {record}",
+        "opts": model._meta,
+        "original": record,
+        "step": step,
+        "form": form,
+        "back": address_of(record),
+    }
+    return TemplateResponse(request, "backoffice/step.html", context)
+
+
+def _held_since(record: Any) -> datetime.datetime | None:
+    """Return since when the page's record is on hold, asked once a page."""
+    if "_held_since" not in record.__dict__:
+        record._held_since = actions.held_since(record)
+    found: datetime.datetime | None = record._held_since
+    return found
