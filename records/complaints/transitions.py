@@ -36,7 +36,7 @@ class EraseForm(ReasonForm):
         label="Reason for erasing",
         max_length=REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Kept in the record's history. Do not name the consumer here, for example “Asked by letter”.",
+        help_text="Kept in the record's history, so do not name the consumer. For example: “Asked by letter”.",
     )
 
 

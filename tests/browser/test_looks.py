@@ -20,6 +20,8 @@ from records.history.models import Change
 from records.items.models import Item
 from records.operations.calls import buffer
 from records.reference.models import Product
+from records.retention.actions import add_period, set_hold
+from records.retention.models import RetentionPeriod
 from records.sites.models import Entity, EntityFolder, Site
 from records.webhooks import actions
 from records.webhooks.models import Delivery, Subscription
@@ -49,6 +51,11 @@ def pages_of_records(site: Site) -> Iterator[str]:
     yield from (reverse("admin:complaints_complaint_add"), address(complaint), address(draft))
     yield from (address(complaint, "read"), address(complaint.customer, "read"), address(complaint.product, "read"))
     yield from (address(complaint, "history"), step(complaint, "complete"), step(draft, "submit"))
+    held = make_complaint(site, consumer_last_name="Holt")
+    set_hold(Complaint, site.pk, held.pk, author=make.SYSTEM, reason="Court case 12")
+    period = add_period(site.pk, {"entity": "complaint", "months": 24}, author=make.SYSTEM)
+    yield from (address(held, "read"), address(held), step(held, "erase-consumer"), address(period))
+    yield from (reverse("admin:retention_hold", args=("lift", "complaint", held.pk)), list_address(RetentionPeriod))
     employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
     yield from (list_address(Employee), address(employee), step(employee, "give-account"), step(employee, "archive"))
     document = make_document(site)
