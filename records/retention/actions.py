@@ -12,13 +12,12 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from records.accounts.actions import create
 from records.history.models import Change
 from records.history.trail import Author, recording
 from records.retention.models import RetentionPeriod
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
-from records.sites.writing import RecordNotFoundError
+from records.sites.writing import RecordNotFoundError, add_record
 
 SET, LIFTED = "SetLegalHold", "LiftLegalHold"
 
@@ -78,7 +77,7 @@ def check_not_held(record: SiteRecord) -> None:
 
 def add_period(site_id: uuid.UUID, values: dict[str, Any], *, author: Author) -> RetentionPeriod:
     """Set for how many months a site keeps records of a kind at least; raises ValidationError."""
-    return create(RetentionPeriod(site_id=site_id, **values), author=author, operation="AddRetentionPeriod")
+    return add_record(RetentionPeriod(site_id=site_id, **values), author=author, operation="AddRetentionPeriod")
 
 
 def kept_until(record: SiteRecord) -> datetime.date | None:
