@@ -232,9 +232,9 @@ def _unreadable(specs: Sequence[Any]) -> str:
 def search(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> models.QuerySet[Any]:
     """Filter rows to those that contain every word of the text, in any case, in a named column or as their number."""
     words = text.split()[:8]
-    if "\x00" in text:
-        return rows.none()
     numbered = _numbered(rows.model)
+    if "\x00" in text or (words and not names and not numbered):
+        return rows.none()
     return holding(rows, names, [(word, _number(word) if numbered else None) for word in words])
 
 

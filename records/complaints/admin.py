@@ -14,11 +14,12 @@ from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import due_shown
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.lists import ArchivedFilter, OwnerFilter
+from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
-from records.complaints import actions, workflow
+from records.complaints import actions, units, workflow
 from records.complaints.filters import ResponseFilter, TargetFilter, TriageFilter
-from records.complaints.models import CONSUMER, HANDLING, Complaint, RecordStatus
+from records.complaints.models import CONSUMER, HANDLING, Complaint, RecordStatus, UnitsSold
 from records.complaints.transitions import COMPLETE, ERASE, REOPEN, SUBMIT
 from records.history.trail import recording
 from records.sites.writing import Values
@@ -211,3 +212,30 @@ class ComplaintAdmin(RecordAdmin):
         return workflow.archive_complaint(
             record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
         )
+
+
+@admin.register(UnitsSold)
+class UnitsSoldAdmin(PlainAdmin):
+    """How many units the site sold in each month: the figures compare complaints with them."""
+
+    ordering = ("-month", "id")
+    list_display = ("month_name", "units")
+    list_filter = (ArchivedFilter, ("month", DaysFilter))
+    search_fields = ()
+    fieldsets = ((None, {"fields": ("month", "units")}),)
+
+    @admin.display(description="Month", ordering="month")
+    def month_name(self, units_sold: UnitsSold) -> str:
+        """Return the month as people write it."""
+        return str(units_sold)
+
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> UnitsSold:
+        """Add the units of a month."""
+        return units.add_units_sold(site_id, values, author=author_of(request))
+
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+    ) -> UnitsSold:
+        """Change the units of a month."""
+        with unchanged_since_seen(record, precondition):
+            return units.update_units_sold(record, values, author=author_of(request), reason=reason)

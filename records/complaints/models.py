@@ -1,19 +1,20 @@
 """Complaints, and the rules that apply to them in each status."""
 
 import datetime
+import uuid
 import zoneinfo
 from collections.abc import Mapping
 from typing import ClassVar
 
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
 from records.history.trail import now
 from records.history.visibility import NOBODY, STANDARD
 from records.reference.folding import FoldedField
-from records.sites.models import Entity, SiteRecord, site_record_constraints
+from records.sites.models import Entity, Site, SiteRecord, site_record_constraints
 from records.sites.text import EMAIL, FreeTextField, LineField, is_blank
 
 
@@ -48,6 +49,9 @@ CONSUMER = (
 
 REQUIRED = ("customer", "product", "nonconformance")
 """The fields that every complaint except a draft must have."""
+
+MOST_UNITS = 10**12 - 1
+"""The most units of a month; an import reads whole numbers up to here."""
 
 
 def _points_at(relation: str, *, always: bool = False) -> models.Index:
@@ -263,3 +267,46 @@ class Complaint(SiteRecord):
         if date and day < (date if date.time() == datetime.time() else date.astimezone(zone)).date():
             return "The answer lies before the complaint's date."
         return ""
+
+
+class UnitsSold(models.Model):
+    """How many units a site sold in one month: what its complaints are compared with."""
+
+    HISTORY_PROVES_ROWS: ClassVar[bool] = True
+    HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "created", "last_modified")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    # The constraint below has an index that starts with the site, so the foreign key needs none.
+    site = models.ForeignKey(Site, models.PROTECT, related_name="+", db_index=False)
+    month = models.DateTimeField(help_text="Any day of the month; the first day of the month is kept.")
+    units = models.PositiveBigIntegerField(
+        "units sold", validators=[MinValueValidator(1), MaxValueValidator(MOST_UNITS)]
+    )
+    is_archived = models.BooleanField("archived", default=False, editable=False)
+    created = models.DateTimeField(default=now, editable=False)
+    last_modified = models.DateTimeField(default=now, editable=False)
+
+    class Meta:
+        ordering = ("-month", "id")
+        verbose_name = "units sold"
+        verbose_name_plural = "months of units sold"
+        constraints = (
+            models.UniqueConstraint(
+                fields=("site", "month"),
+                name="units_sold_once_a_month",
+                violation_error_code="Duplicate",
+                violation_error_message="The units of this month are entered already. Change that entry, or restore it"
+                " where it is archived.",
+            ),
+            models.CheckConstraint(condition=Q(units__gt=0), name="units_sold_are_more_than_none"),
+        )
+
+    def __str__(self) -> str:
+        day = self.month.astimezone(datetime.UTC)
+        return f"{day:%B} {day.year:04}"
+
+    def clean(self) -> None:
+        """Keep the first day of the month, at midnight UTC as every day is kept."""
+        if self.month is not None:
+            day = self.month.astimezone(datetime.UTC)
+            self.month = datetime.datetime(day.year, day.month, 1, tzinfo=datetime.UTC)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from records.backoffice.transfer.registry import transferable
 from records.backoffice.transfer.resources import RecordResource
-from records.complaints import actions, workflow
-from records.complaints.models import Complaint
-from records.complaints.serializers import ComplaintSerializer
+from records.complaints import actions, units, workflow
+from records.complaints.models import Complaint, UnitsSold
+from records.complaints.serializers import ComplaintSerializer, UnitsSoldSerializer
 from records.operations.tables import WireTable
 from records.sites.writing import Values
 
@@ -40,3 +40,20 @@ class ComplaintResource(RecordResource):
             may_change_completed=self.may("complaints.complete_complaint"),
             reason=self.reason,
         )
+
+
+@transferable
+class UnitsSoldResource(RecordResource):
+    """Units sold; a row without Id changes the entry of its month, where there is one."""
+
+    model = UnitsSold
+    table = WireTable(UnitsSoldSerializer)
+    key = "Month"
+
+    def add(self, values: Values) -> UnitsSold:
+        """Add the units of a month."""
+        return units.add_units_sold(self.site_id, values, author=self.author, reason=self.reason)
+
+    def change(self, record: UnitsSold, values: Values) -> UnitsSold:
+        """Change the units of a month."""
+        return units.update_units_sold(record, values, author=self.author, reason=self.reason)

@@ -1,6 +1,6 @@
 """The JSON shapes of complaints."""
 
-from records.complaints.models import Complaint
+from records.complaints.models import Complaint, UnitsSold
 from records.operations.fields import TextField
 from records.operations.serializers import WireSerializer
 from records.sites.text import REASON
@@ -77,3 +77,12 @@ class ComplaintChangeSerializer(ComplaintSerializer):
 
     class Meta(ComplaintSerializer.Meta):
         required = (*ComplaintSerializer.Meta.required, "ReasonForChange")
+
+
+class UnitsSoldSerializer(WireSerializer):
+    """The columns of the file in which the units sold are imported and exported."""
+
+    class Meta:
+        model = UnitsSold
+        fields = ("Id", "Month", "Units")
+        required = ("Month", "Units")

@@ -21,6 +21,9 @@ permits("complaints.submit_complaint", STANDARD)
 permits("complaints.complete_complaint", MANAGER)
 permits("complaints.archive_complaint", MANAGER)
 permits("complaints.erase_consumer", SITE_ADMINISTRATOR)
+permits("complaints.view_unitssold", READER)
+permits("complaints.add_unitssold", MANAGER)
+permits("complaints.change_unitssold", MANAGER)
 
 urlpatterns = operation_urls(
     ComplaintViewSet,

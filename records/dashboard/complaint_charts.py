@@ -1,7 +1,7 @@
 """The charts of complaints: all of a site's, or those that the list of complaints is narrowed to."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from django.contrib.admin import AdminSite
@@ -10,9 +10,10 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from records.backoffice.date_filters import SINCE, SPAN, UNTIL, DaysFilter, address_part
+from records.backoffice.datetimes import NOTHING
 from records.backoffice.lists import ArchivedFilter, RecordList
 from records.complaints.filters import RESPONSES
-from records.complaints.models import Complaint, RecordStatus
+from records.complaints.models import Complaint, RecordStatus, UnitsSold
 from records.dashboard.addresses import list_of
 from records.dashboard.charts import draw_delays
 from records.dashboard.figures import complaints
@@ -28,6 +29,8 @@ PARETO = (
 )
 Days = tuple[datetime.date | None, datetime.date | None]
 NO_DAYS: Days = (None, None)
+MOST_NAMES = 6
+"""How many months without units a note names before it counts the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Scope:
     everything: QuerySet[Complaint]
     """All of the site's complaints that charts count."""
     rows: QuerySet[Complaint]
+    site: Site
     query: QueryDict = field(default_factory=QueryDict)
     """How the list's address narrows it to the rows."""
     days: Mapping[str, Days] = field(default_factory=dict)
@@ -69,7 +73,7 @@ class Scope:
 def whole_site(admin_site: AdminSite, site: Site) -> Scope:
     """Return the scope of all complaints of a site."""
     rows = complaints.counted(site.pk)
-    return Scope(admin_site, rows, rows)
+    return Scope(admin_site, rows, rows, site)
 
 
 def listed(admin_site: AdminSite, site: Site, changelist: RecordList, query: QueryDict) -> Scope:
@@ -78,14 +82,19 @@ def listed(admin_site: AdminSite, site: Site, changelist: RecordList, query: Que
     days = {
         spec.field.name: (spec.first, spec.last) for spec in changelist.filter_specs if isinstance(spec, DaysFilter)
     }
-    return Scope(admin_site, complaints.counted(site.pk), rows, query, days)
+    return Scope(admin_site, complaints.counted(site.pk), rows, site, query, days)
 
 
-def complaint_charts(scope: Scope, period: Period) -> list[Chart]:
-    """Return complaints by month, the Pareto charts, and how complaints are answered."""
+def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -> list[Chart]:
+    """Return complaints by month, the Pareto charts, and how complaints are answered.
+
+    `may` tells whether the reader holds a permission at the site: the units sold are not shown to everybody.
+    """
     months, limits = complaints.by_month(scope.rows, period, scope.everything, scope.days.get("date", NO_DAYS))
     total = sum(month.count for month in months)
     found = [month_chart(scope, months, limits, period)]
+    if may("complaints.view_unitssold"):
+        found.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
     for relation, title in PARETO:
         shares = complaints.pareto(scope.rows, period, relation, total)
         found.append(pareto_chart(scope, relation, title, shares, period))
@@ -151,14 +160,9 @@ def month_chart(
         return chart
     columns, rows = [], []
     for month in months:
-        said = []
-        if month.is_beyond:
-            said.append("above the limit")
-        if not month.is_over:
-            said.append("so far")
-        remark = ", ".join(said)
-        url = _complaints_on(scope, month.first, last_day(month.first)) if month.count else ""
-        name = f"{month.first:%B} {month.first.year:04}"
+        remark = _remark(month, month.is_beyond)
+        url = _of_month(scope, month)
+        name = _long(month.first)
         columns.append(
             Column(
                 f"{month.first:%b}",
@@ -166,9 +170,7 @@ def month_chart(
                 month.count,
                 f"{name}: {month.count}{f' ({remark})' if remark else ''}",
                 url,
-                " ".join(
-                    kind for kind, holds in (("beyond", month.is_beyond), ("running", not month.is_over)) if holds
-                ),
+                _kind(month, month.is_beyond),
             )
         )
         rows.append((Cell(name, url), Cell(str(month.count)), Cell(remark)))
@@ -183,10 +185,7 @@ def month_chart(
             f"Mean {limits.mean:.2f} over {len(averaged)} whole month{'s' if len(averaged) != 1 else ''};"
             f" upper control limit {limits.upper:.2f} (c-chart: mean + 3 √mean)."
         )
-    beyond = [month for month in months if month.is_beyond]
-    if beyond:
-        names = ", ".join(f"{month.first:%b} {month.first.year:04}" for month in beyond)
-        chart.notes.append(f"▲ Above the limit: {names}. Look for a cause that is not chance.")
+    _note_beyond(chart, [month for month in months if month.is_beyond])
     draw_columns(chart, columns, levels)
     chart.description = (
         f"{total} complaints in {period.name}; most in one month: {max(month.count for month in months)}. "
@@ -194,6 +193,102 @@ def month_chart(
     )
     chart.table = Table(("Month", "Complaints", "Remark"), rows)
     return chart
+
+
+def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, may_enter: bool) -> Chart:
+    """Return the u-chart of complaints per million units sold by month; months without a rate are gaps."""
+    chart = Chart("per-million", "Complaints per million units sold")
+    label = "Enter or import units sold" if may_enter else "Show the units sold"
+    chart.source = Cell(label, list_of(scope.admin_site, UnitsSold))
+    sold = complaints.units_sold(scope.site.pk, period)
+    since, until = scope.days.get("date", NO_DAYS)
+    whole = {
+        first: units
+        for first, units in sold.items()
+        if (since is None or since <= first) and (until is None or last_day(first) <= until)
+    }
+    rates = complaints.per_million(months, whole)
+    if not whole:
+        chart.empty = (
+            "Units sold are entered only for months of which the list shows some days, so there is nothing to compare."
+            if sold
+            else f"No units sold are entered for {period.name}. A Manager enters or imports them, one number a month."
+        )
+        return chart
+    columns, rows = [], []
+    for rate in rates:
+        month, name, url = rate.month, _long(rate.month.first), _of_month(scope, rate.month)
+        if rate.value is None:
+            remark = "only some days are shown" if month.first in sold else "no units entered"
+            says, kind = f"{name}: {remark}", "gap"
+        else:
+            remark, kind = _remark(month, rate.is_beyond), _kind(month, rate.is_beyond)
+            says = f"{name}: {_number(rate.value)} per million{f' ({remark})' if remark else ''}"
+        upper = rate.limits.upper if rate.limits is not None else None
+        label, second = f"{month.first:%b}", f"{month.first.year:04}"
+        columns.append(Column(label, second, rate.value or 0, says, url, kind, upper))
+        numbers = (
+            str(month.count),
+            f"{rate.units:,}" if rate.units is not None else NOTHING,
+            _number(rate.value),
+            _number(upper),
+        )
+        rows.append((Cell(name, url), *map(Cell, numbers), Cell(remark)))
+    used = [rate for rate in rates if rate.limits is not None and rate.month.is_averaged]
+    levels = []
+    if used and used[0].limits is not None:
+        mean = used[0].limits.mean
+        levels = [(f"mean {_number(mean)}", mean, "mean")]
+        chart.notes.append(
+            f"Mean {_number(mean)} over {len(used)} whole month{'s' if len(used) != 1 else ''} with units. The upper"
+            " control limit of each month comes from its own units n, in millions (u-chart: mean + 3 √(mean / n))."
+        )
+    _note_beyond(chart, [rate.month for rate in rates if rate.is_beyond])
+    gaps = [rate.month for rate in rates if rate.month.first not in sold]
+    if gaps:
+        names = ", ".join(_short(month.first) for month in gaps[:MOST_NAMES])
+        more = f" and {len(gaps) - MOST_NAMES} more" if len(gaps) > MOST_NAMES else ""
+        chart.notes.append(f"{NOTHING} No units are entered for {names}{more}.")
+    if scope.query:
+        chart.notes.append("The units are all that the site sold, whatever the list is narrowed to.")
+    draw_columns(chart, columns, levels)
+    known = [rate.value for rate in rates if rate.value is not None]
+    chart.description = f"Highest in one month of {period.name}: {_number(max(known))} per million units. " + " ".join(
+        chart.notes
+    )
+    chart.table = Table(("Month", "Complaints", "Units", "Per million", "Limit", "Remark"), rows)
+    return chart
+
+
+def _remark(month: complaints.Month, is_beyond: bool) -> str:
+    said = (("above the limit", is_beyond), ("so far", not month.is_over))
+    return ", ".join(words for words, holds in said if holds)
+
+
+def _kind(month: complaints.Month, is_beyond: bool) -> str:
+    return " ".join(kind for kind, holds in (("beyond", is_beyond), ("running", not month.is_over)) if holds)
+
+
+def _of_month(scope: Scope, month: complaints.Month) -> str:
+    return _complaints_on(scope, month.first, last_day(month.first)) if month.count else ""
+
+
+def _note_beyond(chart: Chart, months: list[complaints.Month]) -> None:
+    if months:
+        names = ", ".join(_short(month.first) for month in months)
+        chart.notes.append(f"▲ Above the limit: {names}. Look for a cause that is not chance.")
+
+
+def _long(month: datetime.date) -> str:
+    return f"{month:%B} {month.year:04}"
+
+
+def _short(month: datetime.date) -> str:
+    return f"{month:%b} {month.year:04}"
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,.2f}"
 
 
 def pareto_chart(scope: Scope, relation: str, title: str, shares: list[complaints.Share], period: Period) -> Chart:

@@ -1,6 +1,7 @@
 """The page that shows as charts what the list of complaints is narrowed to, and the way to it from the list."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib.admin import AdminSite
@@ -9,7 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from records.backoffice.current import current_site, show_times_of, zone_of
+from records.accounts import access
+from records.backoffice.current import current_site, show_times_of, user_of, zone_of
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.lists import UnreadableListError, narrowed
 from records.complaints.models import Complaint
@@ -63,7 +65,7 @@ def figures(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
         "title": "Complaints as charts",
         "subtitle": str(site),
         "cl": changelist,
-        "charts": complaint_charts(scope, period),
+        "charts": complaint_charts(scope, period, partial(access.may, user_of(request), site)),
         "figures_title": period.name,
         "period": period,
         "period_fault": fault,

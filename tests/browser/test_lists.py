@@ -10,12 +10,13 @@ from playwright.sync_api import Page, expect
 
 from records.accounts.models import DefaultRole
 from records.complaints.models import Complaint
+from records.dashboard.figures.periods import months_on
 from records.items.models import Item
 from records.reference.models import Product
 from tests import make
 from tests.browser.test_looks import NARROW, faults_shown, with_axe
 from tests.make.backoffice import list_address
-from tests.make.complaints import make_complaint, make_entry
+from tests.make.complaints import make_complaint, make_entry, make_units_sold
 from tests.make.items import make_item
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,7 +63,10 @@ def test_the_list_is_shown_as_charts_whose_bars_lead_back_to_it(site: Any, page_
     product = make_entry(Product, site, "Rye loaf")
     for _ in range(2):
         make_complaint(site, product=product, date=datetime.datetime.now(datetime.UTC))
-    make_complaint(site)
+    make_complaint(site, date=datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=70))
+    this_month = datetime.datetime.now(datetime.UTC).date().replace(day=1)
+    for ago, sold in ((0, 500_000), (1, 2_000_000), (3, 400_000)):
+        make_units_sold(site, f"{months_on(this_month, -ago):%Y-%m}", sold)
     page = with_axe(page_of(make.make_user(site=site, role=DefaultRole.READER), site))
     page.goto(f"{list_address(Complaint)}?product__id__exact={product.pk}")
     page.get_by_role("link", name="Show as charts").click()
@@ -70,6 +74,10 @@ def test_the_list_is_shown_as_charts_whose_bars_lead_back_to_it(site: Any, page_
     assert faults_shown(page, "charts of complaints") == []
     page.set_viewport_size({"width": 1280, "height": 900})
     page.screenshot(path="build/charts.png", full_page=True)
+    expect(page.get_by_role("img", name="Complaints per million units sold")).to_be_visible()
+    page.locator(".chart-per-million summary").click()
+    page.locator(".chart-per-million").screenshot(path="build/per-million.png")
+    assert faults_shown(page, "table of rates") == []
     page.locator(".chart-by-product summary").click()
     page.locator(".chart-by-product").get_by_role("link", name="Rye loaf").last.click()
     expect(page.locator("#result_list tbody tr")).to_have_count(2)

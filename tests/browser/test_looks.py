@@ -14,7 +14,7 @@ from records.accounts import directories
 from records.accounts.models import DefaultRole, Role, SubscriptionKey
 from records.audits.models import AuditRecord
 from records.backoffice import extension_points
-from records.complaints.models import Complaint
+from records.complaints.models import Complaint, UnitsSold
 from records.employees.models import Employee
 from records.history.models import Change
 from records.items.models import Item
@@ -30,7 +30,7 @@ from tests import make
 from tests.conftest import Api
 from tests.make import audits as make_audits
 from tests.make.backoffice import address, list_address
-from tests.make.complaints import make_complaint, make_draft, make_entry
+from tests.make.complaints import make_complaint, make_draft, make_entry, make_units_sold
 from tests.make.documents import make_document
 from tests.make.webhooks import make_webhook
 
@@ -56,6 +56,7 @@ def pages_of_records(site: Site) -> Iterator[str]:
     period = add_period(site.pk, {"entity": "complaint", "months": 24}, author=make.SYSTEM)
     yield from (address(held, "read"), address(held), step(held, "erase-consumer"), address(period))
     yield from (reverse("admin:retention_hold", args=("lift", "complaint", held.pk)), list_address(RetentionPeriod))
+    yield from (address(make_units_sold(site, "2026-03", 5)), list_address(UnitsSold))
     employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
     yield from (list_address(Employee), address(employee), step(employee, "give-account"), step(employee, "archive"))
     document = make_document(site)

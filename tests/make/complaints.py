@@ -1,10 +1,11 @@
 """Plain functions that make complaints, and what they point at, for tests."""
 
+import datetime
 import itertools
 from typing import Any
 
-from records.complaints import actions, workflow
-from records.complaints.models import Complaint
+from records.complaints import actions, units, workflow
+from records.complaints.models import Complaint, UnitsSold
 from records.reference.actions import add_entry
 from records.reference.models import Nonconformance, Product, SiteEntry
 from records.sites.models import Site
@@ -55,3 +56,9 @@ def make_completed(site: Site, **fields: Any) -> Complaint:
     """Make a complaint whose review is closed."""
     complaint = make_complaint(site, **fields)
     return workflow.complete(site.pk, complaint.pk, author=SYSTEM, review_report="Metal detector checked.")
+
+
+def make_units_sold(site: Site, month: str, number: int) -> UnitsSold:
+    """Enter the units sold in a month such as `2026-03`."""
+    day = datetime.datetime.fromisoformat(f"{month}-01T00:00:00+00:00")
+    return units.add_units_sold(site.pk, {"month": day, "units": number}, author=SYSTEM)

@@ -6,7 +6,7 @@ Counted are active complaints that were submitted; a database index (`complaint_
 import datetime
 import math
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +14,17 @@ from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, W
 
 from records.backoffice.date_filters import CALENDAR, before, day_of, on_days
 from records.complaints.filters import RESPONSES, WAITS_FOR_ANSWER, responses_in
-from records.complaints.models import Complaint
+from records.complaints.models import Complaint, UnitsSold
 from records.dashboard.figures.periods import Period, last_day, months_on
 
 TOP = 10
 """How many bars a Pareto chart shows before it sums up the others."""
+MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The centre line of a c-chart and its control limits."""
+    """The centre line of a control chart and its control limits."""
 
     mean: float
     lower: float
@@ -39,6 +40,28 @@ class Month:
     is_over: bool
     is_averaged: bool
     is_beyond: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """One month's complaints per million units sold, with the limits that its units give it.
+
+    A month without units, or of which only some days are counted, has no rate.
+    """
+
+    month: Month
+    units: int | None
+    limits: Limits | None
+
+    @property
+    def value(self) -> float | None:
+        """Return the complaints per million units, where they can be told."""
+        return self.month.count * MILLION / self.units if self.units else None
+
+    @property
+    def is_beyond(self) -> bool:
+        """Return whether the rate lies above the month's upper limit."""
+        return self.value is not None and self.limits is not None and self.value > self.limits.upper
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +94,14 @@ def control_limits(counts: Sequence[int]) -> Limits | None:
     A c-chart: events that happen independently at a steady rate are Poisson distributed, whose variance is its mean,
     so the limits lie three standard deviations around it: UCL = c̄ + 3·√c̄, LCL = max(0, c̄ - 3·√c̄).
     Source: NIST/SEMATECH e-Handbook of Statistical Methods, section 6.3.3.1, "Counts Control Charts"
-    (https://www.itl.nist.gov/div898/handbook/pmc/section3/pmc331.htm). A u-chart would need the quantity sold in each
-    month, which is not recorded.
+    (https://www.itl.nist.gov/div898/handbook/pmc/section3/pmc331.htm).
     """
-    if not counts:
-        return None
-    mean = sum(counts) / len(counts)
-    reach = 3 * math.sqrt(mean)
+    return _around(sum(counts) / len(counts)) if counts else None
+
+
+def _around(mean: float, size: float = 1) -> Limits:
+    """Return the limits around a mean rate for something of this size: a rate's variance is its mean by the size."""
+    reach = 3 * math.sqrt(mean / size)
     return Limits(mean, max(0.0, mean - reach), mean + reach)
 
 
@@ -122,6 +146,34 @@ def by_month(
         )
         for index, month in enumerate(months)
     ], limits
+
+
+def units_sold(site_id: uuid.UUID, period: Period) -> dict[datetime.date, int]:
+    """Return the units that the site sold in the period's months, by the first day of each; one query."""
+    found = UnitsSold.objects.filter(
+        on_days("month", period.first, period.last, CALENDAR), site_id=site_id, is_archived=False
+    )
+    return {day_of(month, CALENDAR): units for month, units in found.values_list("month", "units")}
+
+
+def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> list[Rate]:
+    """Return each month's complaints per million units sold, with its control limits.
+
+    A u-chart: where complaints are Poisson distributed with a rate u for each million units, the rate of a month with
+    n million units has the variance u / n. So the mean is all complaints by all units of the months that are averaged,
+    and each month has limits of its own: UCL = ū + 3·√(ū/n), LCL = max(0, ū - 3·√(ū/n)).
+    """
+    averaged = [month for month in months if month.is_averaged and month.first in units]
+    size = sum(units[month.first] for month in averaged) / MILLION
+    mean = sum(month.count for month in averaged) / size if size else None
+    return [
+        Rate(
+            month,
+            sold,
+            _around(mean, sold / MILLION) if sold is not None and mean is not None else None,
+        )
+        for month, sold in ((month, units.get(month.first)) for month in months)
+    ]
 
 
 def pareto(rows: QuerySet[Complaint], period: Period, relation: str, total: int) -> list[Share]:

@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from records.backoffice.datetimes import NOTHING
+
 WIDTH = 480
 ROW = 36
 LEFT, RIGHT, TOP, BOTTOM = 34, 8, 18, 36
@@ -53,12 +55,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A straight line with a word at its end: a grid line, mean or limit."""
+    """A straight line with a word at its end: a grid line, mean or limit; across the whole plane unless it has ends."""
 
     y: str
     label: str
     kind: str = ""
     label_y: str = ""
+    left: str = ""
+    right: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ class Chart:
     ticks: list[Tick] = field(default_factory=list)
     path: str = ""
     dots: list[Mark] = field(default_factory=list)
+    source: Cell | None = None
+    """The link to the list in which people enter what the chart needs beside the records."""
 
     @property
     def template(self) -> str:
@@ -117,14 +123,18 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column to draw: its value, what is said about it, and where it leads."""
+    """One column to draw: its value, what is said about it, where it leads, and a limit of its own.
+
+    A column of the kind `gap` has no value; a dash stands in its place.
+    """
 
     label: str
     second: str
-    value: int
+    value: float
     says: str
     url: str = ""
     kind: str = ""
+    limit: float | None = None
 
 
 def at(number: float) -> str:
@@ -142,7 +152,8 @@ def steps(highest: float, most: int = 5) -> list[int]:
 
 def draw_columns(chart: Chart, columns: Sequence[Column], levels: Sequence[tuple[str, float, str]] = ()) -> None:
     """Draw columns over a horizontal axis, with level lines (label, value, kind) across them."""
-    axis = steps(max([column.value for column in columns] + [value for _, value, _ in levels]))
+    limits = [column.limit for column in columns if column.limit is not None]
+    axis = steps(max([column.value for column in columns] + [value for _, value, _ in levels] + limits))
     scale = (chart.floor - TOP) / axis[-1]
     chart.lines = [Line(at(chart.floor - step * scale), str(step), "grid") for step in axis]
     taken: list[float] = []
@@ -167,10 +178,13 @@ def draw_columns(chart: Chart, columns: Sequence[Column], levels: Sequence[tuple
                 column.says,
                 column.url,
                 column.kind,
-                note="▲" if "beyond" in column.kind else "",
+                note="▲" if "beyond" in column.kind else NOTHING if column.kind == "gap" else "",
                 value=at(x + slot / 2),
             )
         )
+        if column.limit is not None:
+            limit_y = at(chart.floor - column.limit * scale)
+            chart.lines.append(Line(limit_y, "", "limit", left=at(x), right=at(x + slot)))
         if index % every == 0:
             chart.ticks.append(Tick(at(x + slot / 2), column.label, column.second if index == 0 or every > 1 else ""))
         if every == 1 and index and column.second != columns[index - 1].second:

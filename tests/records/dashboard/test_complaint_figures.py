@@ -8,14 +8,15 @@ import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.backoffice.datetimes import NOTHING
 from records.complaints.models import Complaint
 from records.dashboard.figures.periods import MOST_MONTHS, chosen, months_on, spanning
 from records.reference.models import Nonconformance, Product
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import browser, list_address, sign_in
-from tests.make.complaints import make_complaint, make_draft, make_entry
-from tests.make.figures import noon
+from tests.make.complaints import make_complaint, make_draft, make_entry, make_units_sold
+from tests.make.figures import make_complaints, noon
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +42,7 @@ def test_every_bar_leads_to_as_many_complaints_as_it_counts(site: Site) -> None:
         make_complaint(site, date=noon(day), product=product, nonconformance=metal)
     make_complaint(site, date=noon("2026-04-22"), product=rye, trace_number="L1")
     make_draft(site, product=rye)
+    make_units_sold(site, "2026-04", 2_000_000)
     client = browser(site)
     for query in (
         f"product__id__exact={rye.pk}",
@@ -116,10 +118,81 @@ def test_the_page_costs_the_same_for_few_and_for_many_complaints(
     site: Site, django_assert_max_num_queries: Any
 ) -> None:
     client, costs = browser(site), []
-    for _ in range(2):
+    for year in (2025, 2026):
+        make_units_sold(site, f"{year}-04", 1_000_000)
         for day in ("2026-03-05", "2026-04-02"):
             make_complaint(site, date=noon(day))
         with django_assert_max_num_queries(40) as captured:
             client.get(f"{CHARTS}?{SPRING}&archived=all")
         costs.append(len(captured))
     assert costs[0] == costs[1]
+
+
+def test_complaints_per_million_units_are_drawn_and_months_without_units_are_gaps(site: Site) -> None:
+    # March 1 of 1 million, April 4 without units, May 9 of 1 million: the mean is 10 of 2 million, 5; the upper limit
+    # is 5 + 3 x root of 5 = 11.71 in both months.
+    for day, count in (("2026-03-05", 1), ("2026-04-05", 4), ("2026-05-05", 9)):
+        make_complaints(site, [noon(day)] * count)
+    make_units_sold(site, "2026-03", 1_000_000)
+    make_units_sold(site, "2026-05", 1_000_000)
+    client = browser(site)
+    chart = charts(client.get(f"{CHARTS}?{SPRING}"))["per-million"]
+    assert [[cell.text for cell in row] for row in chart.table.rows] == [
+        ["March 2026", "1", "1,000,000", "1.00", "11.71", ""],
+        ["April 2026", "4", NOTHING, NOTHING, NOTHING, "no units entered"],
+        ["May 2026", "9", "1,000,000", "9.00", "11.71", ""],
+    ]
+    assert [mark.height for mark in chart.marks][1] == "0"
+    assert [mark.note for mark in chart.marks] == ["", NOTHING, ""]
+    assert chart.notes[0].startswith("Mean 5.00 over 2 whole months with units.")
+    assert chart.notes[-1] == f"{NOTHING} No units are entered for Apr 2026."
+    assert len([line for line in chart.lines if line.kind == "limit"]) == 2
+    for mark, row in zip(chart.marks, chart.table.rows, strict=True):
+        assert counted_by(client, mark.url) == int(row[1].text)
+
+
+def test_a_month_above_its_limit_is_marked_in_the_rates_too(site: Site) -> None:
+    # Nine months with 1 of 1 million and one with 11: the mean is 2, the limit 2 + 3 x root of 2 = 6.24.
+    for month in range(1, 11):
+        make_complaints(site, [noon(f"2025-{month:02}-05")] * (11 if month == 7 else 1))
+        make_units_sold(site, f"2025-{month:02}", 1_000_000)
+    chart = charts(browser(site).get(f"{CHARTS}?from=2025-01&to=2025-10"))["per-million"]
+    assert [mark.note for mark in chart.marks].index("▲") == 6
+    assert chart.table.rows[6][5].text == "above the limit"
+    assert "▲ Above the limit: Jul 2025. Look for a cause that is not chance." in chart.notes
+
+
+def test_without_units_the_chart_tells_where_to_enter_them(site: Site) -> None:
+    make_complaint(site, date=noon("2026-04-02"))
+    for role, label in (
+        (DefaultRole.MANAGER, "Enter or import units sold"),
+        (DefaultRole.READER, "Show the units sold"),
+    ):
+        page = browser(site, role).get(f"{CHARTS}?{SPRING}")
+        chart = charts(page)["per-million"]
+        assert chart.empty.startswith("No units sold are entered for March 2026 to May 2026.")
+        assert chart.source.text == label
+        assert f'<a href="{chart.source.url}">{label}</a>' in page.content.decode()
+
+
+def test_a_month_of_which_only_some_days_are_listed_has_no_rate(site: Site) -> None:
+    make_complaints(site, [noon("2026-03-20"), noon("2026-04-02")])
+    make_units_sold(site, "2026-03", 1_000_000)
+    make_units_sold(site, "2026-04", 1_000_000)
+    client = browser(site)
+    chart = charts(client.get(f"{CHARTS}?date__since=2026-03-10&date__until=2026-04-30"))["per-million"]
+    assert [row[3].text for row in chart.table.rows] == [NOTHING, "1.00"]
+    assert chart.table.rows[0][5].text == "only some days are shown"
+    assert chart.notes[-1] == "The units are all that the site sold, whatever the list is narrowed to."
+    chart = charts(client.get(f"{CHARTS}?date__since=2026-03-10&date__until=2026-03-12"))["per-million"]
+    assert chart.empty.startswith("Units sold are entered only for months of which the list shows some days")
+
+
+def test_who_may_not_see_the_units_sees_no_rates(site: Site) -> None:
+    make_complaint(site, date=noon("2026-04-02"))
+    make_units_sold(site, "2026-04", 1_000_000)
+    clerk = make.make_user(site=site)
+    make.make_role(site, ["complaints.view_complaint"], [clerk])
+    found = charts(sign_in(clerk, site).get(f"{CHARTS}?{SPRING}"))
+    assert "per-million" not in found
+    assert "by-month" in found

@@ -20,7 +20,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
-from tests.make.complaints import make_complaint, make_draft, make_entry
+from tests.make.complaints import make_complaint, make_draft, make_entry, make_units_sold
 from tests.make.figures import make_complaints, noon
 
 UTC = zoneinfo.ZoneInfo("UTC")
@@ -62,6 +62,35 @@ def test_months_before_the_first_complaint_and_the_running_month_are_not_average
     assert limits.mean == 3
     assert limits.upper == pytest.approx(3 + 3 * math.sqrt(3))  # 8.196
     assert [month.is_beyond for month in months] == [False, False, False, False, True, False]
+
+
+def test_complaints_per_million_units_have_limits_by_the_units_of_their_month(site: Site, other_site: Site) -> None:
+    # February 4 complaints of 4 million units, March 20 without units, April 4 of 4 million, May 12 of 2 million;
+    # June, which still runs, 1 of half a million. Averaged: 20 of 10 million, so the mean is 2.
+    for day, count in (("02-10", 4), ("03-10", 20), ("04-10", 4), ("05-10", 12), ("06-01", 1)):
+        make_complaints(site, [noon(f"2026-{day}")] * count)
+    for month, sold in (("02", 4_000_000), ("04", 4_000_000), ("05", 2_000_000), ("06", 500_000)):
+        make_units_sold(site, f"2026-{month}", sold)
+    make_units_sold(site, "2025-12", 9_000_000)
+    make_units_sold(site, "2026-07", 9_000_000)
+    make_units_sold(other_site, "2026-03", 9_000_000)
+    months, _ = complaints.by_month(counted(site), HALF_YEAR, counted(site))
+    rates = complaints.per_million(months, complaints.units_sold(site.pk, HALF_YEAR))
+    assert [rate.value for rate in rates] == [None, 1, None, 1, 6, 2]
+    assert {rate.limits.mean for rate in rates if rate.limits} == {2}
+    upper = [rate.limits.upper if rate.limits else 0 for rate in rates]
+    # 2 + 3 x root of 2/4 = 4.1213, of 2/2 = 5, of 2/0.5 = 8.
+    assert upper == pytest.approx([0, 4.1213, 0, 4.1213, 5, 8], abs=1e-4)
+    assert [rate.is_beyond for rate in rates] == [False, False, False, False, True, False]
+
+
+def test_units_of_no_averaged_month_give_rates_without_limits(site: Site) -> None:
+    make_complaints(site, [noon("2026-06-02")] * 3)
+    make_units_sold(site, "2026-06", 1_500_000)
+    months, _ = complaints.by_month(counted(site), HALF_YEAR, counted(site))
+    rates = complaints.per_million(months, complaints.units_sold(site.pk, HALF_YEAR))
+    assert (rates[-1].value, rates[-1].limits, rates[-1].is_beyond) == (2, None, False)
+    assert complaints.per_million(months, {})[-1].value is None
 
 
 def test_drafts_archived_complaints_and_other_sites_are_not_counted(site: Site, other_site: Site) -> None:

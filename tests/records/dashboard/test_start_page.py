@@ -46,7 +46,7 @@ def test_an_empty_site_says_what_to_do_next(site: Site) -> None:
     assert "No document waits for you." in text
     assert "No complaints in" in text
     assert all(chart.empty for chart in charts(response).values())
-    assert len(charts(response)) == 11
+    assert len(charts(response)) == 12
 
 
 def test_who_holds_no_role_is_told_whom_to_ask(site: Site) -> None:
