@@ -324,7 +324,9 @@ class DeliveryAdmin(SitePermissions):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show one attempt with its answer; a POST sends its message again."""
-        key = as_number(object_id or "", 18)
+        if object_id is None:
+            raise PermissionDenied
+        key = as_number(object_id, 18)
         rows = self.get_queryset(request).select_related("subscription__site")
         delivery = rows.filter(pk=key).first() if key else None
         if delivery is None:
