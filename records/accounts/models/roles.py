@@ -49,6 +49,7 @@ class Role(models.Model):
                 condition=Q(is_archived=False) & ~Q(name_key=""),
                 name="role_name_once_per_site",
                 violation_error_message="The site has a role of this name already.",
+                violation_error_code="Duplicate",
             ),
             models.UniqueConstraint(
                 fields=("site", "default_role"), condition=~Q(default_role=""), name="default_role_once_per_site"
