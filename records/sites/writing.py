@@ -264,7 +264,7 @@ def changing_locked(
         yield
     del vars(record)["_larder_loaded"]
     content = snapshot(record) if loaded.has_written else loaded.content
-    after = {name: value for name, value in {**content, **columns(record)}.items() if name in before}
+    after = {name: value for name, value in {**columns(record), **content, **columns(record)}.items() if name in before}
     if not differs(before, after):
         return
     if isinstance(record, SiteRecord) and before["is_archived"] and after["is_archived"]:
