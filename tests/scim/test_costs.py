@@ -25,7 +25,7 @@ MOST = {
     "create a user": 18,
     "add a member": 14,
     "remove a member": 15,
-    "rename a group": 14,
+    "rename a group": 15,
     "rename a user": 13,
     "deactivate": 19,
     "delete a user": 30,
