@@ -1,7 +1,5 @@
 """Mails about a directory to the Site Administrators of its home site; the worker sends them (DECISIONS 9.6, 13.23)."""
 
-import logging
-
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db.models import Q
@@ -11,11 +9,9 @@ from django_tasks import task
 
 from records.accounts import access
 from records.accounts.models import Directory, SecurityKind, User
-from records.accounts.security_mails import DELAYS
+from records.accounts.security_mails import send_or_retry
 from records.history.trail import now
 from records.sites.models import Site
-
-logger = logging.getLogger("larder.mail")
 
 TOKEN_ENDS = "TokenEnds"  # noqa: S105 (the kind of a notice)
 SUBJECTS = {
@@ -62,13 +58,4 @@ def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str
         to=[user.recovery_address],
         headers={"Auto-Submitted": "auto-generated"},
     )
-    try:
-        message.send()
-    except Exception as error:
-        if failed >= len(DELAYS):
-            raise
-        logger.warning("A notice about a directory could not be mailed: %s", type(error).__name__)
-        later = mail_about_directory.using(run_after=now() + DELAYS[failed])
-        later.enqueue(directory_id, user_id, kind, detail, at, failed + 1)
-        return False
-    return True
+    return send_or_retry(message, mail_about_directory, (directory_id, user_id, kind, detail, at), failed)

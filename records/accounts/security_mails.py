@@ -2,6 +2,8 @@
 
 import datetime
 import logging
+from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
 from django.core import signing
@@ -64,14 +66,23 @@ def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str,
     subject = "Confirm your address for Larder" if asks else f"Your account at Larder: {SecurityKind(kind).label}"
     headers = {"Auto-Submitted": "auto-generated"}
     message = EmailMessage(subject, render_to_string("mail/account_security.txt", context), to=[to], headers=headers)
+    return send_or_retry(message, mail_notice, (user_id, kind, to, detail, by, at), failed)
+
+
+def send_or_retry(message: EmailMessage, task_of_mail: Any, arguments: Sequence[Any], failed: int) -> bool:
+    """Send a mail and return whether it was sent; if it was not, queue its task again after the next of the delays.
+
+    The task takes the arguments and then the number of attempts that failed. After the last delay the error of the mail
+    server is raised, so that the task is marked as failed.
+    """
     try:
         message.send()
     except Exception as error:
         if failed >= len(DELAYS):
             raise
-        logger.warning("A security notice could not be mailed (attempt %s): %s", failed + 1, type(error).__name__)
-        later = mail_notice.using(run_after=now() + DELAYS[failed])
-        later.enqueue(user_id, kind, to, detail, by, at, failed + 1)
+        name = task_of_mail.name
+        logger.warning("A mail could not be sent by %s (attempt %s): %s", name, failed + 1, type(error).__name__)
+        task_of_mail.using(run_after=now() + DELAYS[failed]).enqueue(*arguments, failed + 1)
         return False
     return True
 

@@ -1,7 +1,5 @@
 """The mail that tells a site's administrators that a webhook was paused; the worker sends it."""
 
-import logging
-
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
@@ -10,11 +8,9 @@ from django_tasks import task
 
 from records.accounts.directory_mails import administrators_of
 from records.accounts.models import User
-from records.accounts.security_mails import DELAYS
+from records.accounts.security_mails import send_or_retry
 from records.history.trail import now
 from records.webhooks.models import Subscription
-
-logger = logging.getLogger("larder.mail")
 
 
 def tell_administrators(subscription: Subscription, reason: str) -> None:
@@ -45,13 +41,4 @@ def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, f
         to=[user.recovery_address],
         headers={"Auto-Submitted": "auto-generated"},
     )
-    try:
-        message.send()
-    except Exception as error:
-        if failed >= len(DELAYS):
-            raise
-        logger.warning("A notice about a webhook could not be mailed: %s", type(error).__name__)
-        later = mail_about_pause.using(run_after=now() + DELAYS[failed])
-        later.enqueue(subscription_id, user_id, reason, at, failed + 1)
-        return False
-    return True
+    return send_or_retry(message, mail_about_pause, (subscription_id, user_id, reason, at), failed)
