@@ -140,5 +140,6 @@ def test_the_filters_read_an_index() -> None:
     for lookup, index in plans.items():
         # On an empty table any index of the site looks as good, so only the text is asked for with the site.
         within = {"site_id": some} if lookup.startswith("trace") else {}
-        asked = Complaint.objects.filter(**within, **{lookup: some}).order_by("id")
+        # Without an order, so that the primary key, which gives one, does not look as cheap on an empty table.
+        asked = Complaint.objects.filter(**within, **{lookup: some}).order_by()
         assert index in asked.explain(), lookup
