@@ -1,15 +1,22 @@
 """Finds the material that a path names, by external id or by Id; an external id that matches has priority."""
 
 import uuid
+from functools import cache
 from urllib.parse import unquote_to_bytes
 
 from django.core.exceptions import ValidationError
+from django.db.models import Subquery, UUIDField, Value
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest
 
 from materials.models import Material
 from records.operations.errors import ApiError
+from records.operations.plans import KeyQuery
 from records.operations.values import read_uuid
 from records.sites.text import normalise
+
+_SITE, _ID, _TEXT = uuid.uuid4(), uuid.uuid4(), str(uuid.uuid4())
+"""The placeholders in the query for a material's key."""
 
 
 class AnyText:
@@ -46,6 +53,17 @@ def spellings(request: HttpRequest, decoded: str) -> list[str]:
         return [normalise(text) for text in found if text]
     except ValidationError as error:
         raise ApiError(400, "InvalidId", "The path holds control characters.") from error
+
+
+def by_text(site_id: uuid.UUID, text: str) -> KeyQuery:
+    """Return the query for the key of the site's material with this external id, else for the Id in the text."""
+    return KeyQuery("external id", _key(), {_SITE: site_id, _TEXT: text, _ID: read_uuid(text)})
+
+
+@cache
+def _key() -> Coalesce:
+    named = Material.objects.filter(site_id=_SITE, external_id=_TEXT).order_by().values("pk")[:1]
+    return Coalesce(Subquery(named), Value(_ID, UUIDField()))
 
 
 def material_id(site_id: uuid.UUID, texts: list[str]) -> uuid.UUID:

@@ -18,6 +18,7 @@ from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.accounts.tokens import TokenCaller
 from records.operations import bodies, conditional, errors, limits, lists, values
 from records.operations.credentials import KEY_HEADER
+from records.operations.plans import KeyQuery
 from records.operations.viewsets import OperationViewSet
 from records.sites.writing import RecordNotFoundError
 
@@ -64,8 +65,15 @@ class MaterialViewSet(OperationViewSet):
         self.caller = entered
 
     def check_path_id(self) -> None:
-        """Replace the path's text by the material's Id; an external id that matches has priority (DECISIONS 3)."""
-        self.kwargs["id"] = paths.material_id(self.site_id, paths.spellings(self.http_request, self.kwargs["id"]))
+        """Replace the path's text by the material's Id; an external id that matches has priority (DECISIONS 3).
+
+        A read finds the Id in its own statement, unless the text has two possible meanings.
+        """
+        texts = paths.spellings(self.http_request, self.kwargs["id"])
+        if self.operation is not None and not self.operation.writes and len(texts) == 1:
+            self.kwargs["id"] = paths.by_text(self.site_id, texts[0])
+        else:
+            self.kwargs["id"] = paths.material_id(self.site_id, texts)
 
     def run(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
         """Call the method and answer in the requested media type."""
@@ -88,7 +96,7 @@ class MaterialViewSet(OperationViewSet):
         """List the site's materials."""
         return self.listing(MaterialSerializer, MATERIALS)
 
-    def get_material_by_id(self, request: Request, id: uuid.UUID) -> HttpResponse:
+    def get_material_by_id(self, request: Request, id: uuid.UUID | KeyQuery) -> HttpResponse:
         """Read one material by its external id or its Id; an external id that matches has priority."""
         return self.record(MaterialSerializer, id)
 

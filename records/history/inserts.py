@@ -20,12 +20,21 @@ def insert_rows(rows: Sequence[models.Model]) -> None:
 
 
 def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -> list[Statement]:
-    """Return the statements that store rows of one model, whose keys they carry already: one for each 200 of them.
+    """Return the statements that store rows of one model, whose keys they carry already.
 
-    The columns' own preparation (`pre_save`, adaption to the database) is the ORM's; signals are not sent, and the
-    product has none. With `replacing`, a row that is there already gets these columns. The rows count as stored.
+    On PostgreSQL several rows are one statement with one array for each column, so that its text does not depend on
+    their number; on SQLite there is one statement for each 200 rows. The columns' own preparation (`pre_save`, adaption
+    to the database) is the ORM's; signals are not sent, and the product has none. With `replacing`, a row that is there
+    already gets these columns. The rows count as stored.
     """
     found: list[Statement] = []
+    if len(rows) > 1 and connection.vendor == "postgresql":
+        head, _, tail = _insertion(type(rows[0]), connection.vendor, tuple(replacing))
+        by_column = [list(values) for values in zip(*map(database_values, rows), strict=True)]
+        found.append((f"{head} SELECT * FROM unnest({_arrays(type(rows[0]))}){tail}", by_column))  # noqa: S608
+        for row in rows:
+            row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
+        return found
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
         head, places, tail = _insertion(type(part[0]), connection.vendor, tuple(replacing))
@@ -75,6 +84,13 @@ def _update(model: type[models.Model], vendor: str) -> str:
     columns = [quote(field.column) for field in model._meta.local_concrete_fields if not field.primary_key]
     sets = ", ".join(f"{column} = %s" for column in columns)
     return f"UPDATE {quote(model._meta.db_table)} SET {sets} WHERE {quote(model._meta.pk.column)} = %s"  # noqa: S608
+
+
+@cache
+def _arrays(model: type[models.Model]) -> str:
+    """Return the places of one array for each column, in the order of the model's fields; for PostgreSQL."""
+    fields: Sequence[Any] = model._meta.local_concrete_fields
+    return ", ".join(f"%s::{field.rel_db_type(connection)}[]" for field in fields)
 
 
 @cache

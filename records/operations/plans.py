@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from django.db import connection, models
 from django.db.models import F
 
 from records.accounts.opening import Proof, check, proof_column
-from records.history.statements import converted
+from records.history.statements import converted, parameter
 from records.operations.json_subqueries import Convert, JsonRows
 
 Shape = dict[str, Any]
@@ -52,7 +52,7 @@ class ReadPlan:
         self.rows: dict[str, Any] = {}
         self.private: dict[str, Any] = {}
         self.columns: dict[str, models.Field[Any, Any]] = {}
-        self._compiled: dict[tuple[str, bool], Compiled] = {}
+        self._compiled: dict[tuple[str, bool, str], Compiled] = {}
         self._lock = threading.Lock()
 
     def add_column(self, name: str, column: Any, show: Convert | None, *, empty: Any, private: bool) -> None:
@@ -135,7 +135,7 @@ class ReadPlan:
         self,
         queryset: Callable[[], models.QuerySet[Any, Any]],
         site_id: uuid.UUID,
-        record_id: uuid.UUID,
+        key: "uuid.UUID | KeyQuery",
         proof: Proof | None = None,
     ) -> Sequence[Any] | None:
         """Return the tuple of one record of the site, or None; the statement is compiled once per process.
@@ -144,10 +144,13 @@ class ReadPlan:
         the key alone, and the site is compared here: given both, a database without statistics reads the whole site.
         The statement also checks the proof, if there is one; raises StaleAccessError.
         """
-        vendor = connection.vendor
-        compiled = self._compiled.get((vendor, proof is not None)) or self._compile(queryset, asks=proof is not None)
+        query = key if isinstance(key, KeyQuery) else KeyQuery("", _RECORD_ID, {_RECORD_ID: key})
+        compiled = self._compiled.get((connection.vendor, proof is not None, query.name))
+        compiled = compiled or self._compile(queryset, query, asks=proof is not None)
         parameters = list(compiled.parameters)
-        parameters[compiled.key_at] = record_id if vendor == "postgresql" else record_id.hex
+        for place, placeholder in compiled.key_at:
+            value = query.given[placeholder]
+            parameters[place] = parameter(value) if isinstance(value, uuid.UUID) else value
         if proof is not None:
             parameters[compiled.owners_at : compiled.owners_at + len(proof.owners)] = proof.owners
         with connection.cursor() as cursor:
@@ -162,33 +165,55 @@ class ReadPlan:
             row = converted(row, compiled.converters)
         return row if row[-1] == site_id else None
 
-    def _compile(self, queryset: Callable[[], models.QuerySet[Any, Any]], *, asks: bool) -> "Compiled":
+    def _compile(
+        self, queryset: Callable[[], models.QuerySet[Any, Any]], query: "KeyQuery", *, asks: bool
+    ) -> "Compiled":
         with self._lock:
             rows = queryset()
             if asks:
                 rows = rows.annotate(access_version=proof_column(_OWNERS))
             extra = ("site_id", "access_version") if asks else ("site_id",)
-            narrowed = self.fetching(rows, extra=extra).filter(pk=_RECORD_ID).order_by()
+            narrowed = self.fetching(rows, extra=extra).filter(pk=query.key).order_by()
             compiler = narrowed.query.get_compiler(connection=connection)
             sql, parameters = compiler.as_sql()
             shown = compiler.select[:-1] if asks else compiler.select
+            texts = {getattr(placeholder, "hex", placeholder): placeholder for placeholder in query.given}
             compiled = Compiled(
                 sql,
                 tuple(parameters),
-                next(at for at, value in enumerate(parameters) if value in (_RECORD_ID, _RECORD_ID.hex)),
+                [
+                    (place, placeholder)
+                    for place, value in enumerate(parameters)
+                    if isinstance(value, str | uuid.UUID)
+                    and (placeholder := texts.get(getattr(value, "hex", value))) is not None
+                ],
                 parameters.index(_OWNERS[0]) if asks else 0,
                 compiler.get_converters([column[0] for column in shown]),
             )
-            self._compiled[connection.vendor, asks] = compiled
+            self._compiled[connection.vendor, asks, query.name] = compiled
             return compiled
 
 
+class KeyQuery(NamedTuple):
+    """Finds the key of a record within the statement that reads the record; compiled once for each `name`.
+
+    `key` is an expression with placeholders, and `given` has the value of each placeholder for this request.
+    """
+
+    name: str
+    key: Any
+    given: Mapping[Any, Any]
+
+
 class Compiled(NamedTuple):
-    """A compiled statement; for each run, the record's key and the proof's owners are inserted into its parameters."""
+    """A compiled statement; for each run, the record's key and the proof's owners are inserted into its parameters.
+
+    `key_at` are the positions of the placeholders of the key's query.
+    """
 
     sql: str
     parameters: tuple[Any, ...]
-    key_at: int
+    key_at: list[tuple[int, Any]]
     owners_at: int
     converters: Any
 

@@ -14,7 +14,7 @@ from records.accounts.opening import StaleAccessError
 from records.operations import bodies, conditional, errors, lists
 from records.operations.calling import CalledViewSet
 from records.operations.operation import Parameter
-from records.operations.plans import ReadPlan, Shape
+from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.references import resolve_all
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.targets import seen_by
@@ -110,14 +110,18 @@ class OperationViewSet(CalledViewSet):
         return model._default_manager.all()
 
     def record(
-        self, serializer: type[WireSerializer], record_id: uuid.UUID, *, show: Callable[[Shape], Any] | None = None
+        self,
+        serializer: type[WireSerializer],
+        key: uuid.UUID | KeyQuery,
+        *,
+        show: Callable[[Shape], Any] | None = None,
     ) -> HttpResponse:
         """Return one record of the site as response, with ETag; 304 if the caller has it already.
 
         If the endpoint adds something to the object, `show` makes the response; otherwise the object is the body.
         """
         plan = serializer.plan()
-        row = self.fetch_one(plan, lambda: self.records(serializer.Meta.model), record_id)
+        row = self.fetch_one(plan, lambda: self.records(serializer.Meta.model), key)
         if row is None:
             raise errors.not_found()
         with_private = self.sees_private(serializer)
@@ -135,10 +139,10 @@ class OperationViewSet(CalledViewSet):
         return shape
 
     def fetch_one(
-        self, plan: ReadPlan, records: Callable[[], models.QuerySet[Any, Any]], record_id: uuid.UUID
+        self, plan: ReadPlan, records: Callable[[], models.QuerySet[Any, Any]], key: uuid.UUID | KeyQuery
     ) -> Sequence[Any] | None:
         """Return the tuple of one record of the site, or None; its statement proves the caller too."""
-        row = plan.fetch_one(records, self.site_id, record_id, self.proof)
+        row = plan.fetch_one(records, self.site_id, key, self.proof)
         self.proven = self.proven or row is not None
         return row
 

@@ -57,12 +57,11 @@ def test_a_read_has_exactly_the_declared_fields(row: Any, viewset: Any, api: Any
 
 @every_one_row
 def test_a_read_is_one_statement(row: Any, viewset: Any, api: Any) -> None:
-    """One more where the path names the record by something else than its Id."""
     where = path_of(row, viewset, stored(row, api.key.site).pk)
     api.get(where)
     with CaptureQueriesContext(connection) as queries:
         assert api.get(where).status_code == 200
-    assert len(queries) == (1 if row.route is None else 2), [query["sql"] for query in queries]
+    assert len(queries) == 1, [query["sql"] for query in queries]
 
 
 @every_one_row
