@@ -59,3 +59,47 @@ class ListColumns(models.Model):
 
     def __str__(self) -> str:
         return f"Columns of {self.listing}"
+
+
+class FileImport(models.Model):
+    """One import of a file: who imported what, when, why, and whether it was taken back."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+", db_index=False)
+    listing = models.CharField(max_length=LISTING, help_text="Kind of record, as app.model.")
+    file_name = models.CharField(max_length=255, blank=True)
+    reason = models.TextField(blank=True)
+    at = models.DateTimeField(default=now, editable=False)
+    user = models.ForeignKey("accounts.User", models.PROTECT, related_name="+", db_index=False)
+    added = models.PositiveIntegerField()
+    changed = models.PositiveIntegerField()
+    taken_back = models.DateTimeField(null=True, blank=True)
+    taken_back_by = models.ForeignKey(
+        "accounts.User", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+
+    class Meta:
+        ordering = ("-at", "id")
+        default_permissions = ()
+        indexes = (models.Index(fields=("site", "listing", "-at"), name="import_of_list"),)
+
+    def __str__(self) -> str:
+        return self.file_name
+
+
+class ImportedRecord(models.Model):
+    """One record that an import added or changed, and the change of its history that says how."""
+
+    id = models.BigAutoField(primary_key=True)
+    file_import = models.ForeignKey(FileImport, models.CASCADE, related_name="records")
+    record_id = models.UUIDField()
+    change_id = models.UUIDField()
+    row = models.PositiveIntegerField(help_text="The number of its row in the file.")
+    is_new = models.BooleanField()
+
+    class Meta:
+        ordering = ("row", "id")
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Row {self.row}"

@@ -82,7 +82,7 @@ class Customer(SiteRecord):
         for name, limit in (("lat", 90), ("lng", 180)):
             text = getattr(self, name)
             if text and not (_DECIMAL_TEXT.fullmatch(text) and abs(Decimal(text)) <= limit):
-                message = f"This must be a decimal number from -{limit} to {limit}, as text."
+                message = f"This must be a decimal number from -{limit} to {limit}, such as 51.5072."
                 faults[name] = ValidationError(message, code="InvalidValue")
             elif not text and (self.lat or self.lng):
                 faults[name] = ValidationError("Lat and Lng are given both or neither.", code="RequiredField")

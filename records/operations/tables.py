@@ -3,6 +3,7 @@
 A room builds `WireTable(ItsSerializer)` and gives it to its resource (records.backoffice.transfer.resources).
 """
 
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 import orjson
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.text import capfirst
 
 from records.operations import errors
 from records.operations import fields as wire
@@ -29,13 +31,14 @@ class CellError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its wire name, the model's name of the field, and the kind of its cells.
+    """One column: its wire name, its label for people, the model's name of the field, and the kind of its cells.
 
     `kind` is text, choice, date, number, integer, boolean, texts, id, reference, references or rows; `target` is the
-    model of a reference.
+    model that a reference, or an id other than the record's own, points at.
     """
 
     name: str
+    label: str
     source: str
     kind: str
     target: type[models.Model] | None
@@ -67,6 +70,7 @@ class WireTable:
         self.serializer = serializer
         self.private_permission: str = getattr(serializer.Meta, "private_permission", "")
         left_out = set(without)
+        self.children: dict[str, WireTable] = {}
         self.columns: dict[str, Column] = {
             name: self._column(name, field)
             for name, field in serializer.wire_fields().items()
@@ -80,11 +84,14 @@ class WireTable:
         kind = next((kind for base, kind in _KINDS if isinstance(field, base)), "text")
         relation: Any = self.serializer.Meta.model._meta.get_field(source)
         is_reason = source == "reason_for_change"
+        if kind == "rows":
+            self.children[name] = WireTable(field.serializer_class)
         return Column(
             name=name,
+            label=_label(relation),
             source=source,
             kind=kind,
-            target=relation.related_model if kind in ("reference", "references") else None,
+            target=relation.related_model if kind in ("reference", "references", "id") else None,
             writable=not field.read_only and not is_reason and kind != "id",
             required=name in self.serializer.option("required"),
             may_be_blank=name in self.serializer.option("may_be_blank"),
@@ -93,13 +100,19 @@ class WireTable:
         )
 
     def named(self, header: str) -> Column | None:
-        """Return the column of a header, in any case."""
+        """Return the column of a header, which is its wire name or its label, in any case."""
         folded = header.strip().casefold()
-        return next((column for name, column in self.columns.items() if name.casefold() == folded), None)
+        for name, column in self.columns.items():
+            if name.casefold() == folded:
+                return column
+        plain = " ".join(folded.rstrip(" *:").split())
+        called = [column for column in self.columns.values() if column.label.casefold() == plain]
+        return called[0] if len(called) == 1 else None
 
     def refusal_of(self, header: str) -> str:
         """Return the message that refuses an unknown header and suggests the most similar known one."""
-        return unknown(header, self.columns, "column")
+        labels = [column.label for column in self.columns.values()]
+        return unknown(header, [*labels, *self.columns], "column")
 
     def wire_name(self, name: str) -> str:
         """Return the wire name of a model's field; `relation.field` for child rows."""
@@ -193,18 +206,26 @@ class WireTable:
         """Return those loaded records that no record of the site may refer to, as if their ids did not exist."""
         return outside(self.serializer, model, known, site_id)
 
-    def sentences(self, error: ValidationError) -> list[str]:
-        """Return the faults of a check or an action, under the names of the columns."""
-        return [
-            f"{fault.field}: {fault.message}" if fault.field else fault.message
-            for fault in errors.faults_of(error, self.wire_name)
-        ]
+    def faults(self, error: ValidationError) -> list[tuple[str, str]]:
+        """Return the faults of a check or an action: each one's place in wire names, which can be empty, and text."""
+        return [(fault.field, fault.message) for fault in errors.faults_of(error, self.wire_name)]
 
 
-_DATES = "Write a date as 2024-05-31, or a time with its zone as 2024-05-31T08:30:00Z."
+_DATES = "Write a date as 2024-05-31, or a time as 2024-05-31 08:30."
+_COMMA = re.compile(r"[+-]?\d+,(\d{1,2}|\d{4,})", re.ASCII)
+"""A number with a comma before its decimals; three digits after a comma could be thousands, so they are refused."""
+
+
+def _label(relation: Any) -> str:
+    """Return what people call a field; child rows and lists of the other side are called after what they contain."""
+    if relation.auto_created and not relation.concrete:
+        return capfirst(str(relation.related_model._meta.verbose_name_plural))
+    return "Id" if relation.primary_key else capfirst(str(relation.verbose_name))
 
 
 def _decimal(text: str) -> Decimal:
+    if _COMMA.fullmatch(text):
+        text = text.replace(",", ".")
     try:
         number = Decimal(text)
     except InvalidOperation:

@@ -1,13 +1,15 @@
 """Which records refer to a record or a list entry: their number by kind, and the names of the first of them."""
 
+import uuid
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import models
 from django.db.models import Q
 
+from records.sites.about import about_models
 from records.sites.models import ChildRow, SiteRecord
 
 SHOWN = 3
@@ -46,6 +48,27 @@ def uses_of(target: Any) -> list[Use]:
     return found
 
 
+def used_among(model: type[models.Model], keys: Collection[uuid.UUID]) -> dict[uuid.UUID, set[str]]:
+    """Return, for those of the records that other records or rows refer to, the kinds that do, in the plural.
+
+    Archived ones and records among `keys` do not count. One query for each column that can refer to them.
+    """
+    found: dict[uuid.UUID, set[str]] = defaultdict(set)
+    own = {model._meta.get_field(name).related_model for name in getattr(model, "HISTORY_CHILDREN", ())}
+    columns = [(holder, name) for holder, name in _columns_to(model) if holder not in own]
+    columns += [(about, "record_id") for about in about_models()]
+    for holder, name in columns:
+        rows: Any = holder._base_manager.filter(**{f"{name}__in": keys})
+        if any(field.name == "is_archived" for field in holder._meta.concrete_fields):
+            rows = rows.filter(is_archived=False)
+        if holder is model:
+            rows = rows.exclude(pk__in=keys)
+        for key in rows.order_by().values_list(name, flat=True).distinct():
+            if key in keys:
+                found[key].add(str(holder._meta.verbose_name_plural))
+    return found
+
+
 def pointing_at(target: models.Model) -> Iterator[tuple[type[models.Model], Q, str]]:
     """Yield each kind of record that can refer to the target, the condition, and its column if only one can."""
     columns = defaultdict(set)
@@ -73,7 +96,7 @@ def _pointing(target: models.Model) -> dict[type[models.Model], Q]:
     return conditions
 
 
-def _columns_to(target: models.Model) -> Iterator[tuple[type[models.Model], str]]:
+def _columns_to(target: models.Model | type[models.Model]) -> Iterator[tuple[type[models.Model], str]]:
     """Yield each foreign key or list, by model and name, that can refer to the target."""
     for relation in target._meta.get_fields(include_hidden=True):
         if not isinstance(relation, models.ForeignObjectRel) or relation.related_model._meta.auto_created:

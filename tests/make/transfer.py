@@ -16,9 +16,9 @@ def page(model: Any, name: str, *args: str) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{name}", args=args)
 
 
-def export(client: Client, model: Any, kind: str = "csv", query: str = "") -> bytes:
-    """Return the exported file."""
-    response: Any = client.get(page(model, "export", kind) + query)
+def export(client: Client, model: Any, kind: str = "csv", query: str = "", part: str = "interface") -> bytes:
+    """Return the exported file: in the interface's words, or of another part of the export's address."""
+    response: Any = client.get(page(model, "export", kind, *filter(None, [part])) + query)
     assert response.status_code == 200, response.status_code
     return b"".join(response.streaming_content)
 
@@ -47,10 +47,31 @@ def as_xlsx(rows: list[list[Any]]) -> bytes:
     return file.getvalue()
 
 
-def check(client: Client, model: Any, data: bytes | list[dict[str, Any]], name: str = "file.csv") -> Any:
+def as_book(**sheets: list[list[Any]]) -> bytes:
+    """Return a workbook whose sheets have these titles and lines of cells."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def sheets(data: bytes) -> dict[str, list[list[Any]]]:
+    """Return the cells of each sheet of a workbook by its title."""
+    book = openpyxl.load_workbook(io.BytesIO(data))
+    return {sheet.title: [[cell.value for cell in row] for row in sheet.iter_rows()] for sheet in book.worksheets}
+
+
+def check(
+    client: Client, model: Any, data: bytes | list[dict[str, Any]], name: str = "file.csv", match: str = ""
+) -> Any:
     """Upload a file and return the report's page."""
     content = as_csv(data) if isinstance(data, list) else data
-    return client.post(page(model, "import"), {"file": SimpleUploadedFile(name, content)})
+    return client.post(page(model, "import"), {"file": SimpleUploadedFile(name, content), "match": match})
 
 
 def confirm(client: Client, model: Any, report: Any, reason: str = "Yearly review") -> Any:
@@ -61,9 +82,11 @@ def confirm(client: Client, model: Any, report: Any, reason: str = "Yearly revie
     return client.post(page(model, "import"), {"upload": upload[1], "change_reason": reason})
 
 
-def bring_in(client: Client, model: Any, data: bytes | list[dict[str, Any]], reason: str = "Yearly review") -> Any:
+def bring_in(
+    client: Client, model: Any, data: bytes | list[dict[str, Any]], reason: str = "Yearly review", match: str = ""
+) -> Any:
     """Upload a file, confirm what the report says, and return the answer."""
-    answer = confirm(client, model, check(client, model, data), reason)
+    answer = confirm(client, model, check(client, model, data, match=match), reason)
     assert answer.status_code == 302, text_of(answer)
     return answer
 

@@ -1,4 +1,7 @@
-"""Reading an uploaded CSV or XLSX file into a header and rows of cells; every fault has a message."""
+"""Reading an uploaded CSV or XLSX file into headers and rows of cells; every fault has a message.
+
+An XLSX file can have further sheets with the child rows of the records on the first one.
+"""
 
 import csv
 import datetime
@@ -6,7 +9,8 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -21,6 +25,8 @@ from records.backoffice.transfer.formulas import restored
 MOST_BYTES = 5 * 1024 * 1024
 MOST_ROWS = 2_000
 """An import locks the site's numbers, on SQLite the whole database, until it ends; others must not wait too long."""
+MOST_CHILD_ROWS = 10_000
+"""The maximum number of rows of each further sheet."""
 MOST_COLUMNS = 200
 MOST_UNPACKED = 60 * 1024 * 1024
 MOST_MARKUP = 250_000
@@ -28,10 +34,18 @@ MOST_MARKUP = 250_000
 BLANK_ROWS = 100_000
 
 _ZEROS = re.compile(r"0{2,32}")
+_CLOCK = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d?:\d\d(:\d\d(\.\d{1,3})?)?)", re.ASCII)
+"""A local time, as an export in people's words writes it; one with a zone is not one."""
+_DOTS = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})", re.ASCII)
+"""A day as spreadsheets of many countries write it; with slashes, day and month could not be told apart."""
 
 
 class FileError(Exception):
     """Raised for a file that cannot be imported at all, with a message for users."""
+
+
+class _EmptyError(FileError):
+    """Raised for a file or a sheet without any row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +60,39 @@ Cell = str | int | float | bool | datetime.datetime | datetime.date | datetime.t
 
 @dataclass(slots=True)
 class Sheet:
-    """The header and the rows below it, each with its row number in the spreadsheet; blank rows are left out."""
+    """The header and the rows below it, each with its row number in the spreadsheet; blank rows are left out.
+
+    `others` are the further sheets that were asked for, `ignored` the titles of those that were not.
+    """
 
     headers: list[str]
     rows: list[tuple[int, list[Cell]]] = field(default_factory=list)
     epoch: datetime.datetime = WINDOWS_EPOCH
+    title: str = ""
+    others: "list[Sheet]" = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
 
 
-def read(data: bytes) -> Sheet:
-    """Return the content of a file, whose format is detected from its content. Raises FileError."""
+def read(data: bytes, others: Collection[str] = ()) -> Sheet:
+    """Return the content of a file, whose format is detected from its content. Raises FileError.
+
+    `others` are the titles, in lower case, of sheets of an XLSX file that are read beside the first one.
+    """
     if len(data) > MOST_BYTES:
         raise FileError(f"The file is larger than {MOST_BYTES // 1024**2} MiB. Split it into several files.")
     if not data.strip():
         raise FileError("The file is empty.")
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise FileError("This is a spreadsheet in the old format (.xls), or one with a password. Save it as XLSX.")
-    sheet = _read_xlsx(data) if data.startswith(b"PK\x03\x04") else _read_csv(data)
+    sheet = _read_xlsx(data, others) if data.startswith(b"PK\x03\x04") else _read_csv(data)
     if not sheet.rows:
         raise FileError("The file has a header, but no row under it.")
     return sheet
 
 
-def _collect(lines: Iterable[list[Cell]], epoch: datetime.datetime = WINDOWS_EPOCH) -> Sheet:
+def _collect(
+    lines: Iterable[list[Cell]], epoch: datetime.datetime = WINDOWS_EPOCH, title: str = "", most: int = MOST_ROWS
+) -> Sheet:
     sheet: Sheet | None = None
     for number, cells in enumerate(lines, 1):
         while cells and cells[-1] in (None, ""):
@@ -77,15 +102,15 @@ def _collect(lines: Iterable[list[Cell]], epoch: datetime.datetime = WINDOWS_EPO
                 raise FileError("The first row is empty. It must hold the names of the columns.")
             if len(cells) > MOST_COLUMNS:
                 raise FileError(f"The header has more than {MOST_COLUMNS} columns.")
-            sheet = Sheet([_header(cell) for cell in cells], epoch=epoch)
+            sheet = Sheet([_header(cell) for cell in cells], epoch=epoch, title=title)
         elif cells:
-            if len(sheet.rows) >= MOST_ROWS:
-                raise FileError(f"The file has more than {MOST_ROWS} rows. Split it into several files.")
+            if len(sheet.rows) >= most:
+                raise FileError(f"The file has more than {most} rows. Split it into several files.")
             sheet.rows.append((number, cells))
         elif number > BLANK_ROWS:
             raise FileError(f"The file has more than {BLANK_ROWS} rows, most of them blank. Delete the blank ones.")
     if sheet is None:
-        raise FileError("The file is empty.")
+        raise _EmptyError("The file is empty.")
     return sheet
 
 
@@ -128,7 +153,7 @@ def _decoded(data: bytes) -> str:
 # --- XLSX ------------------------------------------------------------------------------------------------------------
 
 
-def _read_xlsx(data: bytes) -> Sheet:
+def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
     unreadable = "The XLSX file is damaged or is not a spreadsheet."
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -141,11 +166,16 @@ def _read_xlsx(data: bytes) -> Sheet:
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
             if not book.worksheets:
                 raise FileError("The XLSX file has no sheet with cells.")
-            active = book.active if book.active in book.worksheets else book.worksheets[0]
-            # The size that the file declares need not be true.
-            active.reset_dimensions()
-            rows = active.iter_rows(max_col=MOST_COLUMNS + 1)
-            return _collect(([_cell(cell) for cell in row] for row in rows), book.epoch)
+            first = [sheet for sheet in book.worksheets if _folded(sheet.title) not in others]
+            main = book.active if book.active in first else (first or book.worksheets)[0]
+            found = _collect(_cells(main), book.epoch, main.title)
+            for sheet in book.worksheets:
+                if sheet is not main and _folded(sheet.title) in others:
+                    with suppress(_EmptyError):
+                        found.others.append(_collect(_cells(sheet), book.epoch, sheet.title, MOST_CHILD_ROWS))
+                elif sheet is not main:
+                    found.ignored.append(sheet.title)
+            return found
     except FileError:
         raise
     except (
@@ -166,6 +196,17 @@ def _read_xlsx(data: bytes) -> Sheet:
     ) as error:
         # The library raises various exceptions for faulty content.
         raise FileError(unreadable) from error
+
+
+def _folded(title: str) -> str:
+    return title.strip().casefold()
+
+
+def _cells(sheet: Any) -> Iterator[list[Cell]]:
+    # The size that the file declares need not be true.
+    sheet.reset_dimensions()
+    for row in sheet.iter_rows(max_col=MOST_COLUMNS + 1):
+        yield [_cell(cell) for cell in row]
 
 
 def _markup_beside_sheets(archive: zipfile.ZipFile) -> int:
@@ -209,7 +250,8 @@ def as_text(cell: Any, kind: str, sheet: Sheet, stored: Any) -> str:
     if isinstance(cell, BadCell):
         raise ValueError(cell.message)
     if isinstance(cell, str):
-        return restored(cell)
+        text = restored(cell)
+        return _spoken_date(text.strip(), stored) if kind == "date" else text
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, int | float):
@@ -222,10 +264,27 @@ def as_text(cell: Any, kind: str, sheet: Sheet, stored: Any) -> str:
         if cell.time() == datetime.time(0):
             return cell.date().isoformat()
         if kind == "date":
-            moment: datetime.datetime = stored(cell)
-            return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            return _on_the_wire(stored(cell))
         return cell.isoformat(" ", timespec="seconds")
     return str(cell.isoformat())
+
+
+def _on_the_wire(moment: datetime.datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _spoken_date(text: str, stored: Any) -> str:
+    """Return a day or a local time of the site as the interface writes it, and any other text as it is."""
+    if match := _DOTS.fullmatch(text):
+        day, month, year = match.groups()
+        return f"{year}-{month:0>2}-{day:0>2}"
+    if match := _CLOCK.fullmatch(text):
+        clock = match[2] if match[2][1:2] != ":" else f"0{match[2]}"
+        try:
+            return _on_the_wire(stored(datetime.datetime.fromisoformat(f"{match[1]} {clock}")))
+        except ValueError:
+            raise ValueError("There is no such date or time.") from None
+    return text
 
 
 def _to_the_millisecond(clock: datetime.datetime) -> datetime.datetime:

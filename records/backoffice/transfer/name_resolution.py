@@ -18,7 +18,8 @@ from records.backoffice.fields import as_uuid
 from records.sites.targets import UNKNOWN, known_at
 from records.sites.text import fold
 
-Found = tuple[uuid.UUID, bool]
+Found = tuple[uuid.UUID, bool, str]
+"""The key of a record, whether it is archived, and what it is called in messages."""
 Seen = Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
 STEP = 500
 
@@ -55,14 +56,14 @@ class Names:
 
     def _meant(self, model: type[models.Model], text: str) -> uuid.UUID | str:
         found = self._known.get(model, {}).get(fold(text), set())
-        active = [key for key, archived in found if not archived]
-        among = active or [key for key, _ in found]
+        active = {key: shown for key, archived, shown in found if not archived}
+        among = active or {key: shown for key, _, shown in found}
         if len(among) == 1:
-            return among[0]
+            return next(iter(among))
         if not among:
             return unknown(model, text)
-        plural = model._meta.verbose_name_plural
-        return f"{len(among)} {plural} are called {text[:100]}. Write the code or the Id instead."
+        plural, names = model._meta.verbose_name_plural, listed(sorted(among.values()))
+        return f"{len(among)} {plural} are called {text[:100]}: {names}. Write the code or the Id instead."
 
     # --- Out ---------------------------------------------------------------------------------------------------------
 
@@ -75,6 +76,15 @@ class Names:
                 called[key] = spellings
         self._look_up(model, [text for spellings in called.values() for text in spellings])
         return {key: self._first(model, key, called.get(key, ())) for key in wanted}
+
+    def printed(self, model: type[models.Model], keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+        """Return what people call each record, which need not be unique, for columns that no import reads."""
+        found: dict[uuid.UUID, str] = {}
+        wanted = sorted(set(keys))
+        for some in steps(wanted):
+            for key, spellings, _ in _spelt(self.seen(model._default_manager.filter(pk__in=some)), model):
+                found[key] = spellings[-1] if model is User else spellings[0]
+        return {key: found.get(key) or str(key) for key in wanted}
 
     def _first(self, model: type[models.Model], key: uuid.UUID, spellings: Sequence[str]) -> str:
         for text in spellings:
@@ -102,9 +112,19 @@ class Names:
     def _add(self, model: type[models.Model], rows: models.QuerySet[Any]) -> None:
         known = self._known.setdefault(model, defaultdict(set))
         for key, spellings, archived in _spelt(self.seen(rows), model):
+            name, *more = spellings
+            shown = f"{name} ({next(filter(None, more), '') or key})"
             for text in spellings:
                 if text:
-                    known[fold(text)].add((key, archived))
+                    known[fold(text)].add((key, archived, shown))
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return up to ten names in one line: `Ann (1), Ann (2) and Ann (3)`."""
+    several = list(names)
+    if len(several) > 10:
+        return f"{', '.join(several[:10])} and {len(several) - 10} more"
+    return " and ".join(filter(None, (", ".join(several[:-1]), several[-1]))) if several else ""
 
 
 def steps(wanted: Sequence[Any]) -> Iterator[Sequence[Any]]:

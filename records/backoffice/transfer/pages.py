@@ -5,6 +5,8 @@ import binascii
 import datetime
 import uuid
 from collections import Counter
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -12,21 +14,23 @@ from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.html import format_html
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from records.accounts import access
-from records.backoffice.current import author_of, current_site, show_times_of, user_of
+from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UnreadableListError
-from records.backoffice.permissions import SitePermissions
 from records.backoffice.transfer import files, sheets
+from records.backoffice.transfer.finding import ways_to_match
+from records.backoffice.transfer.lines import Export
+from records.backoffice.transfer.past_import_pages import PastImportPages
+from records.backoffice.transfer.past_imports import keep_import
 from records.backoffice.transfer.registry import resource_of
 from records.backoffice.transfer.resources import AlreadyImportedError, RecordResource
 from records.backoffice.transfer.rows import Outcome
-from records.history.models import Channel
+from records.backoffice.transfer.table import Column
 from records.sites.models import Site
 
 SALT = "larder.import"
@@ -36,7 +40,11 @@ LONGEST_REQUEST = files.MOST_BYTES * 2 + 64 * 1024
 """The maximum size of a request: the file itself, or the file as the report's page sends it with the confirmation."""
 
 
-class TransferPages(SitePermissions):
+INTERFACE = "interface"
+"""The part of an export's address that asks for the interface's words."""
+
+
+class TransferPages(PastImportPages):
     """Import and export of a list of records, for models that have a resource."""
 
     def get_urls(self) -> Any:
@@ -46,9 +54,13 @@ class TransferPages(SitePermissions):
         name = f"{self.opts.app_label}_{self.opts.model_name}"
         # The inner view checks the CSRF token, after the size of the request has been checked.
         view = csrf_exempt(self.import_view)
+        export = self.admin_site.admin_view(self.export_view)
         return [
             path("import/", self.admin_site.admin_view(view), name=f"{name}_import"),
-            path("export/<str:kind>/", self.admin_site.admin_view(self.export_view), name=f"{name}_export"),
+            path("import/done/", self.admin_site.admin_view(self.imports_view), name=f"{name}_imports"),
+            path("import/done/<uuid:key>/", self.admin_site.admin_view(self.take_back_view), name=f"{name}_take_back"),
+            path("export/<str:kind>/", export, name=f"{name}_export"),
+            path("export/<str:kind>/<str:part>/", export, name=f"{name}_export"),
             *super().get_urls(),
         ]
 
@@ -68,48 +80,50 @@ class TransferPages(SitePermissions):
         ]
         if resource.can_import and self._may_import(request):
             links.append({"label": "Import", "url": reverse(f"{name}_import")})
-        return {"exchange": links}
+        more = [(f"{column.label} as CSV", "csv", column.name) for column in self._child_columns(resource)]
+        more += [(f"{kind.upper()} with the interface's names", kind, INTERFACE) for kind in sheets.KINDS]
+        more_links = [{"label": label, "url": reverse(f"{name}_export", args=args) + query} for label, *args in more]
+        return {"exchange": links, "more_exports": more_links}
 
-    def _may_import(self, request: HttpRequest) -> bool:
-        return self.may(request, "add") or self.may(request, "change")
-
-    def _resource_at(self, request: HttpRequest, site: Site, **given: Any) -> RecordResource:
-        user = user_of(request)
-        chosen = resource_of(self.model)
-        if chosen is None:
-            raise Http404
-        return chosen(
-            site_id=site.pk,
-            author=author_of(request, Channel.IMPORT),
-            may=lambda permission: access.may(user, site, permission),
-            **given,
-        )
+    @staticmethod
+    def _child_columns(resource: type[RecordResource]) -> list[Column]:
+        return [column for column in resource.table.columns.values() if column.kind == "rows" and not column.private]
 
     # --- Export ------------------------------------------------------------------------------------------------------
 
-    def export_view(self, request: HttpRequest, kind: str) -> Any:
-        """Return the list, as it is filtered, searched and sorted, as a file."""
+    def export_view(self, request: HttpRequest, kind: str, part: str = "") -> Any:
+        """Return the list, as it is filtered, searched and sorted, as a file.
+
+        `part` is empty for a file in people's words, `interface` for one in the interface's words, or the column of the
+        child rows that a CSV file shall contain.
+        """
         site = current_site(request)
         if kind not in sheets.KINDS:
             raise Http404
         if site is None or not self.has_view_permission(request):
             raise PermissionDenied
+        show_times_of(site)
         resource = self._resource_at(request, site)
         try:
-            found = sheets.lines(resource, self.get_changelist_instance(request).queryset)
+            rows = self.get_changelist_instance(request).queryset
         except UnreadableListError as error:
             return self.unreadable(request, error)
+        export = Export(resource, rows, in_words=part != INTERFACE)
         title = str(self.opts.verbose_name_plural)
+        if part in export.children and kind == "csv":
+            found, title = export.child_lines(part), f"{title} {export.children[part].label.lower()}"
+        elif part in ("", INTERFACE):
+            further = export.further_sheets() if kind == "xlsx" else []
+            found = export.lines(further)
+        else:
+            raise Http404
         try:
-            file = sheets.write_csv(found) if kind == "csv" else sheets.write_xlsx(found, title.capitalize())
+            file = sheets.write_csv(found) if kind == "csv" else sheets.write_xlsx(found, title.capitalize(), further)
         except sheets.TooLongError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
             return redirect(self._list_address())
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
         return FileResponse(file, as_attachment=True, filename=f"{title} {day}.{kind}", content_type=sheets.KINDS[kind])
-
-    def _list_address(self) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
 
     # --- Import ------------------------------------------------------------------------------------------------------
 
@@ -125,13 +139,7 @@ class TransferPages(SitePermissions):
         return csrf_protect(self._import_steps)(request)
 
     def _import_steps(self, request: HttpRequest) -> HttpResponse:
-        site = current_site(request)
-        offered = resource_of(self.model)
-        if offered is None or not offered.can_import:
-            raise Http404
-        if site is None or not self._may_import(request):
-            raise PermissionDenied
-        show_times_of(site)
+        site = self._importing_site(request)
         if request.method != "POST":
             return self._ask_for_file(request, site)
         if "upload" in request.POST:
@@ -141,27 +149,37 @@ class TransferPages(SitePermissions):
             return self._ask_for_file(request, site, "Choose a file.")
         if (file.size or 0) > files.MOST_BYTES:
             return self._ask_for_file(request, site, f"The file is larger than {files.MOST_BYTES // 1024**2} MiB.")
-        return self._check_file(request, site, file.read(), str(file.name))
+        return self._check_file(request, site, file.read(), str(file.name), request.POST.get("match", ""))
 
     def _ask_for_file(self, request: HttpRequest, site: Site, fault: str = "") -> HttpResponse:
-        columns = [
-            {"name": column.name, "required": column.required, "holds": _HOLDS.get(column.kind, "text")}
-            for column in self._resource_at(request, site).columns()
-            if column.writable or column.name == "Id"
-        ]
+        resource = self._resource_at(request, site)
         return self._import_page(
-            request, "backoffice/import.html", fault=fault, columns=columns, most_rows=files.MOST_ROWS
+            request,
+            "backoffice/import.html",
+            fault=fault,
+            columns=_described(resource.columns()),
+            sheets=[
+                {"title": column.label, "columns": _described(resource.table.children[column.name].columns.values())}
+                for column in resource.columns()
+                if column.kind == "rows" and column.writable
+            ],
+            kind=self.opts.verbose_name,
+            ways=_ways(self.model, resource),
+            match=request.POST.get("match", ""),
+            most_rows=files.MOST_ROWS,
+            done=reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_imports"),
         )
 
     def _check_file(
-        self, request: HttpRequest, site: Site, data: bytes, name: str, changed: bool = False
+        self, request: HttpRequest, site: Site, data: bytes, name: str, match: str, changed: bool = False
     ) -> HttpResponse:
-        resource = self._resource_at(request, site)
+        resource = self._resource_at(request, site, match=match)
         try:
-            outcomes = resource.import_sheet(files.read(data), dry_run=True)
+            outcomes = resource.import_sheet(files.read(data, resource.sheet_titles()), dry_run=True)
         except files.FileError as fault:
             return self._ask_for_file(request, site, str(fault))
         upload = {
+            "match": match,
             "data": base64.b64encode(data).decode(),
             "name": name,
             "digest": resource.digest(),
@@ -184,6 +202,8 @@ class TransferPages(SitePermissions):
     ) -> HttpResponse:
         faulty = [row for row in resource.rows if row.faults]
         telling = faulty or [row for row in resource.rows if row.outcome is not Outcome.UNCHANGED]
+        # What is to be looked at comes first, so that it is among the rows that are shown.
+        telling.sort(key=lambda row: not row.warnings)
         return self._import_page(
             request,
             "backoffice/import_report.html",
@@ -195,6 +215,10 @@ class TransferPages(SitePermissions):
             unchanged=outcomes[Outcome.UNCHANGED],
             faulty=outcomes[Outcome.FAULTY],
             notes=resource.notes,
+            warned=sum(bool(row.warnings) for row in resource.rows),
+            ways=_ways(self.model, resource),
+            match=resource.match,
+            checked=upload,
             upload="" if faulty or len(telling) == 0 else upload,
             moved_on=changed,
             form=form or ReasonForm(),
@@ -210,51 +234,70 @@ class TransferPages(SitePermissions):
             return self._ask_for_file(request, site, "The report cannot be used. Upload the file again.")
         if any(upload[name] != value for name, value in self._upload_stamp(request, site).items()):
             return self._ask_for_file(request, site, "The report was made at another site. Upload the file again.")
+        if "check" in request.POST:
+            return self._check_file(request, site, data, upload["name"], request.POST.get("match", ""))
+        match = upload["match"]
         form = ReasonForm(request.POST)
         if not form.is_valid():
-            resource = self._resource_at(request, site)
-            outcomes = resource.import_sheet(files.read(data), dry_run=True)
+            resource = self._resource_at(request, site, match=match)
+            outcomes = resource.import_sheet(files.read(data, resource.sheet_titles()), dry_run=True)
             return self._show_report(request, resource, outcomes, request.POST["upload"], upload["name"], False, form)
         reason = form.cleaned_data["change_reason"].strip()
-        resource = self._resource_at(request, site, reason=reason, once=upload["once"], expected=upload["digest"])
+        given = {"reason": reason, "once": upload["once"], "expected": upload["digest"], "match": match}
+        resource = self._resource_at(request, site, **given)
+        resource.kept = partial(keep_import, resource=resource, file_name=upload["name"])
         try:
-            outcomes = resource.import_sheet(files.read(data), dry_run=False)
+            outcomes = resource.import_sheet(files.read(data, resource.sheet_titles()), dry_run=False)
         except AlreadyImportedError:
             self.message_user(request, "This file was imported already; nothing was imported again.", messages.WARNING)
             return redirect(self._list_address())
         if not resource.applied:
-            return self._check_file(request, site, data, upload["name"], changed=True)
+            return self._check_file(request, site, data, upload["name"], match, changed=True)
         counts = ", ".join(f"{outcomes[one]} {one}" for one in (Outcome.ADDED, Outcome.CHANGED, Outcome.UNCHANGED))
-        self.message_user(request, f"Imported: {counts}.", messages.SUCCESS)
+        text = format_html(
+            'Imported: {}. <a href="{}">Imports of this list, to take one back</a>',
+            counts,
+            reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_imports"),
+        )
+        self.message_user(request, text, messages.SUCCESS)
         return redirect(self._list_address())
 
     def _upload_stamp(self, request: HttpRequest, site: Site) -> dict[str, str]:
         """Return what an upload is bound to: its user, the site, and the kind of record."""
         return {"user": str(user_of(request).pk), "site": str(site.pk), "model": self.opts.label}
 
-    def _import_page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-        return TemplateResponse(
-            request,
-            template,
-            {
-                **self.admin_site.each_context(request),
-                "title": f"Import {self.opts.verbose_name_plural}",
-                "opts": self.opts,
-                "back": self._list_address(),
-                **context,
-            },
-        )
+
+def _described(columns: Iterable[Column]) -> list[dict[str, Any]]:
+    """Return what the page says of the columns that an import reads."""
+    return [
+        {
+            "label": column.label,
+            "name": column.name if column.name != column.label else "",
+            "required": column.required,
+            "holds": _HOLDS.get(column.kind, "text"),
+        }
+        for column in columns
+        if column.writable or column.name == "Id"
+    ]
+
+
+def _ways(model: Any, resource: RecordResource) -> list[tuple[str, str]]:
+    """Return the choices of what a row without an Id does; none if there is only one."""
+    ways = ways_to_match(model, resource.key)
+    name = model._meta.verbose_name
+    changing = [(way, f"Change the {name} that has the same {way}; add it if there is none") for way in ways]
+    return [("", f"Add a new {name}"), *changing] if ways else []
 
 
 _HOLDS = {
-    "date": "date as 2024-05-31, or time as 2024-05-31T08:30:00Z",
-    "number": "number, with a point before its decimals",
+    "date": "date as 2024-05-31 or 31.05.2024, or local time as 2024-05-31 08:30",
+    "number": "number, such as 12.5 or 12,5",
     "integer": "whole number",
-    "boolean": "true or false",
+    "boolean": "yes or no",
     "choice": "one of the words that the form offers",
     "texts": "several texts, separated by semicolons",
     "id": "Id of the record to change; empty to add one",
     "reference": "name, code or Id",
     "references": "several names, codes or Ids, separated by semicolons",
-    "rows": "rows as an export writes them",
+    "rows": "rows, on a sheet of their own",
 }

@@ -15,7 +15,8 @@ A room's `resources.py` contains one class for each kind of record:
 The rules of an import:
 
 - A row with an Id, or with another key of the kind (`key`), changes that record; a row without a key
-  adds one.
+  adds one, unless whoever imports chose to match such rows by code or by name (`match`).
+- Headings and values are read in people's words and in the interface's, also both in one file.
 - A column that the file leaves out keeps its value; an empty cell clears it. What the system sets (numbers, stamps,
   states) is ignored.
 - Either all rows are applied or none: one faulty row stops the whole import. Everything is one transaction.
@@ -35,17 +36,28 @@ from django.db import IntegrityError, models, transaction
 
 from records.accounts.models import KeptAnswer
 from records.backoffice.datetimes import stored
-from records.backoffice.fields import as_uuid
+from records.backoffice.transfer.children import ChildSheet, give_children, read_children, titles_of
 from records.backoffice.transfer.files import FileError, Sheet, as_text
-from records.backoffice.transfer.name_resolution import Names, steps, unknown
-from records.backoffice.transfer.rows import Outcome, Row, digest_of, in_order, is_blank, is_so_already
+from records.backoffice.transfer.finding import NOT_HERE, find_same, find_targets
+from records.backoffice.transfer.headings import Headings, headings, in_words
+from records.backoffice.transfer.name_resolution import Names, unknown
+from records.backoffice.transfer.rows import (
+    Outcome,
+    Row,
+    digest_of,
+    in_order,
+    is_blank,
+    is_so_already,
+    take_over_ids,
+)
 from records.backoffice.transfer.table import Column, Table
 from records.backoffice.wording import printed
+from records.history.models import Change
 from records.history.trail import Author, Trail, recording
 from records.sites.targets import seen_by
 from records.sites.writing import RecordNotFoundError, Values
 
-NOT_HERE = "The site has no {name} with this {key}."
+Kept = Callable[[Sequence[Row], Sequence[Change]], Any]
 
 
 class _RolledBackError(Exception):
@@ -74,17 +86,22 @@ class RecordResource:
         reason: str = "",
         once: str = "",
         expected: str = "",
+        match: str = "",
     ) -> None:
         """Prepare one import or export.
 
-        `once` identifies an upload that must be imported only once; `expected` is the digest of the confirmed report.
+        `once` identifies an upload that must be imported only once; `expected` is the digest of the confirmed report;
+        `match` says by what rows without an Id are matched with records: `code`, `name`, or "" for nothing.
         """
         self.site_id, self.author, self.may, self.reason, self.once = site_id, author, may, reason, once
-        self.expected = expected
+        self.expected, self.match = expected, match
         self.applied = False
+        self.kept: Kept | None = None
+        """Called at the end of an import that is stored, with its rows and the changes of their records."""
         self.names = Names(site_id, self.model, partial(seen_by, author.id, may))
         self.rows: list[Row] = []
         self.notes: list[str] = []
+        self.headings = Headings([])
 
     # --- What a room says --------------------------------------------------------------------------------------------
 
@@ -124,7 +141,8 @@ class RecordResource:
     def sentences(self, refusal: Exception) -> list[str]:
         """Return why an action refused a row."""
         if isinstance(refusal, ValidationError):
-            return self.table.sentences(refusal)
+            faults = self.table.faults(refusal)
+            return [f"{in_words(at, self.table, self.headings)}: {text}" if at else text for at, text in faults]
         if isinstance(refusal, RecordNotFoundError):
             return [NOT_HERE.format(name=self.model._meta.verbose_name, key="Id")]
         if isinstance(refusal, PermissionDenied):
@@ -146,38 +164,40 @@ class RecordResource:
         hidden = self.hidden
         return [column for name, column in self.table.columns.items() if name not in hidden]
 
-    def headed(self, headers: Sequence[str]) -> list[Column | None]:
-        """Return the column of each header, None for an ignored one; raises FileError, with all faults together."""
-        faults: list[str] = []
-        found: list[Column | None] = []
-        seen: set[str] = set()
-        over: list[str] = []
-        hidden = self.hidden
-        ignored = {name.casefold() for name in self.table.ignored}
-        for place, header in enumerate(headers, 1):
-            column = self.table.named(header)
-            folded = header.casefold()
-            if folded in seen and header:
-                faults.append(f"The column {header[:100]!r} stands twice in the header.")
-            seen.add(folded)
-            if not header:
-                faults.append(f"Column {place} of the header has no name.")
-            elif column is None and folded not in ignored:
-                faults.append(self.table.refusal_of(header))
-            takes = column is not None and column.name not in hidden and (column.writable or self._is_key(column))
-            found.append(column if takes else None)
-            if not takes:
-                over.append(header)
-        if not faults and not any(column is not None and column.writable for column in found):
-            faults.append("No column of the file can be imported. The first row must hold the names of the columns.")
-        if faults:
-            raise FileError(" ".join(faults[:20]))
-        if over:
-            self.notes.append(f"Not imported: {', '.join(over)}.")
-        return found
+    def sheet_titles(self) -> dict[str, Column]:
+        """Return the columns of child rows by the titles, in lower case, of the sheets that can hold them."""
+        return titles_of(self.columns())
 
-    def _is_key(self, column: Column) -> bool:
-        return column.name in ("Id", self.key)
+    def _read_header(self, sheet: Sheet) -> None:
+        """Set the headings; raises FileError, with all faults together."""
+        hidden = self.hidden
+
+        def takes(column: Column) -> bool:
+            return column.name not in hidden and (column.writable or column.name in ("Id", self.key))
+
+        self.headings = headings(self.table, sheet.headers, takes)
+        if not sheet.others and not any(column.writable for column in self.headings.used):
+            raise FileError("No column of the file can be imported. The first row must hold the names of the columns.")
+        if self.headings.ignored:
+            self.notes.append(f"Not imported: {', '.join(self.headings.ignored)}.")
+        if sheet.ignored:
+            self.notes.append(f"Sheets that were not read: {', '.join(sheet.ignored)}.")
+
+    def _read_others(self, sheet: Sheet) -> list[ChildSheet]:
+        """Return the child rows of the further sheets. Raises FileError."""
+        titles = self.sheet_titles()
+        found: list[ChildSheet] = []
+        for other in sheet.others:
+            column = titles[other.title.strip().casefold()]
+            if any(one.column.name == column.name for one in found):
+                raise FileError(f"Two sheets hold {column.label}. Keep one of them.")
+            try:
+                found.append(read_children(other, column, self.table.children[column.name], self.model, self._row))
+            except FileError as fault:
+                raise FileError(f"Sheet {other.title}: {fault}") from fault
+            if left_out := found[-1].headings.ignored:
+                self.notes.append(f"Not imported from the sheet {other.title}: {', '.join(left_out)}.")
+        return found
 
     # --- An import ---------------------------------------------------------------------------------------------------
 
@@ -187,20 +207,32 @@ class RecordResource:
         One transaction; `applied` says whether it was committed. `rows` say what happened to each row, `notes` which
         columns were ignored. Returns the number of rows by result. Raises FileError or AlreadyImportedError.
         """
-        columns = self.headed(sheet.headers)
-        used = [column for column in columns if column is not None]
+        self._read_header(sheet)
+        others = self._read_others(sheet)
         try:
             with recording() as trail:
                 start = len(trail.pending)
                 self._claim()
-                self.rows = [self._row(number, cells, columns, sheet) for number, cells in sheet.rows]
-                self._resolve(used)
-                self._find_targets()
+                self.rows = [self._row(*row, self.headings, sheet, self.table) for row in sheet.rows]
+                self._resolve(self.rows, self.headings)
+                self._resolve_rows()
+                astray: list[Row] = []
+                for other in others:
+                    self._resolve(other.rows, other.headings)
+                    astray += give_children(other, self.rows, self.model)
+                find_same(self.rows, self.model, self.site_id, self.key, self.match)
+                find_targets(self.rows, self.model, self.site_id, self._key_source)
+                self.rows += astray
                 self.write(in_order([row for row in self.rows if self._is_to_be_written(row)]))
-                self._note(trail, start, {column.name for column in used})
+                self._note(trail, start)
                 faulty = any(row.faults for row in self.rows)
                 if dry_run or faulty or (self.expected and self.digest() != self.expected):
                     raise _RolledBackError
+                if self.kept is not None:
+                    self.kept(
+                        self.rows,
+                        [change for change in trail.pending[start:] if change.model == self.model._meta.label],
+                    )
             self.applied = True
         except _RolledBackError:
             pass
@@ -222,11 +254,11 @@ class RecordResource:
         except IntegrityError as error:
             raise AlreadyImportedError from error
 
-    def _row(self, number: int, cells: Sequence[Any], columns: Sequence[Column | None], sheet: Sheet) -> Row:
+    def _row(self, number: int, cells: Sequence[Any], heads: Headings, sheet: Sheet, table: Table) -> Row:
         row = Row(number)
-        if any(cell not in (None, "") for cell in cells[len(columns) :]):
+        if any(cell not in (None, "") for cell in cells[len(heads.columns) :]):
             row.faults.append("The row has more cells than the header.")
-        for place, column in enumerate(columns):
+        for place, column in enumerate(heads.columns):
             if column is None:
                 continue
             try:
@@ -239,11 +271,11 @@ class RecordResource:
                 elif column.kind in ("reference", "references"):
                     row.values[column.source] = self._called(column, text)
                 else:
-                    row.values[column.source] = self.table.parse(column, text)
+                    row.values[column.source] = table.parse(column, text)
             except ValidationError as fault:
-                row.faults.append(f"{column.name}: {' '.join(fault.messages)}")
+                row.faults.append(f"{heads.title(column)}: {' '.join(fault.messages)}")
             except ValueError as fault:
-                row.faults.append(f"{column.name}: {fault}")
+                row.faults.append(f"{heads.title(column)}: {fault}")
         return row
 
     def _called(self, column: Column, text: str) -> list[str] | None:
@@ -251,24 +283,22 @@ class RecordResource:
         entries = self.table.entries(text) if column.kind == "references" else [text.strip()]
         return [entry for entry in entries if entry] or None
 
-    def _resolve(self, columns: Sequence[Column]) -> None:
+    def _resolve(self, rows: Sequence[Row], heads: Headings) -> None:
         """Replace the texts by which cells refer to records by the records; one or two queries per kind of record."""
         wanted: dict[Any, set[str]] = {}
-        pointing = [column for column in columns if column.kind in ("reference", "references")]
+        pointing = [column for column in heads.used if column.kind in ("reference", "references")]
         for column in pointing:
-            for row in self.rows:
+            for row in rows:
                 wanted.setdefault(column.target, set()).update(row.values.get(column.source) or ())
         found = {model: self._called_here(model, texts) for model, texts in wanted.items()}
         for column in pointing:
-            for row in self.rows:
+            for row in rows:
                 if column.source not in row.values:
                     continue
                 targets = [found[column.target][text] for text in row.values[column.source] or ()]
-                row.faults += [f"{column.name}: {one}" for one in targets if isinstance(one, str)]
+                row.faults += [f"{heads.title(column)}: {one}" for one in targets if isinstance(one, str)]
                 several = column.kind == "references"
                 row.values[column.source] = targets if several else targets[0] if targets else None
-        for row, faults in zip(self.rows, self._resolve_rows(columns), strict=True):
-            row.faults += faults
 
     def _called_here(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
         """Return the record or the fault of each text at the site; records of other sites count as not existing."""
@@ -280,60 +310,24 @@ class RecordResource:
             for text, one in found.items()
         }
 
-    def _resolve_rows(self, columns: Sequence[Column]) -> list[list[str]]:
-        sources = [column.source for column in columns if column.kind == "rows"]
+    def _resolve_rows(self) -> None:
+        """Replace the ids in child rows that stand in a cell by the records."""
+        sources = [column.source for column in self.headings.used if column.kind == "rows"]
         held = [{source: row.values[source] for source in sources if row.values.get(source)} for row in self.rows]
-        return self.table.resolve_rows(held)
+        for row, faults in zip(self.rows, self.table.resolve_rows(held), strict=True):
+            row.faults += faults
 
-    def _find_targets(self) -> None:
-        """Find and lock the record of each row, and refuse two rows that refer to the same one."""
-        key = self.table.columns[self.key].source if self.key else ""
-        ids = {found for row in self.rows if (found := as_uuid(row.key))}
-        named_keys = {row.values[key] for row in self.rows if row.values.get(key)} if key else set()
-        self._lock(ids, key, named_keys)
-        by_id = self._load("pk", ids)
-        by_key = self._load(key, named_keys) if key else {}
-        taken: dict[Any, int] = {}
-        for row in self.rows:
-            named = row.values.get(key) if key else None
-            if row.key:
-                row.target = by_id.get(as_uuid(row.key)) if len(row.key) == 36 else None
-                if row.target is None:
-                    name = self.model._meta.verbose_name
-                    row.faults.append(f"Id: {NOT_HERE.format(name=name, key='Id')}")
-            elif named:
-                row.target = by_key.get(named)
-            row.is_new = row.target is None and not row.key
-            for meant in {row.target.pk} if row.target is not None else {named} - {None, ""}:
-                if meant in taken:
-                    row.faults.append(f"Row {taken[meant]} is about the same {self.model._meta.verbose_name}.")
-                taken.setdefault(meant, row.number)
-
-    def _lock(self, ids: Iterable[uuid.UUID], key: str, named_keys: Iterable[str]) -> None:
-        """Lock the records that the file may change, in the order of their ids and before any other lock."""
-        rows: Any = self.model._default_manager.filter(site_id=self.site_id).order_by("pk")
-        meant = set(ids)
-        for some in steps(sorted(set(named_keys))):
-            meant |= set(rows.filter(**{f"{key}__in": some}).values_list("pk", flat=True))
-        for some in steps(sorted(meant)):
-            locked = rows.select_for_update(of=("self",), no_key=True).filter(pk__in=some)
-            list(locked.values_list("pk", flat=True))
-
-    def _load(self, name: str, keys: Iterable[Any]) -> dict[Any, Any]:
-        rows: Any = self.model._default_manager.filter(site_id=self.site_id)
-        children = getattr(self.model, "HISTORY_CHILDREN", ())
-        many = [field.name for field in self.model._meta.many_to_many]
-        loaded: dict[Any, Any] = {}
-        for some in steps(sorted(set(keys))):
-            found = rows.filter(**{f"{name}__in": some}).prefetch_related(*many, *children)
-            loaded |= {getattr(record, name): record for record in found}
-        return loaded
+    @property
+    def _key_source(self) -> str:
+        return self.table.columns[self.key].source if self.key else ""
 
     def _is_to_be_written(self, row: Row) -> bool:
         """Return whether a row without faults changes anything; keeps only the changed values of the row."""
         if row.faults:
             return False
         if row.target is not None:
+            for name, value in row.values.items():
+                take_over_ids(row.target, name, value)
             row.values = {
                 name: value for name, value in row.values.items() if not is_so_already(row.target, name, value)
             }
@@ -350,7 +344,7 @@ class RecordResource:
     def _missing(self, row: Row) -> list[str]:
         """Return a fault for each required field that a new row lacks or that a change would clear."""
         return [
-            f"{column.name}: This field is required."
+            f"{self.headings.title(column)}: This field is required."
             for column in self.table.columns.values()
             if column.required
             and not column.may_be_blank
@@ -358,9 +352,10 @@ class RecordResource:
             and is_blank(row.values.get(column.source))
         ]
 
-    def _note(self, trail: Trail, start: int, given: set[str]) -> None:
+    def _note(self, trail: Trail, start: int) -> None:
         """Copy what the history is about to store into the report; a row without a change is marked as unchanged."""
         hidden = self.hidden
+        given = {name for row in self.rows for name in row.values}
         written: dict[Any, list[dict[str, Any]]] = {}
         for change in trail.pending[start:]:
             if change.model == self.model._meta.label:
@@ -373,9 +368,10 @@ class RecordResource:
                 row.record = None
             for entry in fields:
                 name = self.table.wire_name(entry["field"])
-                if name.partition(".")[0] not in hidden and (not row.is_new or name in given):
+                field = entry["field"].partition(".")[0]
+                if name.partition(".")[0] not in hidden and (not row.is_new or field in given):
                     old, new = printed(entry.get("old")), printed(entry.get("new"))
-                    row.lines.append({"name": name, "old": old, "new": new})
+                    row.lines.append({"name": in_words(name, self.table, self.headings), "old": old, "new": new})
 
     def digest(self) -> str:
         """Return the digest of the report, so that a confirmed import does exactly what was shown, or nothing."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,14 +25,21 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class Row:
-    """One row of the file: its content, its record, its faults, and the result."""
+    """One row of the file: its content, its record, its faults, and the result.
+
+    `key` is the Id that the row names, `same` the Id of the record that it means by its code or name, `sheet` the title
+    of a further sheet that the row is on, and `warnings` are what to look at before the import is confirmed.
+    """
 
     number: int
     values: Values = field(default_factory=dict)
     key: str = ""
+    same: uuid.UUID | None = None
+    sheet: str = ""
     target: Any = None
     record: Any = None
     faults: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     lines: list[dict[str, str]] = field(default_factory=list)
     is_new: bool = False
 
@@ -60,6 +68,7 @@ def digest_of(rows: Iterable[Row]) -> str:
             row.outcome,
             str(getattr(row.target, "pk", "")),
             row.faults,
+            row.warnings,
             sorted((name, _plain(value)) for name, value in row.values.items()),
             [] if row.is_new else row.lines,
         ]
@@ -75,6 +84,29 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, list) else value
+
+
+def take_over_ids(record: Any, name: str, entries: Any) -> None:
+    """Give child rows without an Id the Id of a stored row that says the same, so that they are not added again."""
+    if not record._meta.get_field(name).one_to_many:
+        return
+    named = {entry.get("id") for entry in entries}
+    free = [row for row in getattr(record, name).all() if row.pk not in named]
+    for entry in entries:
+        if entry.get("id") is None:
+            same = next(
+                (row for row in free if all(is_so_already(row, key, part) for key, part in entry.items())), None
+            )
+            if same is not None:
+                free.remove(same)
+                entry["id"] = same.pk
+
+
+def name_sources(model: type[models.Model]) -> list[tuple[str, ...]]:
+    """Return the fields that name a record of the model in a file: those of its name, and its code."""
+    names = {field.name for field in model._meta.concrete_fields}
+    candidates = (("name",), ("first_name", "last_name"), ("code",))
+    return [some for some in candidates if names.issuperset(some)]
 
 
 def is_blank(value: Any) -> bool:

@@ -1,29 +1,23 @@
 """Writing an export: CSV and XLSX files of any length in limited memory, without formulas."""
 
 import csv
+import datetime
 import re
 import tempfile
-import uuid
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 from xml.sax.saxutils import escape
 
-from django.db import models
-
-from records.backoffice.transfer.formulas import guarded
-from records.backoffice.transfer.resources import RecordResource
-from records.backoffice.transfer.table import Column
-
-STEP = 1_000
 LONGEST_CELL = 32_767
 KINDS = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
-Cell = str | int | Decimal | None
+Cell = str | int | Decimal | datetime.datetime | datetime.date | None
+"""A date-time is a local time without zone."""
 Line = Sequence[Cell]
 
 
@@ -31,55 +25,23 @@ class TooLongError(Exception):
     """Raised for content that an XLSX file cannot contain (a CSV file can), with a message for users."""
 
 
-def lines(resource: RecordResource, queryset: models.QuerySet[Any, Any]) -> Iterator[Line]:
-    """Yield the header and one line per record; a fixed number of statements for every 1,000 records."""
-    columns = resource.columns()
-    yield [column.name for column in columns]
-    batch: list[dict[str, Any]] = []
-    for values in resource.table.fetch(queryset, STEP):
-        batch.append(values)
-        if len(batch) == STEP:
-            yield from _batch(resource, columns, batch)
-            batch = []
-    yield from _batch(resource, columns, batch)
-
-
-def _batch(resource: RecordResource, columns: Sequence[Column], batch: Sequence[dict[str, Any]]) -> Iterator[Line]:
-    wanted: dict[Any, set[uuid.UUID]] = {}
-    for column in columns:
-        if column.target is not None:
-            keys = wanted.setdefault(column.target, set())
-            keys.update(key for values in batch for key in _keys(values[column.name]))
-    spelt = {model: resource.names.spell(model, keys) for model, keys in wanted.items() if keys}
-    for values in batch:
-        yield [_cell(resource, column, values[column.name], spelt.get(column.target, {})) for column in columns]
-
-
-def _keys(value: Any) -> list[uuid.UUID]:
-    if value is None:
-        return []
-    return [uuid.UUID(entry["Id"]) for entry in value] if isinstance(value, list) else [value]
-
-
-def _cell(
-    resource: RecordResource, column: Column, value: Any, spelt: dict[uuid.UUID, str]
-) -> str | int | Decimal | None:
-    if value is None:
-        return None
-    if column.kind == "integer":
-        return int(value)
-    if column.kind == "number":
-        return Decimal(value)
-    if column.kind == "reference":
-        return guarded(spelt[value])
-    if column.kind == "references":
-        return guarded(resource.table.text_of("texts", [spelt[key] for key in _keys(value)]))
-    return guarded(resource.table.text_of(column.kind, value))
-
-
 def _plain(number: int | Decimal) -> str:
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def clock_text(clock: datetime.datetime) -> str:
+    """Return a local time as an import reads it: `2024-05-17 08:30`, with seconds and milliseconds if it has any."""
+    precision = "milliseconds" if clock.microsecond else "seconds" if clock.second else "minutes"
+    return clock.isoformat(" ", timespec=precision)
+
+
+def _text(cell: Cell) -> str | None:
+    if isinstance(cell, datetime.datetime):
+        return clock_text(cell)
+    if isinstance(cell, datetime.date):
+        return cell.isoformat()
+    return _plain(cell) if isinstance(cell, int | Decimal) else cell
 
 
 def write_csv(found: Iterable[Line]) -> Any:
@@ -89,7 +51,7 @@ def write_csv(found: Iterable[Line]) -> Any:
     wrapped.write("\ufeff")
     writer = csv.writer(wrapped)
     for line in found:
-        writer.writerow([_plain(cell) if isinstance(cell, int | Decimal) else cell for cell in line])
+        writer.writerow([_text(cell) for cell in line])
     file.seek(0)
     return file
 
@@ -104,24 +66,47 @@ class _Utf8:
         return int(self.file.write(text.encode()))
 
 
-def write_xlsx(found: Iterable[Line], title: str) -> Any:
-    """Return a workbook with one sheet, in which texts are texts and numbers are numbers; rewound.
+class FurtherSheet:
+    """A further sheet of a workbook, whose lines are kept on disk while the first sheet is written."""
 
-    Raises TooLongError. We write the format of ECMA-376 ourselves: openpyxl takes ten times as long, and turns texts
-    that begin with = into formulas.
+    def __init__(self, title: str, header: Line) -> None:
+        self.title = title
+        self._rows = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (`rows` closes it)
+        self._number = 0
+        self.add(header)
+
+    def add(self, line: Line) -> None:
+        """Add a line. Raises TooLongError."""
+        self._number += 1
+        self._rows.write(_row(self._number, line))
+
+    def rows(self) -> Iterator[bytes]:
+        """Yield what was added, once."""
+        with self._rows:
+            self._rows.seek(0)
+            while piece := self._rows.read(1024 * 1024):
+                yield piece
+
+
+def write_xlsx(found: Iterable[Line], title: str, further: Sequence[FurtherSheet] = ()) -> Any:
+    """Return a workbook in which texts are texts, numbers are numbers and dates are dates; rewound.
+
+    `further` are sheets that `found` fills while it is read. Raises TooLongError. We write the format of ECMA-376
+    ourselves: openpyxl takes ten times as long, and turns texts that begin with = into formulas.
     """
     file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (the answer closes it)
+    titles = [title, *(sheet.title for sheet in further)]
     try:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
-            for name, content in _PARTS.items():
-                archive.writestr(name, content.format(title=_attribute(title[:31])))
-            with archive.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as sheet:
-                sheet.write(_SHEET_HEAD.encode())
-                for number, line in enumerate(found, 1):
-                    style = ' s="1"' if number == 1 else ""
-                    cells = "".join([_xml_cell(value, number, style) for value in line])
-                    sheet.write(f'<row r="{number}">{cells}</row>'.encode())
-                sheet.write(b"</sheetData></worksheet>")
+            for name, content in _parts(titles).items():
+                archive.writestr(name, content)
+            first = (_row(number, line) for number, line in enumerate(found, 1))
+            for number, rows in enumerate([first, *(sheet.rows() for sheet in further)], 1):
+                with archive.open(f"xl/worksheets/sheet{number}.xml", "w", force_zip64=True) as part:
+                    part.write(_SHEET_HEAD.encode())
+                    for row in rows:
+                        part.write(row)
+                    part.write(b"</sheetData></worksheet>")
     except BaseException:
         file.close()
         raise
@@ -129,9 +114,41 @@ def write_xlsx(found: Iterable[Line], title: str) -> Any:
     return file
 
 
+def _row(number: int, line: Line) -> bytes:
+    style = ' s="1"' if number == 1 else ""
+    cells = "".join([_xml_cell(value, number, style) for value in line])
+    return f'<row r="{number}">{cells}</row>'.encode()
+
+
+_EPOCH = datetime.date(1899, 12, 30)
+_EARLIEST = datetime.date(1900, 3, 1)
+"""Spreadsheets count days before this one differently; they are written as text."""
+_DAY = 86_400_000
+
+
+def _serial(value: datetime.date) -> tuple[str, int] | None:
+    """Return the number and the style by which a spreadsheet shows a day or a local time; None if it cannot."""
+    day = value.date() if isinstance(value, datetime.datetime) else value
+    if day < _EARLIEST:
+        return None
+    days = (day - _EPOCH).days
+    if not isinstance(value, datetime.datetime):
+        return str(days), 2
+    milliseconds = ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+    if not milliseconds:
+        # It would be read as a day.
+        return None
+    return f"{days + Decimal(milliseconds) / _DAY:.11f}", 3
+
+
 def _xml_cell(value: Cell, number: int, style: str) -> str:
     if value is None or value == "":
         return "<c/>"
+    if isinstance(value, datetime.date):
+        serial = _serial(value)
+        if serial is not None:
+            return f'<c s="{serial[1]}"><v>{serial[0]}</v></c>'
+        value = _text(value) or ""
     if not isinstance(value, str):
         return f"<c><v>{_plain(value)}</v></c>"
     if len(value) > LONGEST_CELL:
@@ -151,27 +168,49 @@ _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
-_PARTS = {
-    "[Content_Types].xml": f'{_XML}<Types xmlns="{_PACKAGE}/content-types">'
-    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-    f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>'
-    f'<Override PartName="/xl/styles.xml" ContentType="{_TYPE}.styles+xml"/>'
-    f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_TYPE}.worksheet+xml"/></Types>',
-    "_rels/.rels": f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships">'
-    f'<Relationship Id="rId1" Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-    "xl/workbook.xml": f'{_XML}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}">'
-    '<sheets><sheet name="{title}" sheetId="1" r:id="rId1"/></sheets></workbook>',
-    "xl/_rels/workbook.xml.rels": f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships">'
-    f'<Relationship Id="rId1" Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>'
-    f'<Relationship Id="rId2" Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
-    "xl/styles.xml": f'{_XML}<styleSheet xmlns="{_MAIN}"><fonts count="2"><font/><font><b/></font></fonts>'
+_STYLES = (
+    f'{_XML}<styleSheet xmlns="{_MAIN}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/>'
+    '<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm"/></numFmts>'
+    '<fonts count="2"><font/><font><b/></font></fonts>'
     '<fills count="2"><fill><patternFill patternType="none"/></fill>'
     '<fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders>'
-    '<cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="2"><xf xfId="0"/>'
-    '<xf xfId="0" fontId="1" applyFont="1"/></cellXfs><cellStyles count="1">'
-    '<cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
-}
+    '<cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="4"><xf xfId="0"/>'
+    '<xf xfId="0" fontId="1" applyFont="1"/><xf xfId="0" numFmtId="164" applyNumberFormat="1"/>'
+    '<xf xfId="0" numFmtId="165" applyNumberFormat="1"/></cellXfs><cellStyles count="1">'
+    '<cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
+)
 _SHEET_HEAD = (
     f'{_XML}<worksheet xmlns="{_MAIN}"><sheetViews><sheetView workbookViewId="0">'
-    '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>'
+    '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>'
+    '<cols><col min="1" max="200" width="18" customWidth="1"/></cols><sheetData>'
 )
+
+
+def _parts(titles: Sequence[str]) -> dict[str, str]:
+    """Return the parts of a workbook beside its sheets, by their names."""
+    numbers = range(1, len(titles) + 1)
+    styles = len(titles) + 1
+    overrides = "".join(
+        f'<Override PartName="/xl/worksheets/sheet{number}.xml" ContentType="{_TYPE}.worksheet+xml"/>'
+        for number in numbers
+    )
+    listed = "".join(
+        f'<sheet name="{_attribute(title[:31])}" sheetId="{number}" r:id="rId{number}"/>'
+        for number, title in enumerate(titles, 1)
+    )
+    relations = "".join(
+        f'<Relationship Id="rId{number}" Type="{_OFFICE}/worksheet" Target="worksheets/sheet{number}.xml"/>'
+        for number in numbers
+    )
+    return {
+        "[Content_Types].xml": f'{_XML}<Types xmlns="{_PACKAGE}/content-types">'
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>'
+        f'<Override PartName="/xl/styles.xml" ContentType="{_TYPE}.styles+xml"/>{overrides}</Types>',
+        "_rels/.rels": f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships">'
+        f'<Relationship Id="rId1" Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'{_XML}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>{listed}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships">{relations}'
+        f'<Relationship Id="rId{styles}" Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
+        "xl/styles.xml": _STYLES,
+    }

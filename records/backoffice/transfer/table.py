@@ -13,11 +13,15 @@ from django.db import models
 
 
 class Column(Protocol):
-    """One column: its name in the file, the model's name of the field, and the kind of its cells."""
+    """One column: its name, its label for people, the model's name of the field, and the kind of its cells."""
 
     @property
     def name(self) -> str:
-        """Return the name in the header."""
+        """Return the name in the interface, which a header may contain."""
+
+    @property
+    def label(self) -> str:
+        """Return what people call the field, which a header may contain too."""
 
     @property
     def source(self) -> str:
@@ -29,7 +33,7 @@ class Column(Protocol):
 
     @property
     def target(self) -> type[models.Model] | None:
-        """Return the model of a reference."""
+        """Return the model that a reference, or an id other than the record's own, points at."""
 
     @property
     def writable(self) -> bool:
@@ -58,11 +62,15 @@ class Table(Protocol):
         """Return the columns by name, in the order of the wire."""
 
     @property
+    def children(self) -> Mapping[str, "Table"]:
+        """Return the tables of the child rows, by the names of their columns."""
+
+    @property
     def ignored(self) -> Iterable[str]:
         """Return the names that a header may contain although they are not columns."""
 
     def named(self, header: str) -> Column | None:
-        """Return the column of a header, in any case."""
+        """Return the column of a header, which is its name or its label, in any case."""
 
     def refusal_of(self, header: str) -> str:
         """Return the message that refuses an unknown header."""
@@ -90,5 +98,5 @@ class Table(Protocol):
     ) -> set[uuid.UUID]:
         """Return those loaded records that no record of the site may refer to."""
 
-    def sentences(self, error: ValidationError) -> list[str]:
-        """Return the faults of a check or an action, under the names of the columns."""
+    def faults(self, error: ValidationError) -> list[tuple[str, str]]:
+        """Return the faults of a check or an action: each one's place in wire names, which can be empty, and text."""

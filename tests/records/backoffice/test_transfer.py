@@ -138,18 +138,18 @@ def test_one_faulty_row_holds_back_the_whole_file_and_every_fault_is_named(site:
             {**good, "ProductId": "rye"},
             {**good, "CustomerId": "Elsewhere"},
             {**good, "CustomerId": str(foreign.pk)},
-            {**good, "Quantity": "1,5", "Date": "17.05.2024"},
+            {**good, "Quantity": "1,500", "Date": "5/17/2024"},
             {**good, "CustomerId": ""},
         ],
     )
     assert not report.context["upload"]
     assert faults(report) == {
-        3: ["ProductId: 2 products are called rye. Write the code or the Id instead."],
+        3: ["ProductId: 2 products are called rye: Rye (R1) and Rye (R2). Write the code or the Id instead."],
         4: ["CustomerId: No such customer at this site (Elsewhere)."],
         5: [f"CustomerId: No such customer at this site ({foreign.pk})."],
         6: [
             "Quantity: This must be a number, with a point before its decimals, such as 12.5.",
-            "Date: Write a date as 2024-05-31, or a time with its zone as 2024-05-31T08:30:00Z.",
+            "Date: Write a date as 2024-05-31, or a time as 2024-05-31 08:30.",
         ],
         7: ["CustomerId: This field is required."],
     }

@@ -101,9 +101,12 @@ def test_people_are_named_in_full_or_by_code_in_any_case(site: Site) -> None:
     assert list(Employee.objects.exclude(pk=boss.pk).values_list("reporting_to", flat=True)) == [boss.pk] * 3
     changes = Change.objects.filter(channel="Import")
     assert [(change.reason, change.operation) for change in changes] == [("Yearly review", "AddEmployee")] * 3
-    make.make_employee(site, first_name="Ida", last_name="Moss")
+    make.make_employee(site, first_name="Ida", last_name="Moss", code="C1")
     report = check(client, Employee, data[:1])
-    assert faults(report) == {2: ["ReportingToId: 2 employees are called ida moss. Write the code or the Id instead."]}
+    names = "Ida Moss (B7) and Ida Moss (C1)"
+    assert faults(report) == {
+        2: [f"ReportingToId: 2 employees are called ida moss: {names}. Write the code or the Id instead."]
+    }
 
 
 @pytest.mark.parametrize("position", ["Baker", ""])

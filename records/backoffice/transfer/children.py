@@ -1,0 +1,118 @@
+"""The child rows of an import: each row of a further sheet says which record it belongs to.
+
+A record that such a sheet names gets all of its rows from the sheet: those with an Id are changed, those without are
+added, and those that are left out are removed. A record that the sheet does not name keeps its rows.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import models
+
+from records.backoffice.fields import as_uuid
+from records.backoffice.transfer.files import Sheet, as_text
+from records.backoffice.transfer.headings import Headings, headings
+from records.backoffice.transfer.rows import Row, name_sources
+from records.backoffice.transfer.table import Column, Table
+from records.sites.text import fold
+
+NUMBER = "number"
+Reader = Callable[[int, Sequence[Any], Headings, Sheet, Table], Row]
+
+
+@dataclass(slots=True)
+class ChildSheet:
+    """One further sheet: the column of the record that it fills, and its rows with the record that each names."""
+
+    column: Column
+    table: Table
+    headings: Headings
+    title: str
+    rows: list[Row] = field(default_factory=list)
+    owners: list[tuple[str, str]] = field(default_factory=list)
+    """The Id and the name or code of the record, as each row gives them."""
+
+
+def titles_of(columns: Iterable[Column]) -> dict[str, Column]:
+    """Return the columns of child rows by the titles, in lower case, that their sheets can have."""
+    found: dict[str, Column] = {}
+    for column in columns:
+        if column.kind == "rows" and column.writable:
+            found |= {column.name.casefold(): column, column.label[:31].casefold(): column}
+    return found
+
+
+def read_children(sheet: Sheet, column: Column, table: Table, model: type[models.Model], read: Reader) -> ChildSheet:
+    """Return the rows of a further sheet, whose references are not resolved yet. Raises FileError."""
+    kind = str(model._meta.verbose_name).casefold()
+    owner_id = f"{kind} id"
+    heads = headings(table, sheet.headers, lambda one: one.writable or one.name == "Id", (kind, owner_id, NUMBER))
+    found = ChildSheet(column, table, heads, sheet.title)
+    for number, cells in sheet.rows:
+        row = read(number, cells, heads, sheet, table)
+        row.sheet = sheet.title
+        found.rows.append(row)
+        given = [_text(cells, heads.places.get(name), sheet) for name in (owner_id, kind)]
+        found.owners.append((given[0], given[1]))
+    return found
+
+
+def _text(cells: Sequence[Any], place: int | None, sheet: Sheet) -> str:
+    if place is None or place >= len(cells):
+        return ""
+    try:
+        return as_text(cells[place], "text", sheet, None).strip()
+    except ValueError:
+        return ""
+
+
+def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Model]) -> list[Row]:
+    """Add the rows of a further sheet to the values of their records; returns those that belong to no row.
+
+    A fault of a child row is a fault of its record's row, so that nothing of the file is imported.
+    """
+    by_id = {row.key.casefold(): row for row in rows if row.key}
+    by_text: dict[str, list[Row]] = defaultdict(list)
+    sources = name_sources(model)
+    for row in rows:
+        texts = {fold(" ".join(str(row.values.get(name) or "") for name in some).strip()) for some in sources}
+        for text in texts - {""}:
+            by_text[text].append(row)
+    astray: list[Row] = []
+    taken: dict[int, list[dict[str, Any]]] = {}
+    kind = str(model._meta.verbose_name)
+    source = sheet.column.source
+    for child, (owner_id, text) in zip(sheet.rows, sheet.owners, strict=True):
+        if owner_id:
+            meant = [by_id[owner_id.casefold()]] if owner_id.casefold() in by_id else []
+        else:
+            meant = by_text.get(fold(text), [])
+        if len(meant) != 1:
+            child.faults.append(_why_not(kind, owner_id or text, meant))
+            astray.append(child)
+            continue
+        owner = meant[0]
+        owner.faults += [f"{sheet.title}, row {child.number}: {fault}" for fault in child.faults]
+        if owner.number not in taken and owner.values.get(source):
+            owner.faults.append(f"{sheet.title}: the rows stand both in a column and on a sheet; keep one of them.")
+        entry = dict(child.values)
+        if child.key:
+            entry["id"] = as_uuid(child.key)
+            if entry["id"] is None:
+                owner.faults.append(f"{sheet.title}, row {child.number}: Id: This is not an Id.")
+        taken.setdefault(owner.number, []).append(entry)
+        owner.values[source] = taken[owner.number]
+    return astray
+
+
+def _why_not(kind: str, text: str, meant: Sequence[Row]) -> str:
+    if not text:
+        return f"Say which {kind} the row belongs to."
+    if meant:
+        numbers = " and ".join(str(row.number) for row in meant[:10])
+        return (
+            f"The rows {numbers} of the first sheet are both called {text[:100]}. Write the Id of the {kind} instead."
+        )
+    return f"No row of the first sheet is the {kind} {text[:100]}."

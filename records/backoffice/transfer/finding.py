@@ -1,0 +1,193 @@
+"""Finding the record that each row of an import is about: by its Id, its key, or its code or name.
+
+A row without an Id adds a record. One that has the code or the name of a record that exists is warned of; whoever
+imports can choose that such rows change that record instead.
+"""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from records.backoffice.fields import as_uuid
+from records.backoffice.transfer.name_resolution import listed, steps
+from records.backoffice.transfer.rows import Row, name_sources
+from records.sites.text import fold
+
+NOT_HERE = "The site has no {name} with this {key}."
+BY_CODE, BY_NAME = "code", "name"
+
+
+def ways_to_match(model: type[models.Model], key: str) -> list[str]:
+    """Return by what rows without an Id can be matched: code, name, both or neither.
+
+    A kind with a key of its own, such as an ERP's identifier, is always matched by that.
+    """
+    if key:
+        return []
+    sources = name_sources(model)
+    return [way for way in (BY_CODE, BY_NAME) if any((way == BY_CODE) == (some == (BY_CODE,)) for some in sources)]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A record that exists: its key, what it is called in messages, and whether it is archived."""
+
+    key: uuid.UUID
+    shown: str
+    is_archived: bool
+
+
+@dataclass(slots=True)
+class Same:
+    """The records of a site by their folded names and by their folded codes."""
+
+    by: dict[str, dict[str, list[Known]]] = field(default_factory=lambda: {BY_CODE: {}, BY_NAME: {}})
+
+    def of(self, way: str, text: str) -> list[Known]:
+        """Return the records with the code or name: the active ones, or the archived ones if there are no others."""
+        found = self.by[way].get(fold(text), []) if text else []
+        return [one for one in found if not one.is_archived] or found
+
+
+def find_same(rows: Sequence[Row], model: type[models.Model], site_id: uuid.UUID, key: str, way: str) -> None:
+    """Match rows without an Id by code or by name where `way` says so, and warn of all others that exist already.
+
+    A fixed number of queries for any 500 rows, and none for a kind that has neither a code nor a name.
+    """
+    ways = ways_to_match(model, key)
+    new = [row for row in rows if not row.key and not row.faults]
+    if not ways or not new:
+        return
+    texts = {one: {row.number: _text(row, model, one) for row in new} for one in ways}
+    same = _known(model, site_id, {text for some in texts.values() for text in some.values() if text})
+    if way in ways:
+        for row in new:
+            _match(row, same.of(way, texts[way][row.number]), model, way)
+    for one in ways:
+        _warn([row for row in new if row.same is None], texts[one], same, model, one)
+
+
+def _match(row: Row, found: Sequence[Known], model: type[models.Model], way: str) -> None:
+    """Let the row mean the one record that was found, or refuse it if there are several."""
+    if len(found) == 1:
+        row.same = found[0].key
+    elif found:
+        plural, names = model._meta.verbose_name_plural, listed(one.shown for one in found)
+        row.faults.append(f"{len(found)} {plural} have this {way}: {names}. Write the Id.")
+
+
+def _warn(rows: Sequence[Row], texts: dict[int, str], same: Same, model: type[models.Model], way: str) -> None:
+    """Warn of each row whose code or name a record or an earlier row has."""
+    first: dict[str, int] = {}
+    for row in rows:
+        text = texts[row.number]
+        if not text:
+            continue
+        for known in same.of(way, text)[:3]:
+            archived = ", which is archived," if known.is_archived else ""
+            row.warnings.append(f"The {model._meta.verbose_name} {known.shown}{archived} has the same {way}.")
+        earlier = first.setdefault(fold(text), row.number)
+        if earlier != row.number:
+            row.warnings.append(f"Row {earlier} has the same {way}.")
+
+
+def _text(row: Row, model: type[models.Model], way: str) -> str:
+    for some in name_sources(model):
+        if (way == BY_CODE) == (some == (BY_CODE,)):
+            return " ".join(str(row.values.get(name) or "") for name in some).strip()
+    return ""
+
+
+def _known(model: type[models.Model], site_id: uuid.UUID, texts: Iterable[str]) -> Same:
+    rows: Any = model._default_manager.filter(site_id=site_id)
+    names = {field.name for field in model._meta.concrete_fields}
+    folded = sorted({fold(text) for text in texts})
+    sources = name_sources(model)
+    columns = [name for some in sources for name in some]
+    found = Same()
+    keyed = {"name_key", "code_key"} <= names
+    # Kinds without folded columns have few records, which are all read.
+    for some in steps(folded) if keyed else [folded]:
+        among = rows.filter(Q(name_key__in=some) | Q(code_key__in=some)) if keyed else rows
+        for key, archived, number, *values in among.order_by("site_sequence_id", "pk").values_list(
+            "pk", "is_archived", "site_sequence_id", *columns
+        ):
+            own = dict(zip(columns, values, strict=True))
+            called = {BY_CODE if some == (BY_CODE,) else BY_NAME: _joined(own, some) for some in sources}
+            shown = f"{called.get(BY_NAME) or called.get(BY_CODE)} (No. {number})"
+            for one, text in called.items():
+                if text:
+                    kept = found.by[one].setdefault(fold(text), [])
+                    if key not in {known.key for known in kept}:
+                        kept.append(Known(key, shown, archived))
+    return found
+
+
+def _joined(own: dict[str, Any], names: Sequence[str]) -> str:
+    return " ".join(own[name] for name in names).strip()
+
+
+# --- The records of the rows -----------------------------------------------------------------------------------------
+
+
+def find_targets(rows: Sequence[Row], model: type[models.Model], site_id: uuid.UUID, key: str) -> None:
+    """Find and lock the record of each row, and refuse two rows that are about the same one.
+
+    `key` is the field of the kind's own key, or empty. A fixed number of queries for any 500 rows.
+    """
+    at_site: Any = model._default_manager.filter(site_id=site_id)
+    ids = {found for row in rows if (found := as_uuid(row.key))} | {row.same for row in rows if row.same is not None}
+    named_keys = {row.values[key] for row in rows if row.values.get(key)} if key else set()
+    _lock(at_site, ids, key, named_keys)
+    by_id = _load(at_site, "pk", ids)
+    by_key = _load(at_site, key, named_keys) if key else {}
+    taken: dict[Any, int] = {}
+    name = model._meta.verbose_name
+    for row in rows:
+        named = row.values.get(key) if key else None
+        if row.key:
+            row.target = by_id.get(as_uuid(row.key)) if len(row.key) == 36 else None
+            if row.target is None:
+                row.faults.append(f"Id: {NOT_HERE.format(name=name, key='Id')}")
+        elif row.same is not None:
+            row.target = by_id.get(row.same)
+        elif named:
+            row.target = by_key.get(named)
+        row.is_new = row.target is None and not row.key
+        for meant in {row.target.pk} if row.target is not None else {named} - {None, ""}:
+            if meant in taken:
+                row.faults.append(f"Row {taken[meant]} is about the same {name}.")
+            taken.setdefault(meant, row.number)
+
+
+def _lock(at_site: Any, ids: Iterable[uuid.UUID], key: str, named_keys: Iterable[str]) -> None:
+    """Lock the records that the file may change, in the order of their ids and before any other lock."""
+    rows = at_site.order_by("pk")
+    meant = set(ids)
+    for some in steps(sorted(set(named_keys))):
+        meant |= set(rows.filter(**{f"{key}__in": some}).values_list("pk", flat=True))
+    lock(rows, meant)
+
+
+def lock(rows: Any, keys: Iterable[uuid.UUID]) -> None:
+    """Lock those of the rows, in the order of their ids, until the transaction ends."""
+    for some in steps(sorted(set(keys))):
+        list(rows.order_by("pk").select_for_update(of=("self",), no_key=True).filter(pk__in=some).values_list("pk"))
+
+
+def _load(at_site: Any, name: str, keys: Iterable[Any]) -> dict[Any, Any]:
+    loaded: dict[Any, Any] = {}
+    for some in steps(sorted(set(keys))):
+        found = whole(at_site.filter(**{f"{name}__in": some}))
+        loaded |= {getattr(record, name): record for record in found}
+    return loaded
+
+
+def whole(rows: Any) -> Any:
+    """Return the rows with their lists and child rows."""
+    children = getattr(rows.model, "HISTORY_CHILDREN", ())
+    return rows.prefetch_related(*(field.name for field in rows.model._meta.many_to_many), *children)

@@ -1,0 +1,94 @@
+"""The header of a sheet: which column each heading means, in people's words or in the interface's."""
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from records.backoffice.transfer.files import FileError
+from records.backoffice.transfer.table import Column, Table
+
+_PATH = re.compile(r"(\w+)(?:\[(\d+)\])?(?:\.(\w+))?(?:\[\d+\])?(?:\.\w+)?")
+
+
+@dataclass(slots=True)
+class Headings:
+    """The columns of a sheet in its order, None for an ignored one, and how the file calls them.
+
+    `places` are the positions of the headings that were asked for beside the table's columns.
+    """
+
+    columns: list[Column | None]
+    titles: dict[str, str] = field(default_factory=dict)
+    ignored: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    in_interface_words: bool = False
+
+    @property
+    def used(self) -> list[Column]:
+        """Return the columns that are read."""
+        return [column for column in self.columns if column is not None]
+
+    def title(self, column: Column) -> str:
+        """Return what the file calls the column; one that it leaves out is called as the others are."""
+        return self.titles.get(column.name) or (column.name if self.in_interface_words else column.label)
+
+
+def headings(
+    table: Table, headers: Sequence[str], takes: Callable[[Column], bool], beside: Collection[str] = ()
+) -> Headings:
+    """Return what the headers mean; raises FileError, with all faults together.
+
+    `takes` says whether a column is read; `beside` are further headings, in lower case, that the sheet can have.
+    """
+    found = Headings([])
+    faults: list[str] = []
+    ignored = {name.casefold() for name in table.ignored}
+    seen: dict[str, str] = {}
+    for place, header in enumerate(headers, 1):
+        folded = " ".join(header.casefold().split())
+        column = table.named(header) if folded not in beside else None
+        meant = column.name if column is not None else folded
+        if meant in seen and header:
+            faults.append(_twice(header, seen[meant]))
+        seen.setdefault(meant, header)
+        if not header:
+            faults.append(f"Column {place} of the header has no name.")
+        elif folded in beside:
+            found.places.setdefault(folded, place - 1)
+        elif column is None and folded not in ignored:
+            faults.append(table.refusal_of(header))
+        is_read = column is not None and takes(column)
+        found.columns.append(column if is_read else None)
+        if column is not None:
+            found.titles.setdefault(column.name, header)
+            by_label = folded.rstrip(" *:") == column.label.casefold()
+            found.in_interface_words = found.in_interface_words or not by_label
+        if not is_read and folded not in beside:
+            found.ignored.append(header)
+    if faults:
+        raise FileError(" ".join(faults[:20]))
+    return found
+
+
+def _twice(header: str, first: str) -> str:
+    if header.casefold() == first.casefold():
+        return f"The column {header[:100]!r} stands twice in the header."
+    return f"The columns {first[:100]!r} and {header[:100]!r} mean the same field; keep one of them."
+
+
+def in_words(path: str, table: Table, headings: Headings) -> str:
+    """Return where a fault or a change is in the words of the file: `Contacts, row 2: Last name`.
+
+    `path` is in the interface's words: `PartyContacts[1].LastName`.
+    """
+    match = _PATH.fullmatch(path)
+    column = table.columns.get(match[1]) if match else None
+    if match is None or column is None:
+        return path
+    if headings.in_interface_words:
+        return path
+    title = headings.title(column)
+    child = table.children.get(column.name)
+    inner = child.columns.get(match[3]) if child is not None and match[3] else None
+    row = f", row {int(match[2]) + 1}" if match[2] is not None else ""
+    return f"{title}{row}: {inner.label}" if inner is not None else f"{title}{row}"

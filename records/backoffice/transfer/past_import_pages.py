@@ -1,0 +1,176 @@
+"""The pages of past imports: the list of them, and taking one back."""
+
+import uuid
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from records.accounts import access
+from records.backoffice.current import author_of, current_site, show_times_of, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.fields import as_number
+from records.backoffice.forms import ReasonForm
+from records.backoffice.models import FileImport
+from records.backoffice.permissions import SitePermissions
+from records.backoffice.transfer.past_imports import (
+    ARCHIVED,
+    LEFT,
+    PUT_BACK,
+    Line,
+    TakenBackError,
+    digest_of,
+    take_back,
+)
+from records.backoffice.transfer.registry import resource_of
+from records.backoffice.transfer.resources import RecordResource
+from records.history.models import Channel
+from records.sites.models import Site
+
+PAGE = 25
+LONGEST = 500
+"""How many records the page of an import lists."""
+
+
+class PastImportPages(SitePermissions):
+    """What the pages of import and export share, and the pages of past imports."""
+
+    def _may_import(self, request: HttpRequest) -> bool:
+        return self.may(request, "add") or self.may(request, "change")
+
+    def _resource_at(self, request: HttpRequest, site: Site, **given: Any) -> RecordResource:
+        user = user_of(request)
+        chosen = resource_of(self.model)
+        if chosen is None:
+            raise Http404
+        return chosen(
+            site_id=site.pk,
+            author=author_of(request, Channel.IMPORT),
+            may=lambda permission: access.may(user, site, permission),
+            **given,
+        )
+
+    def _list_address(self) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+
+    def _imports_address(self) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_imports")
+
+    def _importing_site(self, request: HttpRequest) -> Site:
+        """Return the site at which the user may import; raises Http404 or PermissionDenied."""
+        site = current_site(request)
+        offered = resource_of(self.model)
+        if offered is None or not offered.can_import:
+            raise Http404
+        if site is None or not self._may_import(request):
+            raise PermissionDenied
+        show_times_of(site)
+        return site
+
+    def _import_page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
+        return TemplateResponse(
+            request,
+            template,
+            {
+                **self.admin_site.each_context(request),
+                "title": f"Import {self.opts.verbose_name_plural}",
+                "opts": self.opts,
+                "back": self._list_address(),
+                **context,
+            },
+        )
+
+    # --- Past imports ------------------------------------------------------------------------------------------------
+
+    def imports_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the imports of the list at the current site, newest first; a fixed number of queries a page."""
+        site = self._importing_site(request)
+        page = max(as_number(request.GET.get("p", "1"), 6) or 1, 1)
+        rows = FileImport.objects.filter(site=site, listing=self.opts.label_lower)
+        found = list(rows.select_related("user", "taken_back_by")[(page - 1) * PAGE : page * PAGE + 1])
+        return self._import_page(
+            request,
+            "backoffice/imports.html",
+            title=f"Imports of {self.opts.verbose_name_plural}",
+            lines=[
+                {
+                    "row": row,
+                    "at": shown(row.at),
+                    "taken_back": shown(row.taken_back),
+                    "address": self._take_back_address(row),
+                }
+                for row in found[:PAGE]
+            ],
+            page=page,
+            previous=f"?p={page - 1}" if page > 1 else "",
+            next=f"?p={page + 1}" if len(found) > PAGE else "",
+        )
+
+    def _take_back_address(self, row: FileImport) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_take_back", args=(row.pk,))
+
+    def take_back_view(self, request: HttpRequest, key: uuid.UUID) -> HttpResponse:
+        """Show what taking an import back would do, and do it once a reason is given."""
+        site = self._importing_site(request)
+        kept = (
+            FileImport.objects.filter(pk=key, site=site, listing=self.opts.label_lower).select_related("user").first()
+        )
+        if kept is None:
+            raise Http404
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+        moved_on = False
+        try:
+            if form.is_bound and form.is_valid():
+                reason = form.cleaned_data["change_reason"].strip()
+                lines, stored = self._taken_back(request, site, kept, reason, request.POST.get("seen", ""))
+                if stored:
+                    self._say_what_happened(request, kept, lines)
+                    return redirect(self._imports_address())
+                moved_on = True
+            lines, _ = self._taken_back(request, site, kept, "Rehearsal", "", rehearse=True)
+        except TakenBackError:
+            self.message_user(request, f"The import of {kept} was taken back already.", messages.WARNING)
+            return redirect(self._imports_address())
+        return self._import_page(
+            request,
+            "backoffice/take_back.html",
+            title=f"Take back the import of {kept}",
+            kept=kept,
+            at=shown(kept.at),
+            lines=lines[:LONGEST],
+            left_out=max(len(lines) - LONGEST, 0),
+            archived=sum(line.what == ARCHIVED for line in lines),
+            put_back=sum(line.what == PUT_BACK for line in lines),
+            staying=sum(line.what == LEFT for line in lines),
+            seen=digest_of(lines),
+            moved_on=moved_on,
+            form=form,
+            imports=self._imports_address(),
+        )
+
+    def _taken_back(
+        self, request: HttpRequest, site: Site, kept: FileImport, reason: str, seen: str, rehearse: bool = False
+    ) -> tuple[list[Line], bool]:
+        text = f"Import of {kept} taken back: {reason}"
+        resource = self._resource_at(request, site, reason=text)
+        archive = partial(self._archive_one, request, text)
+        return take_back(kept, resource, archive, rehearse=rehearse, expected=seen)
+
+    def _archive_one(self, request: HttpRequest, reason: str, record: Any) -> None:
+        if not self.has_archive_permission(request, record):
+            raise PermissionDenied
+        page: Any = self
+        page.archive(request, record, archived=True, reason=reason)
+
+    def _say_what_happened(self, request: HttpRequest, kept: FileImport, lines: list[Line]) -> None:
+        counts = {what: sum(line.what == what for line in lines) for what in (ARCHIVED, PUT_BACK, LEFT)}
+        text = f"The import of {kept} was taken back: {counts[ARCHIVED]} archived, {counts[PUT_BACK]} put back"
+        self.message_user(request, f"{text}, {counts[LEFT]} left as they are.", messages.SUCCESS)
+        for line in [line for line in lines if line.reasons][:20]:
+            record = "" if line.record is None else f", {line.record}"
+            self.message_user(request, f"Row {line.row}{record}: {' '.join(line.reasons)}", messages.WARNING)

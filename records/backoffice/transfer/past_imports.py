@@ -1,0 +1,295 @@
+"""What an import did, kept so that it can be taken back as one.
+
+Taking back archives what the import added and puts back the fields that it changed, as ordinary changes with a reason.
+Whatever somebody touched since then stays as it is, and is reported with the reason.
+"""
+
+import hashlib
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import models
+
+from records.backoffice.models import FileImport, ImportedRecord
+from records.backoffice.transfer.finding import lock, whole
+from records.backoffice.transfer.name_resolution import listed, steps
+from records.backoffice.transfer.resources import RecordResource
+from records.backoffice.transfer.rows import Row
+from records.backoffice.wording import field_label
+from records.history.digests import is_erased
+from records.history.erasure import is_mark
+from records.history.models import Change
+from records.history.snapshots import children_of
+from records.history.trail import now, recording
+from records.sites.uses import used_among
+from records.sites.writing import RecordNotFoundError
+
+ARCHIVED, PUT_BACK, LEFT = "Archive", "Put back", "Leave"
+Archive = Callable[[Any], Any]
+GONE = "It is not there any more."
+
+
+class _RolledBackError(Exception):
+    """Raised to roll back a rehearsal."""
+
+
+class TakenBackError(Exception):
+    """Raised for an import that was taken back already."""
+
+
+@dataclass(slots=True)
+class Line:
+    """What taking back does to one record: archive it, put fields back, or leave it, and why something stays."""
+
+    row: int
+    record: Any
+    what: str = LEFT
+    fields: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+
+def keep_import(
+    rows: Sequence[Row], changes: Sequence[Change], *, resource: RecordResource, file_name: str
+) -> FileImport | None:
+    """Store what an import wrote, in its transaction; nothing for an import that wrote nothing."""
+    if not changes or resource.author.id is None:
+        return None
+    by_record = {row.record.pk: row for row in rows if row.record is not None}
+    kept = FileImport.objects.create(
+        site_id=resource.site_id,
+        listing=resource.model._meta.label_lower,
+        file_name=file_name[:255],
+        reason=resource.reason,
+        user_id=resource.author.id,
+        added=sum(row.is_new for row in by_record.values()),
+        changed=sum(not row.is_new for row in by_record.values()),
+    )
+    ImportedRecord.objects.bulk_create(
+        [
+            ImportedRecord(
+                file_import=kept,
+                record_id=change.record_id,
+                change_id=change.pk,
+                row=by_record[change.record_id].number,
+                is_new=by_record[change.record_id].is_new,
+            )
+            for change in changes
+            if change.record_id in by_record
+        ]
+    )
+    return kept
+
+
+def take_back(
+    kept: FileImport, resource: RecordResource, archive: Archive, *, rehearse: bool = False, expected: str = ""
+) -> tuple[list[Line], bool]:
+    """Take an import back in one transaction; returns what happened to each record, and whether it was stored.
+
+    `archive` archives one record. A rehearsal does the same and rolls it back. Nothing is stored if every record has
+    to stay as it is, or if the result is not the one whose digest was `expected`. Raises TakenBackError.
+    """
+    lines: list[Line] = []
+    stored = False
+    try:
+        with recording():
+            locked = FileImport.objects.select_for_update(no_key=True).get(pk=kept.pk)
+            if locked.taken_back is not None:
+                raise TakenBackError
+            lines = _Taking(locked, resource, archive).lines()
+            is_empty = all(line.what == LEFT for line in lines)
+            if rehearse or is_empty or (expected and digest_of(lines) != expected):
+                raise _RolledBackError
+            locked.taken_back, locked.taken_back_by_id = now(), resource.author.id
+            locked.save(update_fields=["taken_back", "taken_back_by"])
+            stored = True
+    except _RolledBackError:
+        pass
+    return lines, stored
+
+
+def digest_of(lines: Iterable[Line]) -> str:
+    """Return the digest of what taking back would do, so that what was confirmed is what was shown."""
+    content = [(line.row, str(line.record), line.what, line.fields, line.reasons) for line in lines]
+    return hashlib.sha256(repr(content).encode()).hexdigest()
+
+
+class _Taking:
+    """One import that is being taken back."""
+
+    def __init__(self, kept: FileImport, resource: RecordResource, archive: Archive) -> None:
+        self.resource, self.model, self.archive = resource, resource.model, archive
+        self.entries: dict[uuid.UUID, list[ImportedRecord]] = defaultdict(list)
+        for entry in kept.records.all():
+            self.entries[entry.record_id].append(entry)
+
+    def lines(self) -> list[Line]:
+        """Do what can be done, and return it by record in the order of the file."""
+        keys = list(self.entries)
+        at_site: Any = self.model._default_manager.filter(site_id=self.resource.site_id)
+        lock(at_site, keys)
+        records = {record.pk: record for some in steps(keys) for record in whole(at_site.filter(pk__in=some))}
+        story = self._story(keys)
+        in_use = used_among(self.model, [key for key, entries in self.entries.items() if entries[0].is_new])
+        found: list[Line] = []
+        rows: list[tuple[Line, Row]] = []
+        for key, entries in self.entries.items():
+            record = records.get(key)
+            line = Line(entries[0].row, record)
+            found.append(line)
+            own = {entry.change_id for entry in entries}
+            changes = story.get(key, [])
+            later = _later(changes, own)
+            if record is None:
+                line.reasons.append(GONE)
+            elif record.is_archived:
+                line.reasons.append("It is archived.")
+            elif entries[0].is_new:
+                self._archive(line, later, in_use.get(key, set()))
+            else:
+                values = self._values(line, [change for change in changes if change.pk in own], later)
+                if values:
+                    rows.append((line, Row(line.row, values=values, target=record)))
+        self._put_back(rows)
+        return found
+
+    def _story(self, keys: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Change]]:
+        """Return the changes of the records, oldest first."""
+        found: dict[uuid.UUID, list[Change]] = defaultdict(list)
+        for some in steps(keys):
+            for change in Change.objects.filter(record_id__in=some, model=self.model._meta.label).order_by("number"):
+                found[change.record_id].append(change)
+        return found
+
+    def _archive(self, line: Line, later: Sequence[Change], in_use: Collection[str]) -> None:
+        if later:
+            line.reasons.append(f"{_who(later[-1])} has changed it since.")
+        elif in_use:
+            line.reasons.append(f"It is used by {listed(sorted(in_use))}.")
+        elif fault := _fault_of(lambda: self.archive(line.record), self.resource):
+            line.reasons += fault
+        else:
+            line.what = ARCHIVED
+
+    def _values(self, line: Line, own: Sequence[Change], later: Sequence[Change]) -> dict[str, Any]:
+        """Return the values that the fields had before the import, as an action takes them."""
+        touched = {name: change for change in later for name in _names_in(change)}
+        entries: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        for change in own:
+            for entry in change.fields:
+                entries[entry["field"].partition(".")[0]].append(entry)
+        values: dict[str, Any] = {}
+        for name, several in entries.items():
+            label = field_label(self.model, name)
+            if name in touched:
+                line.reasons.append(f"{label}: {_who(touched[name])} has changed it since.")
+                continue
+            try:
+                values[name] = self._before(line.record, name, several)
+            except (ValidationError, LookupError) as fault:
+                texts = fault.messages if isinstance(fault, ValidationError) else [str(fault.args[0])]
+                line.reasons.append(f"{label}: {' '.join(texts)}")
+            else:
+                line.fields.append(label)
+        return values
+
+    def _before(self, record: Any, name: str, entries: Sequence[Mapping[str, Any]]) -> Any:
+        """Return the value of a field before some entries of the history; raises LookupError or ValidationError."""
+        if any(_is_erased(value) for entry in entries for value in (entry.get("old"), entry.get("new"))):
+            raise LookupError("The value was erased for good.")
+        if name in children_of(record):
+            return _rows_before(record, name, entries)
+        own: Any = self.model._meta.get_field(name)
+        old = entries[0].get("old")
+        if own.many_to_many:
+            return [_target(own.related_model, value) for value in old or ()]
+        return _plain(own, old)
+
+    def _put_back(self, rows: Sequence[tuple[Line, Row]]) -> None:
+        """Write the old values through the room's action, as an import would write them."""
+        permission = f"{self.model._meta.app_label}.change_{self.model._meta.model_name}"
+        if not self.resource.may(permission):
+            for _, row in rows:
+                row.faults.append("You may not change it.")
+        self.resource.write(sorted((row for _, row in rows if not row.faults), key=lambda row: str(row.target.pk)))
+        for line, row in rows:
+            if row.record is None and not row.faults:
+                row.faults.append("Somebody else stored the same meanwhile. Try again.")
+            if row.faults:
+                line.fields = []
+                line.reasons += row.faults
+            else:
+                line.what = PUT_BACK
+
+
+def _later(changes: Sequence[Change], own: set[uuid.UUID]) -> list[Change]:
+    """Return the changes after the last one of the import."""
+    numbers = [change.number for change in changes if change.pk in own]
+    return [change for change in changes if numbers and change.number > max(numbers)]
+
+
+def _names_in(change: Change) -> set[str]:
+    return {entry["field"].partition(".")[0] for entry in change.fields}
+
+
+def _who(change: Change) -> str:
+    return change.author_name or "The system"
+
+
+def _is_erased(value: Any) -> bool:
+    if isinstance(value, dict) and not is_erased(value):
+        return any(_is_erased(part) for part in value.values())
+    return is_erased(value) or is_mark(value)
+
+
+def _fault_of(act: Callable[[], Any], resource: RecordResource) -> list[str]:
+    """Act, and return why that was refused; empty if it was done."""
+    try:
+        with recording():
+            act()
+    except (ValidationError, RecordNotFoundError, PermissionDenied) as refusal:
+        return resource.sentences(refusal)
+    return []
+
+
+def _target(model: Any, value: Any) -> Any:
+    """Return the record that a value of the history points at; raises LookupError."""
+    found = model._base_manager.filter(pk=value["id"]).first() if isinstance(value, dict) and "id" in value else None
+    if found is None:
+        raise LookupError("What it pointed at is not there any more.")
+    return found
+
+
+def _plain(own: models.Field[Any, Any], value: Any) -> Any:
+    """Return a value of the history in the form that an action takes; raises LookupError or ValidationError."""
+    if value is None or value == "":
+        if own.null:
+            return None
+        return own.get_default() if not isinstance(own, models.CharField | models.TextField) else ""
+    return _target(own.related_model, value) if own.is_relation else own.to_python(value)
+
+
+def _rows_before(record: Any, relation: str, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the child rows as they were before some entries of the history."""
+    stored = list(getattr(record, relation).all())
+    model: Any = record._meta.get_field(relation).related_model
+    kinds = {own.name: own for own in model._meta.concrete_fields}
+    owner = record._meta.get_field(relation).field.name
+    rows: dict[str, dict[str, Any]] = {}
+    for row in stored:
+        rows[str(row.pk)] = {name: getattr(row, name) for name in kinds if name not in ("id", owner)} | {"id": row.pk}
+    for entry in reversed(entries):
+        key, (_, _, name) = str(entry["row"]), entry["field"].partition(".")
+        if name:
+            rows[key][name] = _plain(kinds[name], entry.get("old"))
+        elif entry.get("old") is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = {one: _plain(kinds[one], value) for one, value in entry["old"].items() if one in kinds}
+    return [
+        {name: value for name, value in row.items() if name != "idx"}
+        for row in sorted(rows.values(), key=lambda row: row.get("idx") or 0)
+    ]
