@@ -1,15 +1,20 @@
 """A record's history pages: every change field by field, filtered, paged, and compared between any two times."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from django.apps import apps
+from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.db.models import TextField
 from django.db.models.functions import Cast
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.http import urlencode
 
 from records.accounts import access
 from records.backoffice.about import address_of
@@ -17,6 +22,7 @@ from records.backoffice.conflicts import Conflict, trail_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.fields import as_number, as_uuid
+from records.backoffice.history_export import TOO_MANY, history_file, is_too_long
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.wording import field_label, printed
 from records.history.models import Change, ChangeQuerySet
@@ -25,6 +31,8 @@ from records.sites.about import about_models, trail_ids
 from records.sites.models import SiteRecord
 
 PAGE = 25
+WHOLE = 1_000
+"""How many changes the page for printing shows."""
 
 
 def no_offers(change: Change) -> Mapping[str, str]:
@@ -73,6 +81,12 @@ class TrailPages(SitePermissions):
 
     moments: ClassVar[tuple[str, ...]] = ()
 
+    def get_urls(self) -> Any:
+        """Return the admin's URLs, preceded by that of the history as a file."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_history_export"
+        view = self.admin_site.admin_view(self.history_export_view)
+        return [path("<str:object_id>/history/export/<str:kind>/", view, name=name), *super().get_urls()]
+
     def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
         """Return the fields that this user must not see."""
         return ()
@@ -106,27 +120,26 @@ class TrailPages(SitePermissions):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show a page of the record's changes, newest first, or the difference between two of them."""
-        record = self.found(request, object_id)
-        if not self.has_history_permission(request, record):
-            raise PermissionDenied
-        show_times_of(site_at(request, self.site_id_of(record)))
+        record = self._record_with_history(request, object_id)
         hidden = self.hidden_fields(request, record)
         asked = request.GET
-        rows = self.story_of(request, record)
-        people = list(rows.order_by("author_name").values_list("author_id", "author_name").distinct())
-        if author := as_uuid(asked.get("person", "")):
-            rows = rows.filter(author_id=author)
+        story = self.story_of(request, record)
+        people = list(story.order_by("author_name").values_list("author_id", "author_name").distinct())
         choices = self._field_choices(record, hidden)
-        if asked.get("field", "") in dict(choices):
-            rows = rows.annotate(text=Cast("fields", TextField())).filter(text__contains=f'"field": "{asked["field"]}')
+        rows = self._narrowed(story, asked, dict(choices))
         number = as_number(asked.get("p", "1"), 6)
         page = 1 if number is None else number
-        found = list(rows[(page - 1) * PAGE : page * PAGE + 1]) if page else []
+        is_whole = asked.get("all") == "yes"
+        length = WHOLE if is_whole else PAGE
+        found = list(rows[(page - 1) * length : page * length + 1]) if page else []
+        export = f"admin:{self.opts.app_label}_{self.opts.model_name}_history_export"
+        narrowed = urlencode({name: asked[name] for name in ("field", "person") if asked.get(name)})
         kept = "&".join(f"{name}={quote(asked[name])}" for name in ("field", "person", "from", "to") if asked.get(name))
-        shown_here = {change.pk for change in found[:PAGE]}
+        kept += "&all=yes" if is_whole else ""
+        shown_here = {change.pk for change in found[:length]}
         ends = self._chosen(record, asked)
         elsewhere = {change.pk: change for change in ends.values() if change.pk not in shown_here}
-        own = [change for change in found[:PAGE] if change.record_id == record.pk]
+        own = [change for change in found[:length] if change.record_id == record.pk]
         older = ends["from"].pk if "from" in ends else own[-1].pk if own else None
         newer = ends["to"].pk if "to" in ends else own[0].pk if own else None
         offers = self.offers_on(request, record)
@@ -134,14 +147,11 @@ class TrailPages(SitePermissions):
         def entry(change: Change) -> dict[str, Any]:
             is_own = change.record_id == record.pk
             model: Any = self.model if is_own else apps.get_model(change.model)
-            days = self.is_day if is_own else (lambda name: name == "due_date")
             return {
                 "change": change,
                 "at": shown(change.at),
                 "of": "" if is_own else f"{model._meta.verbose_name} {change.record_name}",
-                "lines": lines_of(
-                    model, change.fields, hidden if is_own else (), days, offers(change) if is_own else {}
-                ),
+                "lines": self._lines_in(record, change, hidden, offers(change) if is_own else {}),
                 "is_own": is_own,
                 "is_from": change.pk == older,
                 "is_to": change.pk == newer,
@@ -153,7 +163,7 @@ class TrailPages(SitePermissions):
             "opts": self.opts,
             "original": record,
             "back": address_of(record),
-            "changes": [entry(change) for change in found[:PAGE]],
+            "changes": [entry(change) for change in found[:length]],
             "may_compare": len(own) > 1 or bool(elsewhere),
             "chosen": [entry(change) for change in elsewhere.values()],
             "people": people,
@@ -161,11 +171,54 @@ class TrailPages(SitePermissions):
             "asked": {"field": asked.get("field", ""), "person": asked.get("person", "")},
             "page": page,
             "previous": f"?{kept}&p={page - 1}" if page > 1 else "",
-            "next": f"?{kept}&p={page + 1}" if len(found) > PAGE else "",
+            "next": f"?{kept}&p={page + 1}" if len(found) > length else "",
+            "exports": [
+                (kind.upper(), f"{reverse(export, args=(quote(record.pk), kind))}?{narrowed}")
+                for kind in ("csv", "xlsx")
+            ],
+            "whole": "" if is_whole else f"?{narrowed}&all=yes".replace("?&", "?"),
             "compared": self._compared(record, ends.values(), hidden),
             **(extra_context or {}),
         }
         return TemplateResponse(request, "backoffice/history.html", context)
+
+    def history_export_view(self, request: HttpRequest, object_id: str, kind: str) -> Any:
+        """Return the record's changes, as the page narrows them, as a CSV or XLSX file."""
+        record = self._record_with_history(request, object_id)
+        if kind not in ("csv", "xlsx"):
+            raise Http404
+        hidden = self.hidden_fields(request, record)
+        rows = self._narrowed(self.story_of(request, record), request.GET, dict(self._field_choices(record, hidden)))
+        if is_too_long(rows):
+            self.message_user(request, TOO_MANY, messages.ERROR)
+            return redirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=(object_id,)))
+        title = re.sub(r"[^\w-]+", " ", f"History of {record}")[:80].strip()
+        return history_file(rows, kind, title, lambda change: self._lines_in(record, change, hidden, None))
+
+    def _record_with_history(self, request: HttpRequest, object_id: str) -> Any:
+        record = self.found(request, object_id)
+        if not self.has_history_permission(request, record):
+            raise PermissionDenied
+        show_times_of(site_at(request, self.site_id_of(record)))
+        return record
+
+    @staticmethod
+    def _narrowed(rows: ChangeQuerySet, asked: QueryDict, fields: Mapping[str, str]) -> ChangeQuerySet:
+        """Return the changes by the person and of the field that the URL asks for."""
+        if author := as_uuid(asked.get("person", "")):
+            rows = rows.filter(author_id=author)
+        if asked.get("field", "") in fields:
+            rows = rows.annotate(text=Cast("fields", TextField())).filter(text__contains=f'"field": "{asked["field"]}')
+        return rows
+
+    def _lines_in(
+        self, record: Any, change: Change, hidden: Sequence[str], offers: Mapping[str, str] | None
+    ) -> list[dict[str, str]]:
+        """Return the changed fields of a change of the record, or of a row about it."""
+        is_own = change.record_id == record.pk
+        model: Any = self.model if is_own else apps.get_model(change.model)
+        days = self.is_day if is_own else (lambda name: name == "due_date")
+        return lines_of(model, change.fields, hidden if is_own else (), days, offers)
 
     def story_of(self, request: HttpRequest, record: Any) -> ChangeQuerySet:
         """Return the changes of the record, and of its attachments and the actions about it, newest first."""

@@ -5,22 +5,25 @@ import uuid
 from typing import Any, ClassVar
 
 from django.apps import apps
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.exceptions import NotRegistered
 from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch, path, reverse
 from django.utils.text import capfirst
 
 from records.accounts import access
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
 from records.backoffice.datetimes import moment_column, shown
 from records.backoffice.fields import as_uuid
+from records.backoffice.history_export import TOO_MANY, history_file, is_too_long, kind_of
 from records.backoffice.history_pages import lines_of
-from records.backoffice.lists import RecordList, UncountedPaginator, search
+from records.backoffice.lists import RecordList, UncountedPaginator, UnreadableListError, search
 from records.backoffice.saved_filters import SavedFilterPages
+from records.backoffice.transfer.sheets import KINDS
 from records.history.models import Change
 from records.history.proofs import last_proof
 from records.history.trail import now
@@ -95,6 +98,27 @@ class ChangeAdmin(SavedFilterPages):
             return rows
         return rows.filter(site__in=self.sites_where(request, "view"))
 
+    def get_urls(self) -> Any:
+        """Return the admin's URLs, preceded by that of the trail as a file."""
+        view = self.admin_site.admin_view(self.export_view)
+        return [path("export/<str:kind>/", view, name="history_change_export"), *super().get_urls()]
+
+    def export_view(self, request: HttpRequest, kind: str) -> Any:
+        """Return the list, as it is filtered and searched, as a CSV or XLSX file."""
+        if kind not in KINDS:
+            raise Http404
+        if current_site(request) is None or not self.has_view_permission(request):
+            raise PermissionDenied
+        show_times_of(current_site(request))
+        try:
+            rows = self.get_changelist_instance(request).queryset
+        except UnreadableListError as error:
+            return self.unreadable(request, error)
+        if is_too_long(rows):
+            self.message_user(request, TOO_MANY, messages.ERROR)
+            return redirect(f"{reverse('admin:history_change_changelist')}?{request.GET.urlencode()}")
+        return history_file(rows, kind, "History", lambda change: self._lines(request, change))
+
     @admin.display(description="who")
     def who(self, change: Change) -> str:
         """Return the printed name of whoever made the change."""
@@ -107,10 +131,7 @@ class ChangeAdmin(SavedFilterPages):
     @admin.display(description="kind")
     def kind(self, change: Change) -> str:
         """Return the kind of record in words."""
-        try:
-            return capfirst(str(apps.get_model(change.model)._meta.verbose_name))
-        except LookupError:
-            return change.model
+        return kind_of(change)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the list that counts nothing."""
@@ -124,7 +145,9 @@ class ChangeAdmin(SavedFilterPages):
         """Show the current site's trail in its time, and when the history was last proven."""
         show_times_of(current_site(request))
         proof = last_proof()
-        context = {"proof": proof, "proof_at": shown(proof.at) if proof is not None else ""}
+        query = f"?{request.GET.urlencode()}" if request.GET else ""
+        exports = [(kind.upper(), reverse("admin:history_change_export", args=(kind,)) + query) for kind in KINDS]
+        context = {"proof": proof, "proof_at": shown(proof.at) if proof is not None else "", "exports": exports}
         return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def changeform_view(

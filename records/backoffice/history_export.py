@@ -1,0 +1,72 @@
+"""The history as a file: a line for each field that a change touched, as the pages show it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from django.apps import apps
+from django.http import FileResponse
+from django.utils import timezone
+from django.utils.text import capfirst
+
+from records.backoffice.datetimes import shown
+from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_csv, write_xlsx
+from records.history.models import Change
+from records.history.trail import now
+
+MOST = 50_000
+"""How many changes one file holds; more have to be narrowed by a filter, or belong into an auditor's pack."""
+TOO_MANY = f"A file holds at most {MOST} changes. Narrow the list, or make an auditor's pack."
+LinesOf = Callable[[Change], Iterable[dict[str, str]]]
+CUT = " … (cut here)"
+
+
+def history_file(rows: Any, kind: str, title: str, lines_of: LinesOf) -> FileResponse:
+    """Return the changes as a CSV or XLSX file, in the page's time zone; `lines_of` gives what the user may see."""
+    found = _lines(rows, lines_of)
+    file = write_csv(found) if kind == "csv" else write_xlsx((_fitting(line) for line in found), "History")
+    name = f"{title} {now().date().isoformat()}.{kind}"
+    return FileResponse(file, as_attachment=True, filename=name, content_type=KINDS[kind])
+
+
+def is_too_long(rows: Any) -> bool:
+    """Return whether there are more changes than one file holds; one query."""
+    return bool(rows.order_by("number")[MOST : MOST + 1].exists())
+
+
+def _lines(rows: Any, lines_of: LinesOf) -> Iterator[Line]:
+    zone = timezone.get_current_timezone_name()
+    head = ("Number", f"When ({zone})", "Who", "Through", "Operation", "Reason", "Kind", "Record")
+    yield [*head, "Field", "Before", "After"]
+    for change in rows.iterator(chunk_size=1_000):
+        texts = (
+            shown(change.at),
+            change.author_name or "The system",
+            f"{change.channel} ({change.credential})" if change.credential else change.channel,
+            change.operation,
+            change.reason,
+            kind_of(change),
+            change.record_name,
+        )
+        own = [change.number, *map(guarded, texts)]
+        fields = list(lines_of(change)) or [{"label": "", "old": "", "new": ""}]
+        for line in fields:
+            yield [*own, *(guarded(line[name]) for name in ("label", "old", "new"))]
+
+
+def _fitting(line: Line) -> Line:
+    """Return the line as the cells of a workbook can hold it."""
+    return [cell if not isinstance(cell, str) else _cut(cell) for cell in line]
+
+
+def _cut(text: str) -> str:
+    text = text.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - len(CUT)] + CUT
+
+
+def kind_of(change: Change) -> str:
+    """Return the kind of record that a change is about, in words."""
+    try:
+        return capfirst(str(apps.get_model(change.model)._meta.verbose_name))
+    except LookupError:
+        return change.model
