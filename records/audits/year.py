@@ -1,0 +1,201 @@
+"""The year view of the audit programs: twelve months for each program, with what is planned, due, done and overdue.
+
+An audit stands in the month of its due date. Months without an audit in which the program's frequency asks for one are
+planned; if their day has passed, they are overdue too.
+"""
+
+import datetime
+import uuid
+import zoneinfo
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q
+from django.db.models.functions import Coalesce
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.views.decorators.http import require_safe
+
+from records.accounts import access
+from records.audits.models import AuditProgram, AuditRecord, RecordStatus
+from records.audits.schedule import months_later
+from records.backoffice.current import current_site, show_times_of, user_of, zone_of
+from records.backoffice.date_filters import begins, day_of, today_at
+from records.backoffice.extension_points import RecordLink
+from records.backoffice.fields import as_number
+from records.sites.models import Site
+
+PAGE = 50
+FIRST_YEAR, LAST_YEAR = 1900, 2199
+MONTHS = tuple(datetime.date(2000, month, 1).strftime("%B") for month in range(1, 13))
+SEEN_WITH = ("audits.view_auditprogram", "audits.view_auditrecord")
+
+
+class State(StrEnum):
+    """What an entry of the year view says; an entry shows it as text, and by its colour."""
+
+    PLANNED = "Planned"
+    DUE = "Due"
+    DONE = "Done"
+    OVERDUE = "Overdue"
+    CANCELLED = "Cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One audit, or one date for which no audit is scheduled yet."""
+
+    state: State
+    day: datetime.date
+    label: str
+    address: str
+
+    @property
+    def style(self) -> str:
+        """Return the name of its colour."""
+        return self.state.value.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """The entries of a program in one month."""
+
+    name: str
+    entries: Sequence[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One program with its twelve months."""
+
+    program: AuditProgram
+    address: str
+    months: Sequence[Month]
+
+
+def addresses(admin_site: Any) -> Sequence[Any]:
+    """Return the page's address below /admin/."""
+
+    def page(request: HttpRequest) -> HttpResponse:
+        return year_page(admin_site, request)
+
+    return [path("audit-year/", admin_site.admin_view(require_safe(page)), name="audit_year")]
+
+
+def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
+    """Return the button above the lists of programs and of audits that leads to the page; no query."""
+    site = current_site(request)
+    if model not in (AuditProgram, AuditRecord) or site is None or not _may_see(request, site):
+        return ()
+    return (RecordLink("year", "Year view", reverse("admin:audit_year")),)
+
+
+def _may_see(request: HttpRequest, site: Site) -> bool:
+    return all(access.may(user_of(request), site, permission) for permission in SEEN_WITH)
+
+
+def year_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    """Show the year that `year` names, or this one. Raises Http404 for a year that cannot be shown."""
+    site = current_site(request)
+    if site is None or not _may_see(request, site):
+        raise PermissionDenied
+    show_times_of(site)
+    zone = zone_of(site)
+    today = today_at(zone)
+    year = as_number(request.GET.get("year", str(today.year)), 4)
+    page = as_number(request.GET.get("p", "1"), 6) or 1
+    if year is None or not FIRST_YEAR <= year <= LAST_YEAR:
+        raise Http404(f"The years {FIRST_YEAR} to {LAST_YEAR} can be shown.")
+    lines, has_more = year_lines(site.pk, year, today, zone, page)
+    counts = Counter(entry.state for line in lines for month in line.months for entry in month.entries)
+    context = {
+        **admin_site.each_context(request),
+        "title": f"Audits in {year}",
+        "year": year,
+        "this_year": today.year,
+        "this_month": MONTHS[today.month - 1] if year == today.year else "",
+        "before": year - 1 if year > FIRST_YEAR else None,
+        "after": year + 1 if year < LAST_YEAR else None,
+        "months": MONTHS,
+        "lines": lines,
+        "counts": [(state, counts[state], state.value.lower()) for state in State],
+        "page": page,
+        "has_more": has_more,
+        "programs": reverse("admin:audits_auditprogram_changelist"),
+    }
+    return TemplateResponse(request, "audits/year.html", context)
+
+
+def year_lines(
+    site_id: uuid.UUID, year: int, today: datetime.date, zone: zoneinfo.ZoneInfo, page: int = 1
+) -> tuple[list[Line], bool]:
+    """Return a page of the site's programs with their year, and whether there are more; two queries.
+
+    Archived programs are shown in the years in which they had audits.
+    """
+    first, end = datetime.date(year, 1, 1), datetime.date(year + 1, 1, 1)
+    # A day more on each side, since a date-time with a time of day belongs to the day of the site's clocks.
+    span = (begins(first, zone) - datetime.timedelta(days=1), begins(end, zone) + datetime.timedelta(days=1))
+    of_year = AuditRecord.objects.filter(site_id=site_id, is_archived=False).annotate(
+        planned_for=Coalesce("due_date", "date")
+    )
+    of_year = of_year.filter(planned_for__gte=span[0], planned_for__lt=span[1])
+    shown = Q(is_archived=False) | Q(pk__in=of_year.order_by().values("audit_program"))
+    programs = AuditProgram.objects.filter(shown, site_id=site_id).order_by("name", "pk")
+    found = list(programs[(page - 1) * PAGE : page * PAGE + 1])
+    audits: dict[uuid.UUID, list[Any]] = defaultdict(list)
+    rows = of_year.filter(audit_program__in=found[:PAGE]).order_by("planned_for", "site_sequence_id")
+    for audit in rows.only("audit_program", "record_status", "site_sequence_id", "due_date", "date"):
+        audits[audit.audit_program_id].append(audit)
+    return [_line(program, audits[program.pk], year, today, zone) for program in found[:PAGE]], len(found) > PAGE
+
+
+def _line(
+    program: AuditProgram, audits: Sequence[Any], year: int, today: datetime.date, zone: zoneinfo.ZoneInfo
+) -> Line:
+    entries = [_audit_entry(audit, today, zone) for audit in audits]
+    standing = {audit.planned_for for audit in audits if audit.record_status != RecordStatus.CANCELLED}
+    address = reverse("admin:audits_auditprogram_change", args=(program.pk,))
+    if not program.is_archived:
+        for due in _dates_of(program, year, zone):
+            if due not in standing:
+                day = day_of(due, zone)
+                state = State.OVERDUE if day < today else State.PLANNED
+                entries.append(Entry(state, day, "no audit scheduled yet", address))
+    by_month: dict[int, list[Entry]] = defaultdict(list)
+    for entry in sorted(entries, key=lambda entry: (entry.day, entry.label)):
+        if entry.day.year == year:
+            by_month[entry.day.month].append(entry)
+    return Line(program, address, [Month(name, by_month[number]) for number, name in enumerate(MONTHS, 1)])
+
+
+def _audit_entry(audit: Any, today: datetime.date, zone: zoneinfo.ZoneInfo) -> Entry:
+    day = day_of(audit.planned_for, zone)
+    if audit.record_status == RecordStatus.COMPLETED:
+        state = State.DONE
+    elif audit.record_status == RecordStatus.CANCELLED:
+        state = State.CANCELLED
+    else:
+        state = State.OVERDUE if day < today else State.DUE
+    label = f"audit {audit.site_sequence_id}, {audit.record_status}"
+    return Entry(state, day, label, reverse("admin:audits_auditrecord_change", args=(audit.pk,)))
+
+
+def _dates_of(program: AuditProgram, year: int, zone: zoneinfo.ZoneInfo) -> Iterator[datetime.datetime]:
+    """Yield the program's due dates in a year: the next one, and those that its frequency adds."""
+    first, months = program.next_due_date, program.frequency_months
+    if first is None:
+        return
+    if months is None:
+        yield first
+        return
+    # The first step whose date can lie in the year.
+    step = max(0, ((year - first.year) * 12 - first.month) // months)
+    while (due := months_later(first, step * months, zone)) is not None and day_of(due, zone).year <= year:
+        yield due
+        step += 1
