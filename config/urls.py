@@ -20,6 +20,7 @@ interfaces: list[URLPattern | URLResolver] = [
     path("attachment/", include("records.attachments.urls")),
     path("category/", include("records.category.urls")),
     path("change/", include("records.changes.urls")),
+    path("calendar/", include("records.reminders.urls")),
     path("", include("scim.urls")),
     path("oauth/token", oauth.token, name="oauth-token"),
     path("oauth/token/", oauth.token),

@@ -10,6 +10,7 @@ from django.db import models
 
 from records.accounts import default_roles
 from records.accounts.authority import Act, actor_of, require
+from records.accounts.calendar_links import revoke_links
 from records.accounts.clients import revoke_client
 from records.accounts.credentials import revoke
 from records.accounts.models import OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
@@ -102,7 +103,7 @@ def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason
 
 
 def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
-    """Revoke every live key and OAuth client of the account and end its sessions.
+    """Revoke every live key, OAuth client and calendar link of the account and end its sessions.
 
     Call it inside the writing transaction. Revoking a client also ends its access tokens.
     """
@@ -111,6 +112,7 @@ def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
             revoke(key, author=author, operation="RevokeKey", reason=reason)
         for client in OAuthClient.objects.filter(user=user, revoked__isnull=True):
             revoke_client(client.pk, author=author, reason=reason)
+        revoke_links(user, author=author, reason=reason)
         end_sessions(user)
 
 

@@ -22,6 +22,8 @@ _KINDS = {
     "IssueClient": SecurityKind.CLIENT_ISSUED,
     "RotateClient": SecurityKind.CLIENT_ISSUED,
     "RevokeClient": SecurityKind.CLIENT_ENDED,
+    "IssueCalendarLink": SecurityKind.KEY_ISSUED,
+    "RevokeCalendarLink": SecurityKind.KEY_ENDED,
     "IssueToken": SecurityKind.TOKEN_ISSUED,
     "RevokeToken": SecurityKind.TOKEN_ENDED,
 }

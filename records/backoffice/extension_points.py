@@ -7,6 +7,7 @@ additions.add_record_links(printing.links)   # more buttons on records' pages: (
 additions.add_list_links(quick.links)        # more buttons above lists: (request, model) -> links
 additions.add_record_notices(pages.notices)  # more lines above records: (request, record) -> notices
 additions.add_record_panels(pages.panels)    # more parts below records' forms: (request, record) -> panels
+additions.add_profile_panels(pages.panels)   # more parts of one's own profile page: (request) -> panels
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ class RecordLink:
 
 @dataclass(frozen=True, slots=True)
 class RecordPanel:
-    """A part of a record's page below its form: its template and the template's content."""
+    """A part of a record's page below its form, or of the profile page: its template and the template's content."""
 
     template: str
     context: dict[str, Any]
@@ -50,6 +51,7 @@ RecordLinks = Callable[[HttpRequest, Any], Sequence[RecordLink]]
 ListLinks = Callable[[HttpRequest, type[Any]], Sequence[RecordLink]]
 RecordNotices = Callable[[HttpRequest, Any], Sequence[RecordNotice]]
 RecordPanels = Callable[[HttpRequest, Any], Sequence[RecordPanel]]
+ProfilePanels = Callable[[HttpRequest], Sequence[RecordPanel]]
 
 start_page: StartPage | None = None
 _pages: list[Pages] = []
@@ -58,6 +60,7 @@ _record_links: list[RecordLinks] = []
 _list_links: list[ListLinks] = []
 _record_notices: list[RecordNotices] = []
 _record_panels: list[RecordPanels] = []
+_profile_panels: list[ProfilePanels] = []
 
 
 def add_pages(pages: Pages) -> None:
@@ -104,6 +107,17 @@ def add_record_panels(panels: RecordPanels) -> None:
     """Add parts below the forms of records' pages; called on every such page, with a fixed number of queries."""
     if panels not in _record_panels:
         _record_panels.append(panels)
+
+
+def add_profile_panels(panels: ProfilePanels) -> None:
+    """Add parts to the profile page that people see of themselves, with a fixed number of queries."""
+    if panels not in _profile_panels:
+        _profile_panels.append(panels)
+
+
+def profile_panels_for(request: HttpRequest) -> list[RecordPanel]:
+    """Return all added parts of the profile page."""
+    return [panel for panels in _profile_panels for panel in panels(request)]
 
 
 def shown_on(request: HttpRequest, record: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from records.accounts import access, clients, keys
 from records.accounts.models import OAuthClient, RoleMembership, SubscriptionKey, User
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
 from records.backoffice.datetimes import shown
+from records.backoffice.extension_points import profile_panels_for
 from records.backoffice.fields import as_uuid
 from records.backoffice.forms import CredentialForm
 from records.dashboard import keycalls
@@ -172,6 +173,7 @@ class _Page:
             "docs_url": f"{base}/docs/",
         }
         if own:
+            context["panels"] = profile_panels_for(self.request)
             mine = User.objects.filter(is_service_account=True, is_active=True, home_site__in=self._administered())
             context["service_accounts"] = mine.select_related("home_site").order_by("user_name", "id")[:200]
         return context

@@ -11,9 +11,11 @@ class RemindersConfig(AppConfig):
     verbose_name = "Reminders"
 
     def ready(self) -> None:
-        """Add the page that shows the next reminder and takes how often somebody wants it."""
+        """Add the page that shows the next reminder and takes how often somebody wants it, and the calendar link."""
         from records.backoffice import extension_points
-        from records.reminders import pages
+        from records.reminders import calendar_pages, pages
 
+        extension_points.add_pages(calendar_pages.addresses)
+        extension_points.add_profile_panels(calendar_pages.panels)
         extension_points.add_pages(pages.addresses)
         extension_points.add_menu_links(pages.links)

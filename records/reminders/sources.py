@@ -39,6 +39,8 @@ class Item:
     page: str
     needs: str | None
     """The permission that seeing it takes at the site; None where being asked is enough."""
+    uid: str = ""
+    """What stays the same for this thing as long as it has to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class Source:
     within: datetime.timedelta = datetime.timedelta()
     key: str = "id"
     site: str = "site_id"
+    in_calendars: bool = False
+    """Whether calendar programs, which may belong to outside services, get it too."""
 
     def _due(self, before: datetime.datetime, users: Users) -> QuerySet[Any]:
         rows = self.rows.filter(**{f"{self.when}__lt": before - self.within, f"{self.owner}__isnull": False})
@@ -75,6 +79,7 @@ class Source:
                 row.when_ + self.within,
                 reverse(self.page, args=(row.key_,)),
                 self.needs,
+                f"{self.rows.model._meta.model_name}-{row.key_}",
             )
             for row in rows
         ]
@@ -124,6 +129,7 @@ def sources() -> list[Source | Readings]:
             "admin:actions_action_change",
             "Action {row.site_sequence_id}: {row.name}",
             "actions.view_action",
+            in_calendars=True,
         ),
         Source(
             Complaint.objects.filter(WAITS_FOR_ANSWER, is_archived=False),
@@ -140,6 +146,7 @@ def sources() -> list[Source | Readings]:
             "admin:audits_auditrecord_change",
             "Audit {row.site_sequence_id}: {row}",
             "audits.view_auditrecord",
+            in_calendars=True,
         ),
         Source(
             Document.objects.filter(is_archived=False),
@@ -148,6 +155,7 @@ def sources() -> list[Source | Readings]:
             "admin:documents_document_change",
             "Review the document {row.name}, whose review is due",
             "documents.change_document",
+            in_calendars=True,
         ),
         Source(
             waiting(),

@@ -4,7 +4,7 @@ from records.accounts.models.access_changes import AccessChange
 from records.accounts.models.answers import KeptAnswer
 from records.accounts.models.attributes import UserAttribute
 from records.accounts.models.calls import KeyCall
-from records.accounts.models.credentials import Dialect, ProvisioningToken, SubscriptionKey
+from records.accounts.models.credentials import CalendarLink, Dialect, ProvisioningToken, SubscriptionKey
 from records.accounts.models.directories import Directory, DirectoryRemoval, ExternalId
 from records.accounts.models.guesses import GuessCounter
 from records.accounts.models.oauth import SCOPES, AccessToken, OAuthClient
@@ -16,6 +16,7 @@ __all__ = [
     "SCOPES",
     "AccessChange",
     "AccessToken",
+    "CalendarLink",
     "DefaultRole",
     "Dialect",
     "Directory",

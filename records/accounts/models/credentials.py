@@ -60,6 +60,20 @@ class SubscriptionKey(Credential):
         pass
 
 
+class CalendarLink(Credential):
+    """The secret part of the address at which a person's calendar program fetches what the person has to do."""
+
+    user = models.ForeignKey("accounts.User", models.PROTECT, related_name="calendar_links")
+
+    class Meta(Credential.Meta):
+        default_permissions = ()
+
+    @property
+    def history_site_id(self) -> uuid.UUID | None:
+        """Return the site whose history contains the link's changes: the person's home site."""
+        return self.user.home_site_id
+
+
 class Dialect(models.TextChoices):
     """The kind of directory that uses a token, since their requests differ (DECISIONS 7.7, 7.8)."""
 

@@ -1,0 +1,69 @@
+"""The part of the profile page on which people make and revoke their calendar link."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.views.decorators.http import require_POST
+
+from records.accounts.calendar_links import issue_link, live_link, revoke_links
+from records.backoffice.current import author_of, user_of
+from records.backoffice.datetimes import shown
+from records.backoffice.extension_points import RecordPanel
+
+
+def addresses(admin_site: Any) -> Sequence[Any]:
+    """Return the address, below /admin/, to which the buttons of the part are sent."""
+
+    def page(request: HttpRequest) -> HttpResponse:
+        return calendar_link(admin_site, request)
+
+    return [path("calendar-link/", admin_site.admin_view(require_POST(page)), name="calendar_link")]
+
+
+def panels(request: HttpRequest) -> Sequence[RecordPanel]:
+    """Return the part of one's own profile page; one query."""
+    link = live_link(user_of(request))
+    context: dict[str, Any] = {"link": link}
+    if link is not None:
+        context |= {"made": shown(link.created), "used": shown(link.last_used)}
+    return (RecordPanel("reminders/calendar_panel.html", context),)
+
+
+def calendar_link(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    """Make a link and show it in this answer alone, or revoke the present one.
+
+    The button says which link was shown beside it, so that a page that is sent again makes no second link.
+    """
+    user = user_of(request)
+    asked = request.POST.get("do", "")
+    if asked == "revoke":
+        if revoke_links(user, author=author_of(request)):
+            messages.success(request, "The calendar link was revoked. Calendar programs get nothing from it now.")
+        return redirect("profile")
+    if asked != "make":
+        raise PermissionDenied
+    present = live_link(user)
+    if request.POST.get("seen", "") != (str(present.pk) if present is not None else ""):
+        text = "The calendar link was made already, and is shown only once. If you have lost it, make a new one."
+        messages.warning(request, text)
+        return redirect("profile")
+    try:
+        _, secret = issue_link(user, author=author_of(request))
+    except ValidationError as fault:
+        messages.error(request, " ".join(fault.messages))
+        return redirect("profile")
+    context = {
+        **admin_site.each_context(request),
+        "title": "Your calendar link",
+        "address": settings.BASE_URL.rstrip("/") + reverse("calendar", args=(secret,)),
+    }
+    response = TemplateResponse(request, "reminders/calendar_link.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
