@@ -15,7 +15,7 @@ PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install -qq --no-input --disable-pip-version-check --no-compile --no-deps --only-binary :all: --require-hashes
 
 # What reads no .env and no data of this installation: builds, checks and tests.
-APART := env -u PORT ENV_FILE= ENVIRONMENT= DATABASE_URL= CACHE_URL= STORAGE_URL= EMAIL_URL= BASE_URL= STATIC_COLLECTED=off DATA_DIR=build/data
+APART := env -u PORT ENV_FILE= ENVIRONMENT= DATABASE_URL= DATABASE_REPLICA_URL= CACHE_URL= STORAGE_URL= EMAIL_URL= BASE_URL= STATIC_COLLECTED=off DATA_DIR=build/data
 PYTEST := $(PY) -m pytest
 # Processes of the test runner; more tests at once than cores gain nothing.
 PYTEST_WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -158,7 +158,7 @@ deploy-check: dev ## Check the container file, compose, manifests, scripts, unit
 
 .PHONY: docs
 docs: dev ## Build the documentation as a site in build/site/site
-	$(PY) deploy/site/build.py build/site
+	$(PY) -m deploy.site.build build/site
 
 .PHONY: openapi-lint
 openapi-lint: ## Check the OpenAPI document by spectral and redocly, where npm has installed them

@@ -122,26 +122,23 @@ class Environment:
             return parsed | kept
         if parsed["ENGINE"] != "django.db.backends.postgresql":
             self.fault("DATABASE_URL must name SQLite or PostgreSQL.")
-        options = {
-            "connect_timeout": 2,
-            # A network that drops packets silently is noticed within 20 to 30 seconds.
-            "keepalives_idle": 10,
-            "keepalives_interval": 5,
-            "keepalives_count": 3,
-            "tcp_user_timeout": 20_000,
-            # With server-side binding and a prepared statement, a repeated query takes a third of the time of
-            # client-side binding. A pooler in transaction mode gives each transaction another connection, on which a
-            # prepared statement is unknown.
-            "server_side_binding": True,
-            "prepare_threshold": 5 if prepared_statements else None,
-        }
-        return parsed | {
-            "ENGINE": "config.postgresql",
-            # Each thread keeps its connection, which is checked before it is used again.
-            "CONN_MAX_AGE": None,
-            "CONN_HEALTH_CHECKS": True,
-            "DISABLE_SERVER_SIDE_CURSORS": not prepared_statements,
-            "OPTIONS": options | parsed.get("OPTIONS", {}),
+        return postgresql(parsed, prepared_statements=prepared_statements)
+
+    def replicas(self, *, prepared_statements: bool) -> dict[str, Any]:
+        """Return Django's settings for DATABASE_REPLICA_URL under the name "replica"; nothing if it is not set."""
+        url = self.text("DATABASE_REPLICA_URL")
+        if not url:
+            return {}
+        parsed: dict[str, Any] = {}
+        with suppress(ValueError, dj_database_url.UnknownSchemeError):
+            parsed = dict(dj_database_url.parse(url))
+        schemes = ("postgresql://", "postgres://")
+        if parsed.get("ENGINE") != "django.db.backends.postgresql" or not self.text("DATABASE_URL").startswith(schemes):
+            self.fault("DATABASE_REPLICA_URL must name a PostgreSQL server that follows the one of DATABASE_URL.")
+            return {}
+        # Tests have one database.
+        return {
+            "replica": postgresql(parsed, prepared_statements=prepared_statements) | {"TEST": {"MIRROR": "default"}}
         }
 
     def cache(self) -> dict[str, Any]:
@@ -230,6 +227,15 @@ class Environment:
         )
         return {"EMAIL_BACKEND": f"{backends}.filebased.EmailBackend", "EMAIL_FILE_PATH": str(default_folder)}
 
+    def collector(self, name: str) -> str:
+        """Return the address of the collector of traces, which takes OTLP over HTTP; empty for none."""
+        url = self.text(name)
+        if url:
+            if not url.startswith(("http://", "https://")):
+                self.fault(f"{name} must look like http://collector.example.com:4318.")
+            self._require(name, "opentelemetry.exporter.otlp.proto.http", "otel")
+        return url
+
     def secret(self, name: str, kept_in: Path | None) -> str:
         """Return a secret from the environment, or the one that was made on the first run and stored in `kept_in`.
 
@@ -265,6 +271,31 @@ class Environment:
             __import__(module)
         except ImportError:
             self.fault(f"{name} needs the packages of the extra {extra!r} in pyproject.toml.")
+
+
+def postgresql(parsed: dict[str, Any], *, prepared_statements: bool) -> dict[str, Any]:
+    """Return Django's settings for a PostgreSQL server, from those that its URL gives."""
+    options = {
+        "connect_timeout": 2,
+        # A network that drops packets silently is noticed within 20 to 30 seconds.
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 20_000,
+        # With server-side binding and a prepared statement, a repeated query takes a third of the time of
+        # client-side binding. A pooler in transaction mode gives each transaction another connection, on which a
+        # prepared statement is unknown.
+        "server_side_binding": True,
+        "prepare_threshold": 5 if prepared_statements else None,
+    }
+    return parsed | {
+        "ENGINE": "config.postgresql",
+        # Each thread keeps its connection, which is checked before it is used again.
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": not prepared_statements,
+        "OPTIONS": options | parsed.get("OPTIONS", {}),
+    }
 
 
 SQLITE_OPTIONS = {

@@ -30,12 +30,19 @@ class MetricsHandler(logging.Handler):
     """Counts requests by operation and status, and failed sign-ins, from the log lines."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count one line of `larder.access` or `larder.security`."""
+        """Count one line of `larder.access`, `larder.security` or `larder.database`."""
         if FOLDER not in os.environ:
             return
         if record.name == "larder.security":
             if getattr(record, "operation", "") == "SignInFailed":
                 instruments().failed_sign_ins.inc()
+            return
+        if record.name == "larder.database":
+            if hasattr(record, "statement"):
+                instruments().slow_statements.inc()
+            return
+        if record.name == "larder.replica":
+            instruments().replica_reads.labels(getattr(record, "outcome", "")).inc()
             return
         status = getattr(record, "status", None)
         if status is not None:
@@ -63,6 +70,9 @@ class Instruments:
         self.requests = Counter("larder_requests", "Requests by operation and status.", ["operation", "status"])
         self.seconds = Histogram("larder_request_seconds", "Seconds an answer took.", ["operation"], buckets=BUCKETS)
         self.failed_sign_ins = Counter("larder_failed_sign_ins", "Sign-ins that failed.")
+        self.slow_statements = Counter("larder_slow_statements", "Statements that took SLOW_STATEMENT_MS or longer.")
+        text = "Lists by who answered: the replica, or the primary since the replica was behind or away."
+        self.replica_reads = Counter("larder_replica_reads", text, ["outcome"])
         sums: dict[str, Any] = {"multiprocess_mode": "livesum"}
         self.threads = Gauge("larder_threads", "Threads that answer requests.", **sums)
         self.busy = Gauge("larder_threads_busy", "Threads that are answering a request.", **sums)
@@ -177,6 +187,11 @@ class InstallationCollector:
         for outcome, count in webhook_deliveries().items():
             deliveries.add_metric([outcome], count)
         yield deliveries
+        text = "Tasks that wait or failed, by task; each mail is sent by one."
+        tasks = GaugeMetricFamily("larder_tasks", text, labels=["task", "state"])
+        for task, state, count in tasks_by_name():
+            tasks.add_metric([task, state], count)
+        yield tasks
 
 
 def figures() -> Iterator[tuple[str, str, float | None]]:
@@ -226,6 +241,19 @@ def webhook_deliveries() -> dict[str, int]:
 
     sums = Subscription.objects.aggregate(delivered=Sum("delivered"), failed=Sum("failed"))
     return {outcome: count or 0 for outcome, count in sums.items()}
+
+
+def tasks_by_name() -> list[tuple[str, str, int]]:
+    """Return how many tasks wait and how many failed and are still listed: name, state and number."""
+    from django.db.models import Count
+    from django_tasks_db.models import DBTaskResult
+
+    states = {"waiting": DBTaskResult.objects.ready(), "failed": DBTaskResult.objects.failed()}
+    return [
+        (task, state, count)
+        for state, rows in states.items()
+        for task, count in rows.order_by().values_list("task_path").annotate(Count("pk")).order_by("task_path")
+    ]
 
 
 # --- The process that answers Prometheus ------------------------------------------------------------------------------

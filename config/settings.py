@@ -19,13 +19,15 @@ DATA_DIR = BASE_DIR / environment.text("DATA_DIR", "var")
 # How many seconds a statement of the server may wait for a lock and may take (PostgreSQL; SQLite: only the first).
 LOCK_TIMEOUT = environment.integer("DATABASE_LOCK_TIMEOUT", 10)
 STATEMENT_TIMEOUT = environment.integer("DATABASE_STATEMENT_TIMEOUT", 20)
+_prepared = environment.switch("DATABASE_PREPARED_STATEMENTS", default=True)
 DATABASES = {
     "default": environment.database(
-        DATA_DIR / "larder.sqlite3",
-        lock_timeout=LOCK_TIMEOUT,
-        prepared_statements=environment.switch("DATABASE_PREPARED_STATEMENTS", default=True),
-    )
+        DATA_DIR / "larder.sqlite3", lock_timeout=LOCK_TIMEOUT, prepared_statements=_prepared
+    ),
+    # Lists are read from a replica where it is as new as the primary (records/history/replica.py).
+    **environment.replicas(prepared_statements=_prepared),
 }
+DATABASE_ROUTERS = ["records.history.replica.Router"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {"default": environment.cache()}
 
@@ -84,7 +86,7 @@ AUTH_FAILURE_LIMIT = environment.integer("AUTH_FAILURE_LIMIT", 30)
 # The maximum size, in bytes, of a document's file, decoded.
 FILE_SIZE_LIMIT = environment.integer("FILE_SIZE_LIMIT", 25 * 1024 * 1024)
 # The maximum size, in bytes, of all attachments of a site together.
-SITE_ATTACHMENTS_LIMIT = environment.integer("SITE_ATTACHMENTS_LIMIT", 50 * 1024**3)
+SITE_ATTACHMENTS_LIMIT = environment.integer("SITE_ATTACHMENTS_LIMIT", 50 * 1024**3, maximum=2**50)
 # The maximum size, in bytes, of a form without its files. The interfaces read bodies themselves, with other limits.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024 // 2
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
@@ -377,6 +379,8 @@ SPECTACULAR_SETTINGS = {
 
 # --- Logs: one JSON object a line on stderr -------------------------------------------------------------------------
 
+# Statements of a request or a task that take this many milliseconds or longer are logged, without values; 0: none.
+SLOW_STATEMENT_MS = environment.integer("SLOW_STATEMENT_MS", 500 if PRODUCTION else 0, minimum=0)
 LOG_LEVEL = environment.choice("LOG_LEVEL", ("debug", "info", "warning", "error"), "info").upper()
 LOGGING = {
     "version": 1,
@@ -397,11 +401,19 @@ LOGGING = {
         # SQL messages contain the values of their parameters.
         "django.db.backends": {"level": "INFO"},
         "django_scim": {"level": "ERROR"},
-        # The metrics count the lines of these two loggers.
+        # The metrics count the lines of these loggers.
         "larder.access": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
+        "larder.replica": {"handlers": ["metrics"], "level": "DEBUG", "propagate": False},
+        "larder.database": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
         "larder.security": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
     },
 }
+
+# --- Traces for OpenTelemetry ---------------------------------------------------------------------------------------
+
+TRACES_URL = environment.collector("OTEL_EXPORTER_OTLP_ENDPOINT")
+TRACES_SERVICE = environment.text("OTEL_SERVICE_NAME", "larder")
+TRACER = "config.tracing.start" if TRACES_URL else ""
 
 # --- The last word --------------------------------------------------------------------------------------------------
 

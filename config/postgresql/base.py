@@ -9,8 +9,9 @@ from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
 from psycopg.pq import TransactionStatus
 
-from config.postgresql.breaker import breaker, watchdog
+from config.postgresql.breaker import breaker_of, watchdog
 from config.postgresql.limits import limits
+from config.statements import observed, observing
 
 BEYOND_THE_LIMIT = 2.0
 """Seconds for which a statement may exceed the server's own limit before its connection is cut."""
@@ -24,9 +25,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.execute_wrappers.append(self._watched)
+        self.execute_wrappers += [self._observed, self._watched]
         self._last_statements: Sequence[Statement] = ()
         self._on_last_answers: Callable[[list[Rows]], None] | None = None
+        self._breaker = breaker_of(self.alias)
+        self.patience: float | None = None
+        """Seconds after which a statement's connection is cut, instead of those that follow from the server's limit."""
 
     def together(self, statements: Sequence[Statement]) -> list[Rows]:
         """Run independent statements in one round trip, including a pending BEGIN; returns the rows of each.
@@ -76,12 +80,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection: Any = self.connection
         cursors = [self.cursor() for _ in statements]
         starts = not connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
-        seconds = limits.get("statement_timeout", 0) / 1000
+        seconds = self._longest()
+        text = "; ".join([*(sql for sql, _ in statements), *([then] if then else [])])
         if seconds:
-            watchdog.begin(connection, seconds + BEYOND_THE_LIMIT)
+            watchdog.begin(connection, seconds)
         was_cut = False
         try:
-            with self.wrap_database_errors, connection.pipeline():
+            with observed(text), self.wrap_database_errors, connection.pipeline():
                 if starts:
                     # psycopg would wait for the result of its own BEGIN before sending anything else.
                     connection._autocommit = True
@@ -93,7 +98,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except (OperationalError, InterfaceError):
             was_cut = bool(seconds) and watchdog.end(connection)
             if was_cut:
-                breaker.failed(self._connect_once)
+                self._breaker.failed(self._connect_once)
             raise
         finally:
             if starts:
@@ -105,6 +110,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             cursor.close()
         return found
 
+    def _longest(self) -> float:
+        """Return after how many seconds the watchdog cuts a statement's connection; 0 for never."""
+        seconds = limits.get("statement_timeout", 0) / 1000
+        return self.patience or (seconds + BEYOND_THE_LIMIT if seconds else 0)
+
     def get_connection_params(self) -> dict[str, Any]:
         """Return the parameters of a connection, including the server's limits."""
         params = super().get_connection_params()
@@ -115,11 +125,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Connect; raises OperationalError at once while the database is known to be unavailable."""
-        breaker.check()
+        self._breaker.check()
         try:
             connection = super().get_new_connection(conn_params)
         except self.Database.OperationalError:
-            breaker.failed(self._connect_once)
+            self._breaker.failed(self._connect_once)
             raise
         return connection
 
@@ -136,21 +146,27 @@ class DatabaseWrapper(base.DatabaseWrapper):
         poll.register(connection.fileno(), select.POLLIN)
         return not poll.poll(0)
 
+    def _observed(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        """Observe a statement, except in a pipeline: there it only waits to be sent with the others."""
+        if self.connection.pgconn.pipeline_status:
+            return execute(sql, params, many, context)
+        return observing(execute, sql, params, many, context)
+
     def _watched(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
         """Run a statement under the watchdog; a read outside a transaction runs again if the connection was lost."""
         connection = self.connection
-        seconds = limits.get("statement_timeout", 0) / 1000
+        seconds = self._longest()
         if connection.pgconn.pipeline_status:
             return execute(sql, params, many, context)  # Whoever opened the pipeline watches it.
         if seconds:
-            watchdog.begin(connection, seconds + BEYOND_THE_LIMIT)
+            watchdog.begin(connection, seconds)
         was_cut = False
         try:
             return execute(sql, params, many, context)
         except (OperationalError, InterfaceError):
             was_cut = watchdog.end(connection) if seconds else False
             if was_cut:
-                breaker.failed(self._connect_once)
+                self._breaker.failed(self._connect_once)
             if was_cut or many or self.in_atomic_block or not _is_read(sql) or self.is_usable():
                 raise
         finally:

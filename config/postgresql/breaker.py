@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from django.db import OperationalError
+from django.db import DEFAULT_DB_ALIAS, OperationalError
 
 RETRY_SECONDS = 1.0
 
@@ -91,4 +91,11 @@ class Watchdog:
 
 
 breaker = Breaker()
+"""The breaker of the primary database."""
+_others: dict[str, Breaker] = {}
 watchdog = Watchdog()
+
+
+def breaker_of(alias: str) -> Breaker:
+    """Return the breaker of a database of the settings: a replica that is away must not stop the primary."""
+    return breaker if alias == DEFAULT_DB_ALIAS else _others.setdefault(alias, Breaker())

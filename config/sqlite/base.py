@@ -8,9 +8,15 @@ from typing import Any
 from django.db import Error, connections
 from django.db.backends.sqlite3 import base
 
+from config.statements import observing
+
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Creates files that nobody else can read, whatever the folder allows."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.execute_wrappers.append(observing)
 
     def connect(self) -> None:
         """Connect; files that are created meanwhile are private."""

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from records.accounts.models import SecurityEvent, SecurityKind, User
 from records.accounts.security_mails import MAILED, tell
+from records.history.origin import origin_id
 from records.history.sets import insertion, run
 from records.history.trail import Author, Channel, now, recording
 
@@ -120,7 +121,7 @@ def _event(
         channel=by.channel if by else Channel.SYSTEM,
         detail=detail[:500],
         site_id=site_id or (account.home_site_id if account else None),
-        request_id=by.request_id[:64] if by else "",
+        request_id=((by.request_id if by else "") or origin_id())[:64],
     )
 
 

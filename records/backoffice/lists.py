@@ -19,6 +19,8 @@ from records.accounts import access
 from records.backoffice.about import address_of
 from records.backoffice.current import current_site, user_of
 from records.backoffice.fields import as_uuid
+from records.history import replica
+from records.sites.models import SiteRecord
 from records.sites.sequences import totals
 from records.sites.targets import seen_by
 from records.sites.trigrams import holding
@@ -28,6 +30,8 @@ class UncountedPaginator(Paginator):  # type: ignore[type-arg]
     """Finds out whether there is a next page by reading one more row; the count is the stored one, if there is any."""
 
     kept_count: int | None = None
+    heads: replica.Heads | None = None
+    """How far a replica must have replayed the history to find the keys of the page."""
     rows_read = 0
     has_more = False
 
@@ -40,7 +44,8 @@ class UncountedPaginator(Paginator):  # type: ignore[type-arg]
         """Return one page: its keys from an index first, then their rows; two queries."""
         start = (number - 1) * self.per_page
         rows: Any = self.object_list
-        keys = list(rows.order_by(*_ordering(rows)).values_list("pk", flat=True)[start : start + self.per_page + 1])
+        ordered = rows.order_by(*_ordering(rows)).values_list("pk", flat=True)[start : start + self.per_page + 1]
+        keys = replica.read(self.heads, lambda: list(ordered.all()))
         self.has_more = len(keys) > self.per_page
         self.rows_read = start + len(keys)
         keys = keys[: self.per_page]
@@ -100,6 +105,8 @@ class RecordList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         """Read the page without counting the rows."""
         paginator: Any = self.model_admin.get_paginator(request, self.queryset, self.list_per_page)
+        if issubclass(self.model, SiteRecord) and self.site is not None:
+            paginator.heads = replica.heads_of(self.site.pk)
         self.page_num = min(max(self.page_num, 1), 100_000)
         with self._reading():
             self.result_list = paginator.read(self.page_num)

@@ -12,6 +12,7 @@ from records.history.digests import VERSION, digest, new_salts, values_of
 from records.history.inserts import insertions
 from records.history.models import INSTALLATION, ChainHead, Change, Channel
 from records.history.moments import now, start_stamping, stop_stamping
+from records.history.origin import origin_id
 from records.history.snapshots import FieldChange
 from records.history.statements import Rows, Statement, parameter, together
 from records.history.visibility import lowest_role
@@ -135,7 +136,7 @@ class Trail:
             record_id=record.pk,
             record_name=printed_name(record),
             fields=changed,
-            request_id=author.request_id[:64],
+            request_id=(author.request_id or origin_id())[:64],
             lowest_role=lowest_role(record, changed),
             digest_version=VERSION,
         )

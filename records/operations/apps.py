@@ -1,6 +1,8 @@
 """The operations room."""
 
 from django.apps import AppConfig
+from django.conf import settings
+from django.utils.module_loading import import_string
 
 
 class OperationsConfig(AppConfig):
@@ -11,5 +13,8 @@ class OperationsConfig(AppConfig):
     verbose_name = "Operations"
 
     def ready(self) -> None:
-        """Register the check of weak settings."""
+        """Register the check of weak settings, and start what sends traces where the settings name it."""
         from records.operations import checks  # noqa: F401
+
+        if settings.TRACER:
+            import_string(settings.TRACER)()

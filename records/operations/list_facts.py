@@ -10,18 +10,23 @@ from django.db import connection, models
 
 from records.accounts.opening import PROOF_SQL, Proof, check
 from records.history.moments import until_column, until_of
+from records.history.replica import Heads, head_columns
 from records.sites.models import Entity
 from records.sites.sequences import total_columns
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Until when changes are visible, how many records are numbered and archived, and how many were counted."""
+    """Until when changes are visible, how many records are numbered and archived, and how many were counted.
+
+    `heads` says how far a replica must have replayed the history to answer the rest of the list.
+    """
 
     until: datetime.datetime
     known: int
     archived: int
     counted: int
+    heads: Heads | None = None
 
 
 def facts(
@@ -30,24 +35,27 @@ def facts(
     *,
     counted: models.QuerySet[Any, Any] | None = None,
     proof: Proof | None = None,
+    heads: bool = False,
 ) -> Facts:
     """Return what a list of the site needs to know, and check the caller's proof; one statement.
 
     `entity` asks for the stored totals of the site's records, `counted` for the number of a query's rows; without them
-    the numbers are 0. Raises StaleAccessError.
+    the numbers are 0. `heads` asks for what a replica has to know. Raises StaleAccessError.
     """
     columns: list[tuple[str, tuple[Any, ...]]] = [until_column(site_id)]
     columns += total_columns(site_id, entity) if entity is not None else [("0", ()), ("0", ())]
     columns.append(("0", ()) if counted is None else _count_column(counted))
-    if proof is not None:
-        columns.append((PROOF_SQL, proof.owners))
+    columns.append(("0", ()) if proof is None else (PROOF_SQL, proof.owners))
+    if heads:
+        columns += head_columns(site_id)
     with connection.cursor() as cursor:
         sql = f"SELECT {', '.join(column for column, _ in columns)}"
         cursor.execute(sql, [parameter for _, given in columns for parameter in given])
         row = cursor.fetchone()
     if proof is not None:
         check(proof, row[4])
-    return Facts(until_of(row[0]), row[1] or 0, row[2] or 0, row[3])
+    newest = (site_id, row[5] or 0, row[6] or 0) if heads else None
+    return Facts(until_of(row[0]), row[1] or 0, row[2] or 0, row[3], newest)
 
 
 def _count_column(rows: models.QuerySet[Any, Any]) -> tuple[str, tuple[Any, ...]]:

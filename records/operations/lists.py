@@ -18,6 +18,7 @@ from django.db.models.functions import Cast
 from django.http import HttpRequest
 
 from records.accounts.opening import Proof
+from records.history import replica
 from records.operations import cursors, values
 from records.operations.errors import ApiError
 from records.operations.list_facts import facts
@@ -129,13 +130,15 @@ def page(
     narrowed: bool = False,
     hidden: frozenset[str] = frozenset(),
     proof: Proof | None = None,
+    own: bool = False,
 ) -> Page:
     """Return the requested page of the records, which are already the site's own; at most three statements.
 
     `narrowed` says that they are not all records of the site, so that the stored total does not apply. `hidden` are
-    wire names that the caller may not see, and therefore may neither sort nor filter by. The first statement checks the
-    caller's proof. A list without a stored total is counted only if its first page is full, or, for a later page, in
-    that statement. Raises the 400 InvalidParameter, and StaleAccessError.
+    wire names that the caller may not see, and therefore may neither sort nor filter by. `own` says that every change
+    of the rows is in the history of the site; a replica may then answer, for which it is asked first how far it is. The
+    first statement checks the caller's proof. A list without a stored total is counted only if its first page is full,
+    or, for a later page, in that statement. Raises the 400 InvalidParameter, and StaleAccessError.
     """
     asked, filtered = _filtered(records, plan, rules, query, parameters)
     start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
@@ -147,16 +150,23 @@ def page(
     entity = getattr(plan.model, "ENTITY", None)
     entity = None if filtered or narrowed else entity
     later = entity is None and (start > 0 or "search" in query)
-    known = facts(site_id, entity, counted=asked if later else None, proof=proof)
+    from_replica = own and replica.is_configured()
+    counted = asked if later and not from_replica else None
+    known = facts(site_id, entity, counted=counted, proof=proof, heads=from_replica)
     kept = None if entity is None else Kept(site_id, known.known, known.archived)
     states = archive_states(query)
     if kept is not None and states == {True, False}:
         kept = Kept(site_id, known.known, 0)
-    rows = _rows(asked, plan, order, start, limit, position, kept if False in states else None)
-    if kept is not None:
-        total = kept.known - kept.archived if False in states else kept.archived
-    else:
-        total = known.counted if later else len(rows) if len(rows) <= limit else asked.count()
+
+    def read() -> tuple[Sequence[Any], int]:
+        rows = _rows(asked, plan, order, start, limit, position, kept if False in states else None)
+        if kept is not None:
+            return rows, kept.known - kept.archived if False in states else kept.archived
+        if counted is not None:
+            return rows, known.counted
+        return rows, len(rows) if not later and len(rows) <= limit else asked.count()
+
+    rows, total = replica.read(known.heads, read)
     shapes = plan.show_all(rows[:limit], with_private=not hidden)
     following = None
     if len(rows) > limit:

@@ -9,8 +9,21 @@ from typing import Any
 
 import orjson
 
+from records.history.origin import origin_id
+
 # What `extra={…}` may add to a line. Everything else is left out, so that no body, key or name reaches a log.
-EXTRA_FIELDS = ("request_id", "caller", "site", "method", "operation", "status", "duration_ms", "task", "sqlstate")
+EXTRA_FIELDS = (
+    "request_id",
+    "caller",
+    "site",
+    "method",
+    "operation",
+    "status",
+    "duration_ms",
+    "task",
+    "sqlstate",
+    "statement",
+)
 # What lines of the security log may add: the only exception to "no personal data" (DECISIONS 9.9).
 SECURITY_FIELDS = ("account", "account_name", "address", "detail")
 
@@ -24,7 +37,10 @@ class WithoutOutages(logging.Filter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Format a record as one line: time, level, logger, message, extra fields, and type and places of an exception."""
+    """Format a record as one line: time, level, logger, message, extra fields, and type and places of an exception.
+
+    A line that names no request has the id of the request or task during whose work it is written.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the JSON object for a record, without a line break."""
@@ -36,6 +52,8 @@ class JsonFormatter(logging.Formatter):
         }
         for name in (*EXTRA_FIELDS, *(SECURITY_FIELDS if record.name == "larder.security" else ())):
             value = getattr(record, name, None)
+            if value is None and name == "request_id":
+                value = origin_id() or None
             if value is not None:
                 line[name] = value
         if record.exc_info and record.exc_info[1] is not None:

@@ -1,4 +1,4 @@
-"""Mails of the background tasks: a mail that is sent again keeps its Message-ID, so that a person sees it only once.
+"""Mails and tasks: a mail that a task sends again keeps its Message-ID, so that a person sees it only once.
 
 A worker that is killed after the end of a mail cannot know whether the mail server accepted it, so the mail is sent
 again. Mail programs show mails with the same Message-ID as one.
@@ -13,20 +13,28 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
-from django_tasks_db.backend import DatabaseBackend
+from django_tasks_db.backend import DatabaseBackend, normalize_json
 from django_tasks_db.models import DBTaskResult
 
+from records.history.origin import origin_id, working_for
+
 _AGAIN = "again:"
+_REQUEST = "request_id"
+"""The key under which a task's row holds the id of the request that enqueued it, beside its arguments."""
 
 
 class _Running:
-    """The running task: its name, the task that it first was, and how many mails it has sent."""
+    """The running task: its name, the task that it first was, the request that it works for, its number of mails.
+
+    A task that no request enqueued works under its own id.
+    """
 
     def __init__(self, task: DBTaskResult[Any, Any]) -> None:
         first = task.worker_ids[0] if task.worker_ids else ""
         self.path = task.task_path
         self.first = first.removeprefix(_AGAIN) if first.startswith(_AGAIN) else str(task.pk)
         self.numbers = count(1)
+        self.request_id = str(task.args_kwargs.get(_REQUEST) or task.pk)
 
 
 _running: ContextVar[_Running | None] = ContextVar("running task", default=None)
@@ -34,35 +42,51 @@ _running: ContextVar[_Running | None] = ContextVar("running task", default=None)
 
 @contextmanager
 def running(task: DBTaskResult[Any, Any]) -> Iterator[None]:
-    """Run a block as the work of a task."""
-    token = _running.set(_Running(task))
+    """Run a block as the work of a task, and of the request that enqueued it."""
+    started = _Running(task)
+    token = _running.set(started)
     try:
-        yield
+        with working_for(started.request_id, lambda: started.path):
+            yield
     finally:
         _running.reset(token)
 
 
 class TaskBackend(DatabaseBackend):
-    """Queues tasks as rows; a task that queues a retry of itself passes on which attempt was the first."""
+    """Queues tasks as rows with the id of the request that enqueues them.
 
-    def enqueue(self, task: Any, args: Any, kwargs: Any) -> Any:
-        """Queue a task and return its result object."""
-        result: Any = super().enqueue(task, args, kwargs)
+    A task that queues a retry of itself passes on which attempt was the first.
+    """
+
+    def _task_to_db_task(self, task: Any, args: Any, kwargs: Any) -> DBTaskResult[Any, Any]:
         now_running = _running.get()
-        if now_running is not None and now_running.path == task.module_path:
-            DBTaskResult.objects.filter(pk=result.id).update(worker_ids=[_AGAIN + now_running.first])
-        return result
+        is_retry = now_running is not None and now_running.path == task.module_path
+        return DBTaskResult.objects.create(
+            id=self._get_id(),
+            args_kwargs=normalize_json({"args": args, "kwargs": kwargs, _REQUEST: origin_id()}),
+            priority=task.priority,
+            task_path=task.module_path,
+            queue_name=task.queue_name,
+            run_after=task.run_after,
+            backend_name=self.alias,
+            worker_ids=[_AGAIN + now_running.first] if now_running is not None and is_retry else [],
+        )
 
 
 class MailBackend(BaseEmailBackend):
-    """Sets the Message-IDs of a task's mails, and sends them through the backend that the environment configures."""
+    """Sends mails through the backend that the environment configures.
+
+    Each mail names the request that caused it (`X-Request-Id`); those of a task also get Message-IDs.
+    """
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         """Send the mails and return how many were sent."""
         task = _running.get()
         host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip("> ") or "localhost"
-        if task is not None:
-            for message in email_messages:
+        for message in email_messages:
+            if request_id := origin_id():
+                message.extra_headers.setdefault("X-Request-Id", request_id)
+            if task is not None:
                 message.extra_headers.setdefault("Message-ID", f"<{task.first}.{next(task.numbers)}@{host}>")
         sender = get_connection(settings.EMAIL_SENDER, fail_silently=self.fail_silently)
         return sender.send_messages(list(email_messages)) or 0

@@ -7,6 +7,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import cast
 
 from django.conf import settings
@@ -17,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
 from records.accounts.security import REQUEST_ADDRESS
+from records.history.origin import Origin, working_for
 from records.operations import error_handlers
 from records.operations.calls import buffer as recent_calls
 from records.operations.paths import first_part, is_interface
@@ -29,6 +31,9 @@ HARDENING = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 """Headers of every response of an interface that does not set them itself."""
+
+_TRACE_HEADERS = {"traceparent": "HTTP_TRACEPARENT", "tracestate": "HTTP_TRACESTATE"}
+"""The headers by which a caller continues its trace here (W3C Trace Context)."""
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -85,8 +90,10 @@ def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
     request.request_id = str(uuid.uuid4())  # type: ignore[attr-defined]
     address = REQUEST_ADDRESS.set(str(request.META.get("REMOTE_ADDR", "")))
     try:
-        request.get_host()
-        response = respond(request)
+        with _working_for(request) as origin:
+            request.get_host()
+            response = respond(request)
+            origin.status = response.status_code
     except DisallowedHost:
         response = error_handlers.refuse(request, 400, "UnknownHost", "This host name is not served here.")
     finally:
@@ -103,10 +110,17 @@ def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
     return response
 
 
+def _working_for(request: HttpRequest) -> AbstractContextManager[Origin]:
+    """Return the block in which everything is done for the request."""
+    request_id: str = request.request_id  # type: ignore[attr-defined]
+    headers = {name: request.META[key] for name, key in _TRACE_HEADERS.items() if key in request.META}
+    return working_for(request_id, lambda: operation_of(request), headers)
+
+
 def note(request: HttpRequest, response: HttpResponse, duration_ms: float) -> None:
     """Log the request, and add it to the recent calls of its key."""
     request_id: str = request.request_id  # type: ignore[attr-defined]
-    operation = getattr(request, "larder_operation", "") or f"{request.method} /{first_part(request.path)[:50]}"
+    operation = operation_of(request)
     access.info(
         "request",
         extra={
@@ -120,6 +134,11 @@ def note(request: HttpRequest, response: HttpResponse, duration_ms: float) -> No
     key_id = _key(request)
     if key_id is not None:
         recent_calls.note(key_id, operation, response.status_code, duration_ms, request_id)
+
+
+def operation_of(request: HttpRequest) -> str:
+    """Return the name of the request's operation; before it is known, the method and the first part of the path."""
+    return getattr(request, "larder_operation", "") or f"{request.method} /{first_part(request.path)[:50]}"
 
 
 def _key(request: HttpRequest) -> uuid.UUID | None:

@@ -160,6 +160,7 @@ class OperationViewSet(CalledViewSet):
             rules,
             narrowed=within is not None,
             hidden=frozenset() if self.sees_private(serializer) else serializer.option("private"),
+            own=True,
         )
 
     @property
