@@ -1,7 +1,7 @@
-"""Build the documentation as a site: `python deploy/site/build.py OUTPUT`, or `make docs`.
+"""Build the documentation as a site: `python -m deploy.site.build OUTPUT`, or `make docs`.
 
-The pages of docs/ are copied beside what is made here from the project itself: the table of settings (from
-.env.example), the list of decisions, the packages with their versions and licences, and the changelog. A link that
+The pages of docs/ are copied beside what is made here from the project itself: the table of settings (from the code
+that reads them), the list of decisions, the packages with their versions and licences, and the changelog. A link that
 leads nowhere or a page that is not in the navigation fails the build.
 """
 
@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from deploy.site.settings_page import settings_page
 
 TOP = Path(__file__).resolve().parents[2]
 LICENCE_CLASSIFIER = "License :: OSI Approved :: "
@@ -46,23 +48,6 @@ NAVIGATION: dict[str, list[tuple[str, str]]] = {
     ],
 }
 """The sections of the site: each page's title and its file below docs/. Files that do not exist yet are left out."""
-
-
-def settings_table(example: str) -> str:
-    """Return a page with a table of the settings in .env.example: name, example or default, meaning."""
-    rows: list[str] = []
-    notes: list[str] = []
-    for line in example.splitlines():
-        setting = re.match(r"#([A-Z][A-Z0-9_]*)=(.*)", line)
-        if setting:
-            value = f"`{setting[2]}`" if setting[2] else ""
-            rows.append(f"| `{setting[1]}` | {value} | {' '.join(notes).replace('|', '/')} |")
-            notes = []
-        elif line.startswith("# "):
-            notes.append(line[2:])
-        elif not line.strip():
-            notes = []
-    return "\n".join(["# Settings", "", "| Setting | Example or default | Meaning |", "|---|---|---|", *rows, ""])
 
 
 def decisions_page(folder: Path) -> str:
@@ -152,7 +137,7 @@ def main(output: Path) -> int:
     shutil.copytree(TOP / "docs", pages)
     (pages / "index.md").write_text(start_page((TOP / "README.md").read_text(encoding="utf-8")), encoding="utf-8")
     made = {
-        "settings.md": settings_table((TOP / ".env.example").read_text(encoding="utf-8")),
+        "settings.md": settings_page(TOP),
         "decisions/index.md": decisions_page(TOP / "docs" / "decisions"),
         "packages.md": packages_page((TOP / "deploy" / "requirements.lock").read_text(encoding="utf-8")),
         "changelog.md": (TOP / "CHANGELOG.md").read_text(encoding="utf-8"),
