@@ -22,6 +22,14 @@ PANELS = [
     ("Ready (1) or not (0)", "min by (part) (larder_ready)", "short"),
     ("Seconds since the worker's last sign of life", "max(larder_worker_heartbeat_age_seconds)", "s"),
     ("Tasks waiting", "max(larder_tasks_waiting)", "short"),
+    (
+        "Mails that wait or failed",
+        'sum by (task, state) (larder_tasks{task=~".*(mail|invite|notices|reminders).*"})',
+        "short",
+    ),
+    ("Lists by who answered (replica)", "sum by (outcome) (rate(larder_replica_reads_total[5m]))", "reqps"),
+    ("Slow statements in 15 minutes", "sum(increase(larder_slow_statements_total[15m]))", "short"),
+    ("Webhooks: age of the oldest change not delivered", "max(larder_webhook_backlog_age_seconds)", "s"),
     ("Failed sign-ins in 15 minutes", "sum(increase(larder_failed_sign_ins_total[15m]))", "short"),
     ("Age of proof and backup", '{__name__=~"larder_(proof|backup)_age_seconds"}', "s"),
 ]

@@ -1,0 +1,109 @@
+"""The files under deploy/ name only settings and metrics that the code has."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deploy.site.settings_page import settings_read
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+
+
+def documents(*files: Path) -> list[dict[str, Any]]:
+    """Return the documents in YAML files."""
+    return [found for file in files for found in yaml.safe_load_all(file.read_text(encoding="utf-8")) if found]
+
+
+def pods() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the pod of each workload."""
+    for found in documents(*MANIFESTS):
+        spec = found.get("spec", {})
+        template = spec.get("template") or spec.get("jobTemplate", {}).get("spec", {}).get("template")
+        if template:
+            yield found["metadata"]["name"], template["spec"]
+
+
+def metrics_of_the_code() -> set[str]:
+    """Return the names of the metrics in config/metrics.py, as Prometheus shows them."""
+    source = (ROOT / "config" / "metrics.py").read_text(encoding="utf-8")
+    names = set(re.findall(r'"(larder_\w+)"', source))
+    counters = set(re.findall(r'Counter(?:MetricFamily)?\(\s*"(larder_\w+)"', source))
+    histograms = set(re.findall(r'Histogram\(\s*"(larder_\w+)"', source))
+    return (
+        (names - counters - histograms)
+        | {f"{name}_total" for name in counters}
+        | {f"{name}_{end}" for name in histograms for end in ("bucket", "count", "sum")}
+    )
+
+
+@pytest.mark.parametrize(
+    "file", ["prometheus/alerts.yaml", "grafana/larder.json", "kubernetes/autoscaling-metric.yaml"]
+)
+def test_alerts_dashboard_and_autoscaling_use_metrics_that_exist(file: str) -> None:
+    text = (DEPLOY / file).read_text(encoding="utf-8")
+    # The last part is a metric that the rule itself makes, and names chosen by a pattern.
+    used = set(re.findall(r"\blarder_\w+", text)) - {"larder_threads_busy_ratio", "larder_"}
+    assert used
+    assert used - metrics_of_the_code() == set()
+
+
+def test_the_dashboard_is_the_one_that_its_script_writes() -> None:
+    from deploy.grafana.make_dashboard import DASHBOARD
+
+    assert json.loads((DEPLOY / "grafana" / "larder.json").read_text(encoding="utf-8")) == DASHBOARD
+
+
+def test_the_autoscaler_uses_the_metric_that_the_rule_makes() -> None:
+    (scaler,) = (found for found in documents(*MANIFESTS) if found["kind"] == "HorizontalPodAutoscaler")
+    (rules,) = documents(DEPLOY / "kubernetes" / "autoscaling-metric.yaml")
+    made = {rule["name"]["as"] for rule in yaml.safe_load(rules["data"]["config.yaml"])["rules"]}
+    used = {metric["pods"]["metric"]["name"] for metric in scaler["spec"]["metrics"] if "pods" in metric}
+    assert used == made
+
+
+def test_manifests_and_examples_set_only_variables_that_the_code_reads() -> None:
+    (settings,) = (
+        found["data"] for found in documents(DEPLOY / "kubernetes" / "larder.yaml") if found["kind"] == "ConfigMap"
+    )
+    example = (DEPLOY / "compose.env.example").read_text(encoding="utf-8")
+    units = "".join(file.read_text(encoding="utf-8") for file in (DEPLOY / "systemd").iterdir())
+    set_there = {
+        *settings,
+        *re.findall(r"^#?([A-Z][A-Z0-9_]+)=", example, re.MULTILINE),
+        *re.findall(r"^Environment=([A-Z][A-Z0-9_]+)=", units, re.MULTILINE),
+    }
+    assert set_there - set(settings_read(ROOT)) - {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"} == set()
+
+
+@pytest.mark.parametrize(("name", "pod"), list(pods()), ids=lambda value: value if isinstance(value, str) else "")
+def test_each_pod_runs_without_rights_and_with_a_root_that_it_cannot_write(name: str, pod: dict[str, Any]) -> None:
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    mounted = {volume["name"] for volume in pod["volumes"]}
+    for container in pod["containers"]:
+        rights = container["securityContext"]
+        assert rights["readOnlyRootFilesystem"] is True
+        assert rights["allowPrivilegeEscalation"] is False
+        assert rights["capabilities"] == {"drop": ["ALL"]}
+        assert {mount["name"] for mount in container["volumeMounts"]} <= mounted
+
+
+def test_there_is_each_part_that_an_installation_needs() -> None:
+    kinds = {(found["kind"], found["metadata"]["name"]) for found in documents(*MANIFESTS)}
+    assert {
+        ("Deployment", "larder-web"),
+        ("Deployment", "larder-worker"),
+        ("Job", "larder-migrate"),
+        ("CronJob", "larder-backup"),
+        ("PodDisruptionBudget", "larder-web"),
+        ("PodDisruptionBudget", "larder-worker"),
+        ("HorizontalPodAutoscaler", "larder-web"),
+        ("Ingress", "larder"),
+    } <= kinds
