@@ -7,6 +7,7 @@ and the command fails where a step does.
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +62,7 @@ class Drill:
         self.prefix, self.etc = folder / "opt", folder / "etc"
         self.etc.mkdir()
         self.web_ports = [free_port(), free_port()]
+        self.metrics_ports = [free_port(), free_port()]
         self.made: dict[str, Any] = {}
 
     def release(self, *words: str) -> str:
@@ -119,6 +122,7 @@ class Drill:
             "SECRET_KEY": secrets.token_urlsafe(48),
             "CREDENTIAL_PEPPERS": secrets.token_urlsafe(48),
             "DATABASE_URL": self.bouncer.url,
+            "DATABASE_REPLICA_URL": self.replica.url,
             "DATABASE_PREPARED_STATEMENTS": "off",
             "CACHE_URL": f"redis://{ADDRESS}:{start_redis(self.services)}/0",
             "STORAGE_URL": start_files(self.services),
@@ -141,6 +145,7 @@ class Drill:
             cwd=release,
             **self.settings(
                 BIND=f"{ADDRESS}:{self.web_ports[number]}",
+                METRICS_PORT=str(self.metrics_ports[number]),
                 WEB_WORKERS="2",
                 DATA_DIR=str(self.folder / f"web-{number}-data"),
             ),
@@ -166,6 +171,18 @@ class Drill:
         self.start_worker()
         self.proxy.configure(self.web_ports)
         self.proxy.start()
+
+    def replica_reads(self) -> dict[str, int]:
+        """Return how many lists the replica answered, and how many the primary because of what."""
+        found: dict[str, int] = {}
+        for port in self.metrics_ports:
+            with urllib.request.urlopen(f"http://{ADDRESS}:{port}/metrics", timeout=20) as answer:
+                text = answer.read().decode()
+            for outcome, count in re.findall(
+                r'^larder_replica_reads_total\{outcome="(\w+)"\} (\S+)', text, re.MULTILINE
+            ):
+                found[outcome] = found.get(outcome, 0) + int(float(count))
+        return found
 
     def caller(self) -> Caller:
         """Return a caller with the Manager's key."""
@@ -202,6 +219,22 @@ def smoke(drill: Drill, notes: list[str]) -> None:
     status, body, _ = caller.call("GET", "/readyz")
     expect(status == 200, f"/readyz answered {status}: {body}")
     notes.append(f"JSON, file, materials, SCIM and sign-in answered; ready: {body['status']}")
+
+
+def read_from_the_replica(drill: Drill, notes: list[str]) -> None:
+    """Add items and list them at once: each list is whole, and the replica answers lists."""
+    caller = drill.caller()
+    for number in range(100):
+        status, body, _ = caller.call("POST", "/item/AddItem", {"Name": f"Scale {number}"})
+        expect(status == 200, f"AddItem answered {status}: {body}")
+        status, rows, _ = caller.call("GET", "/item/GetItemList?sort=SiteSequenceId&order=desc&limit=1")
+        expect(status == 200 and rows[0]["Id"] == body["Id"], f"The newest item is not listed first: {rows}")
+    deadline = time.monotonic() + 30
+    while not (found := drill.replica_reads()).get("replica") and time.monotonic() < deadline:
+        caller.call("GET", "/item/GetItemList?limit=1")
+        time.sleep(0.1)
+    expect(bool(found.get("replica")), f"The replica answered no list: {found}")
+    notes.append(f"100 items listed at once after they were added; who answered: {found}")
 
 
 def form_post(drill: Drill, path: str, form: str) -> Any:
@@ -296,6 +329,7 @@ def main() -> int:
             drill.install()
         for title, run in (
             ("Smoke test through the proxy", smoke),
+            ("Read lists from the replica", read_from_the_replica),
             ("Kill a web server under load", lose_a_web_server),
             ("Fail over to the replica under load", fail_over),
             ("Back up under load and restore elsewhere", restore_elsewhere),

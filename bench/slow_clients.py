@@ -1,0 +1,194 @@
+"""A thousand slow clients in front of nginx, of Caddy, and of the server alone: what everybody else notices.
+
+Run by hand: `python -m bench.slow_clients [--clients 1000]`. It fills a demo on SQLite, starts the server, and puts
+each proxy that is installed in front of it with TLS: nginx as deploy/nginx configures it, Caddy with the same limits.
+Half of the slow clients send the head of a request drop by drop, half a body. Meanwhile one client reads with a key.
+The result is in docs/decisions/0023-the-proxy.md.
+"""
+
+import argparse
+import http.client
+import os
+import shutil
+import socket
+import ssl
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.drill.services import ADDRESS, Proxy, Services, free_port, wait_for
+from tests.faults.processes import Installation, Server
+
+DROP_SECONDS = 0.5
+"""The time between two drops of a slow client."""
+MEASURED_SECONDS = 8.0
+_CADDYFILE = """
+{{
+    admin off
+    auto_https off
+    servers {{
+        timeouts {{
+            read_header 10s
+            read_body 30s
+        }}
+    }}
+}}
+https://{address}:{port} {{
+    tls {certificate} {key}
+    encode gzip
+    request_body {{
+        max_size 40MB
+    }}
+    reverse_proxy {address}:{upstream} {{
+        request_buffers 1MB
+    }}
+}}
+"""
+
+
+@dataclass
+class Front:
+    """Something that takes requests: its name, its port, whether it speaks TLS, and the processes of the proxy."""
+
+    name: str
+    port: int
+    tls: bool
+    processes: list[int]
+
+    def connect(self) -> socket.socket:
+        """Return a new connection."""
+        plain = socket.create_connection((ADDRESS, self.port), 20)
+        if not self.tls:
+            return plain
+        context = ssl._create_unverified_context()  # noqa: S323 (a certificate that this measurement made)
+        return context.wrap_socket(plain, server_hostname=ADDRESS)
+
+    def memory(self) -> int:
+        """Return the resident memory of the proxy's processes in bytes."""
+        pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.processes]
+        return sum(pages) * os.sysconf("SC_PAGESIZE")
+
+
+class SlowClients:
+    """Many clients that send one byte now and then."""
+
+    def __init__(self, front: Front, count: int) -> None:
+        self.front, self.count = front, count
+        self.open: list[socket.socket] = []
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._drop, daemon=True)
+
+    def __enter__(self) -> "SlowClients":
+        head = f"POST /item/AddItem HTTP/1.1\r\nHost: {ADDRESS}\r\n".encode()
+        for number in range(self.count):
+            client = self.front.connect()
+            client.sendall(head)
+            if number % 2:
+                client.sendall(b"Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{")
+            self.open.append(client)
+        self.thread.start()
+        return self
+
+    def _drop(self) -> None:
+        while not self.ended.wait(DROP_SECONDS):
+            for client in self.open:
+                with suppress(OSError):
+                    client.send(b"a")
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.thread.join()
+        for client in self.open:
+            with suppress(OSError):
+                client.close()
+
+
+def read(front: Front, server: Server, path: str, headers: dict[str, str]) -> float:
+    """Read once on a new connection and return the milliseconds; raises AssertionError unless it is answered."""
+    started = time.perf_counter()
+    client = http.client.HTTPConnection(ADDRESS, front.port, timeout=20)
+    client.sock = front.connect()
+    client.request("GET", path, headers=headers)
+    answer = client.getresponse()
+    answer.read()
+    client.close()
+    assert answer.status == 200, answer.status
+    return (time.perf_counter() - started) * 1000
+
+
+def connections_to(port: int) -> int:
+    """Return how many connections to a port of this machine are open, seen from their clients."""
+    wanted = f"0100007F:{port:04X}"
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return sum(1 for line in lines if line.split()[2] == wanted and line.split()[3] == "01")
+
+
+def children(pid: int) -> list[int]:
+    """Return a process and its children."""
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+
+@contextmanager
+def fronts(services: Services, server: Server) -> Iterator[list[Front]]:
+    """Start each proxy that is installed in front of the server, and yield them beside the server alone."""
+    found = [Front("the server alone", server.port, tls=False, processes=[])]
+    proxy = Proxy(services)
+    proxy.configure([server.port])
+    proxy.start()
+    time.sleep(0.5)
+    found.append(Front("nginx", proxy.port, tls=True, processes=children(services.running["nginx"].pid)))
+    if shutil.which("caddy"):
+        port, tls = free_port(), proxy.folder / "tls"
+        file = services.folder / "Caddyfile"
+        names = {"certificate": tls / "tls.crt", "key": tls / "tls.key"}
+        file.write_text(_CADDYFILE.format(address=ADDRESS, port=port, upstream=server.port, **names))
+        services.start("caddy", ["caddy", "run", "--adapter", "caddyfile", "--config", file], HOME=str(services.folder))
+        wait_for("caddy", port)
+        found.append(Front("Caddy", port, tls=True, processes=children(services.running["caddy"].pid)))
+    try:
+        yield found
+    finally:
+        services.end_all()
+
+
+def main() -> None:
+    """Measure each front with and without slow clients, and print a table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clients", type=int, default=1000)
+    count = parser.parse_args().clients
+    with tempfile.TemporaryDirectory(prefix="larder-slow-") as name:
+        folder = Path(name)
+        (folder / "data").mkdir(mode=0o700)
+        installation = Installation(folder / "data", None)
+        installation.fill()
+        variables = {"BASE_URL": f"http://{ADDRESS}", "TRUSTED_PROXIES": ADDRESS}
+        with installation.server(**variables) as server, fronts(Services(folder), server) as found:
+            heads = (
+                "Front",
+                "Slow clients",
+                "Read (ms, median)",
+                "Slowest",
+                "Connections to the server",
+                "Memory (MiB)",
+            )
+            print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+            for front in found:
+                for clients in (0, count):
+                    with SlowClients(front, clients):
+                        times, ends = [], time.monotonic() + MEASURED_SECONDS
+                        while time.monotonic() < ends:
+                            times.append(read(front, server, "/item/GetItemList?limit=2", server.key))
+                        memory = f"{front.memory() / 2**20:.0f}" if front.processes else ""
+                        row = [front.name, clients, f"{statistics.median(times):.1f}", f"{max(times):.0f}"]
+                        row += [connections_to(server.port), memory]
+                        print(f"| {' | '.join(map(str, row))} |", flush=True)
+                    time.sleep(2)
+
+
+if __name__ == "__main__":
+    main()
