@@ -1,9 +1,12 @@
 """What can be done to several records of a list at once, with one reason: archive, restore, move to a folder, assign.
 
-The normal action writes each record in its own transaction, with its own Change. A record that cannot be written is
-reported with the reason, and does not prevent the others.
+Users tick records of one page, or choose all records that the list is filtered to. The room's normal action writes each
+record, with its own Change; up to BATCH records share a transaction. A record that cannot be written is named on the
+result page with the reason, and does not prevent the others.
 """
 
+import hashlib
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,19 +21,30 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
-from django.views.decorators.http import require_POST
 
+from records.backoffice.about import address_of
 from records.backoffice.current import FormState, current_site, show_times_of, state_of
 from records.backoffice.fields import as_uuid
 from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
+from records.backoffice.lists import UnreadableListError
+from records.history.trail import recording
 from records.sites.writing import RecordNotFoundError
 
 STEPS = ("archive", "restore")
 """The buttons of a record's page that a list offers too, if they ask for nothing but a reason."""
 FIELDS = {"entity_folder": "Move to a folder", "owner": "Assign to an owner"}
 EMPTY = {"entity_folder": "Empty: out of every folder.", "owner": "Empty: to nobody."}
-MOST = 200
+MOST = 2000
+"""The maximum number of records at once, as in an import."""
+BATCH = 100
+"""The number of records that are written in one transaction."""
+SHOWN = 50
+"""The number of records that the page for the reason lists."""
+NAMED = 500
+"""The number of records that the result page names; further ones are counted."""
+RESULT = "larder_together"
+"""The session's key for the result of the last bulk action, until its list is opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +64,16 @@ class BulkPages(FormPages):
     def get_urls(self) -> Any:
         """Return the admin's URLs, preceded by that of the page."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_together"
-        view = self.admin_site.admin_view(require_POST(self.together_view))
-        return [path("together/", view, name=name), *super().get_urls()]
+        view = self.admin_site.admin_view
+        return [
+            path("together/", view(self.together_view), name=name),
+            path("together/result/", view(self.together_result_view), name=f"{name}_result"),
+            *super().get_urls(),
+        ]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the list with the actions for several of its records."""
+        request.session.pop(RESULT, None)
         found = {}
         if self.has_view_permission(request):
             address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_together")
@@ -123,17 +142,59 @@ class BulkPages(FormPages):
     # --- Several records ----------------------------------------------------------------------------------------------
 
     def together_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the selected records and ask for the reason; once it is given, write each and report the results."""
-        page: Any = self
+        """Show the selected records and ask for the reason; once it is given, write each and report the results.
+
+        Without records, such as after a sign-in that interrupted it, the page returns to the list.
+        """
+        back = self._list_url(request)
+        if request.method != "POST":
+            return redirect(back)
         bulk = next((one for one in self.bulk_steps(request) if one.name == request.POST.get("step")), None)
-        back = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        back += f"?{request.GET.urlencode()}" if request.GET else ""
         if bulk is None:
             raise PermissionDenied if request.POST.get("step") in (*STEPS, *FIELDS) else Http404
-        chosen = self._chosen_records(request)
-        if not chosen:
+        try:
+            keys = self._chosen_keys(request)
+        except UnreadableListError as error:
+            return self.unreadable(request, error)
+        if not keys:
             messages.warning(request, f"Choose at least one of the {self.opts.verbose_name_plural} first.")
             return redirect(back)
+        if len(keys) > MOST:
+            text = f"More than {MOST} {self.opts.verbose_name_plural} match. Filter the list first."
+            messages.warning(request, text)
+            return redirect(back)
+        form = self._together_form(request, bulk)
+        seen = hashlib.sha256(b"".join(key.bytes for key in sorted(keys))).hexdigest()
+        is_same = request.POST.get("seen", seen) == seen
+        if form.is_bound and form.is_valid() and is_same:
+            value = form.cleaned_data.get(bulk.field) if bulk.field else None
+            left = self._write_all(request, bulk, keys, form.cleaned_data["change_reason"].strip(), value)
+            return self._report(request, bulk, len(keys), left)
+        kind = self.opts.verbose_name if len(keys) == 1 else self.opts.verbose_name_plural
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{bulk.label}: {len(keys)} {kind}",
+            "opts": self.opts,
+            "bulk": bulk,
+            "rows": [{"record": row, "fault": bulk.fault_of(row)} for row in self._rows(request, keys[:SHOWN])],
+            "count": len(keys),
+            "keys": [] if request.POST.get("all") else keys,
+            "seen": seen,
+            "has_changed": not is_same,
+            "is_unsent": not form.is_bound,
+            "form": form,
+            "media": forms.Media(),
+            "back": back,
+        }
+        return TemplateResponse(request, "backoffice/together.html", context)
+
+    def _list_url(self, request: HttpRequest) -> str:
+        url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        return f"{url}?{request.GET.urlencode()}" if request.GET else url
+
+    def _together_form(self, request: HttpRequest, bulk: Bulk) -> ReasonForm:
+        """Return the form for the reason and, if the action sets a field, for its value."""
+        page: Any = self
         site = current_site(request)
         show_times_of(site)
         state_of(request).form = FormState(None, site.pk if site else None, writable=True)
@@ -144,48 +205,81 @@ class BulkPages(FormPages):
             form.fields[bulk.field].required = not field.null
             form.fields[bulk.field].help_text = EMPTY[bulk.field] if field.null else ""
             form.order_fields([bulk.field, "change_reason"])
-        if form.is_bound and form.is_valid():
-            value = form.cleaned_data.get(bulk.field) if bulk.field else None
-            self._write_all(request, bulk, chosen, form.cleaned_data["change_reason"].strip(), value)
-            return redirect(back)
-        kind = self.opts.verbose_name if len(chosen) == 1 else self.opts.verbose_name_plural
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"{bulk.label}: {len(chosen)} {kind}",
-            "opts": self.opts,
-            "bulk": bulk,
-            "rows": [{"record": record, "fault": bulk.fault_of(record)} for record in chosen],
-            "form": form,
-            "media": forms.Media(),
-            "back": back,
-        }
-        return TemplateResponse(request, "backoffice/together.html", context)
+        return form
 
-    def _chosen_records(self, request: HttpRequest) -> Sequence[Any]:
-        """Return the selected records that the user sees in the list of the current site, in its order; one query."""
-        keys = [key for text in request.POST.getlist(ACTION_CHECKBOX_NAME)[:MOST] if (key := as_uuid(text))]
+    def _chosen_keys(self, request: HttpRequest) -> list[uuid.UUID]:
+        """Return the keys of the selected records that the user sees at the current site, at most MOST and one more.
+
+        These are the ticked ones, or all that the list with the URL's filters contains. Raises UnreadableListError.
+        """
+        if request.POST.get("all"):
+            rows = self.get_changelist_instance(request).queryset
+            return list(rows.values_list("pk", flat=True)[: MOST + 1])
+        keys = [key for text in request.POST.getlist(ACTION_CHECKBOX_NAME)[: MOST + 1] if (key := as_uuid(text))]
+        return [row.pk for row in self._rows(request, keys)]
+
+    def _rows(self, request: HttpRequest, keys: Sequence[uuid.UUID]) -> list[Any]:
+        """Return the records with these keys that the user sees at the current site, in the same order; one query."""
         foreign = [field.name for field in self.opts.concrete_fields if field.is_relation]
         rows = self.at_site(self.get_queryset(request), current_site(request)).select_related(*foreign)
-        return list(rows.filter(pk__in=keys).order_by(*self.get_ordering(request)))
+        found = {row.pk: row for row in rows.filter(pk__in=keys).order_by()}
+        return [found[key] for key in dict.fromkeys(keys) if key in found]
 
-    def _write_all(self, request: HttpRequest, bulk: Bulk, chosen: Sequence[Any], reason: str, value: Any) -> None:
-        done, left = [], []
-        for record in chosen:
-            fault = bulk.fault_of(record)
-            try:
-                if not fault:
-                    bulk.act(record, reason, value)
-            except ValidationError as refused:
-                fault = " ".join(refused.messages)
-            except RecordNotFoundError:
-                fault = "It is not there any more."
-            except PermissionDenied:
-                fault = "You may not do this."
-            if fault:
-                left.append(f"{record}: {fault}")
-            else:
-                done.append(str(record))
-        if done:
-            messages.success(request, f"{bulk.label}: {len(done)} of {len(chosen)} done.")
-        for text in left:
-            messages.warning(request, f"Left as it was: {text}")
+    def _write_all(
+        self, request: HttpRequest, bulk: Bulk, keys: Sequence[uuid.UUID], reason: str, value: Any
+    ) -> list[tuple[Any, str]]:
+        """Write the records, BATCH in a transaction; return those that were left as they were, each with the reason."""
+        left = []
+        for start in range(0, len(keys), BATCH):
+            with recording():
+                for record in self._rows(request, keys[start : start + BATCH]):
+                    if fault := _written(bulk, record, reason, value):
+                        left.append((record, fault))
+        return left
+
+    def _report(self, request: HttpRequest, bulk: Bulk, count: int, left: Sequence[tuple[Any, str]]) -> HttpResponse:
+        """Return to the list, or to the page that names what was left as it was."""
+        if not left:
+            messages.success(request, f"{bulk.label}: {count} of {count} done.")
+            return redirect(self._list_url(request))
+        request.session[RESULT] = {
+            "model": self.opts.label,
+            "title": f"{bulk.label}: {count - len(left)} of {count} done",
+            "left": [[str(record), address_of(record), fault] for record, fault in left[:NAMED]],
+            "more": max(len(left) - NAMED, 0),
+            "back": self._list_url(request),
+        }
+        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_together_result")
+
+    def together_result_view(self, request: HttpRequest) -> HttpResponse:
+        """Show what the last bulk action left as it was, and why; redirect to the list if there is nothing to show."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        result = request.session.get(RESULT, {})
+        if result.get("model") != self.opts.label:
+            return redirect(self._list_url(request))
+        left = [{"name": name, "url": url, "fault": fault} for name, url, fault in result["left"]]
+        context = {
+            **self.admin_site.each_context(request),
+            "title": result["title"],
+            "opts": self.opts,
+            "left": left,
+            "more": result["more"],
+            "back": result["back"],
+        }
+        return TemplateResponse(request, "backoffice/together_result.html", context)
+
+
+def _written(bulk: Bulk, record: Any, reason: str, value: Any) -> str:
+    """Write the record; return an empty text, or why it was left as it was."""
+    if fault := bulk.fault_of(record):
+        return fault
+    try:
+        bulk.act(record, reason, value)
+    except ValidationError as refused:
+        return " ".join(refused.messages)
+    except RecordNotFoundError:
+        return "It is not there any more."
+    except PermissionDenied:
+        return "You may not do this."
+    return ""

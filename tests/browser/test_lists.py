@@ -11,12 +11,13 @@ from playwright.sync_api import Page, expect
 from records.accounts.models import DefaultRole
 from records.complaints.models import Complaint
 from records.dashboard.figures.periods import months_on
+from records.items.admin import ItemAdmin
 from records.items.models import Item
 from records.reference.models import Product
 from tests import make
 from tests.browser.test_looks import NARROW, faults_shown, with_axe
 from tests.make.backoffice import list_address
-from tests.make.complaints import make_complaint, make_entry, make_units_sold
+from tests.make.complaints import make_complaint, make_draft, make_entry, make_units_sold
 from tests.make.items import make_item
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -122,3 +123,47 @@ def test_at_375_pixels_the_header_is_one_row_and_the_quick_complaint_stands_firs
     )
     assert tops[0] <= tops[1]
     page.screenshot(path="build/list-phone.png", full_page=True)
+
+
+def test_all_records_that_match_are_chosen_on_every_page(
+    site: Any, page_of: PageOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ItemAdmin, "list_per_page", 2)
+    for place in range(5):
+        make_item(site, name=f"Oven {place}")
+    make_item(site, name="Mixer")
+    page = with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site))
+    page.goto(f"{list_address(Item)}?q=oven")
+    page.get_by_label("All items that match, on every page").check()
+    expect(page.get_by_text("All that match are chosen")).to_be_visible()
+    expect(page.get_by_label("Choose Oven 4")).to_be_disabled()
+    assert faults_shown(page, "list, all chosen") == []
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.get_by_label("With the chosen").select_option("Archive")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", name="Archive: 5 items")).to_be_visible()
+    page.get_by_label("Reason for change").fill("Sold")
+    page.get_by_role("button", name="Archive").click()
+    expect(page.get_by_text("Archive: 5 of 5 done.")).to_be_visible()
+    assert list(Item.objects.filter(is_archived=False).values_list("name", flat=True)) == ["Mixer"]
+
+
+def test_what_was_left_as_it_was_is_named_with_the_reason(site: Any, page_of: PageOf) -> None:
+    make_draft(site)
+    make_complaint(site, trace_number="L1")
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER, given_name="Mira", family_name="Quill")
+    page = with_axe(page_of(manager, site))
+    page.goto(list_address(Complaint))
+    page.get_by_label("Select all objects on this page for an action").check()
+    page.get_by_label("With the chosen").select_option("Assign to an owner")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("combobox", name="Owner").click()
+    page.keyboard.type("mira")
+    page.get_by_role("option", name="Mira Quill").click()
+    page.get_by_label("Reason for change").fill("Shared out")
+    page.get_by_role("button", name="Assign to an owner").click()
+    expect(page.get_by_role("heading", name="Assign to an owner: 1 of 2 done")).to_be_visible()
+    expect(page.get_by_role("row", name="Draft complaint This cannot be set on it now.")).to_be_visible()
+    assert faults_shown(page, "result") == []
+    page.get_by_role("link", name="Back to the list").click()
+    expect(page.locator("#result_list")).to_be_visible()

@@ -1,7 +1,9 @@
 """Doing one thing to several records: one reason, a Change for each, and each that could not be done named."""
 
 import datetime
+import re
 import uuid
+from html import unescape
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from django.urls import reverse
 
 from records.accounts.models import DefaultRole
 from records.actions.models import Action, Status
+from records.backoffice import bulk
 from records.complaints.models import Complaint
 from records.history.models import Change
 from records.history.trail import now
@@ -16,7 +19,7 @@ from records.items.models import Item
 from records.sites.models import Entity, Site
 from tests import make
 from tests.make.actions import make_action, move
-from tests.make.backoffice import browser, list_address, sign_in
+from tests.make.backoffice import address, browser, list_address, sign_in
 from tests.make.complaints import make_complaint, make_draft
 from tests.make.items import make_item
 
@@ -30,10 +33,16 @@ def together(client: Any, step: str, *records: Any, query: str = "", **more: Any
 
 
 def confirm(client: Any, step: str, *records: Any, **more: Any) -> str:
-    """Confirm the step and return what the list says afterwards."""
+    """Confirm the step and return the page that follows: the list, or what was left as it was."""
     answer = together(client, step, *records, confirm="yes", **{"change_reason": "Tidied up", **more})
     assert answer.status_code == 302, answer.content.decode()
     return str(client.get(answer.url).content.decode())
+
+
+def left_in(page: str) -> list[tuple[str, str, str]]:
+    """Return the records that the result page names: name, address and reason."""
+    row = r'<tr><th scope="row"><a href="([^"]*)">(.*?)</a></th><td>(.*?)</td></tr>'
+    return [(unescape(name), url, unescape(fault)) for url, name, fault in re.findall(row, page)]
 
 
 def test_several_records_are_archived_with_one_reason_and_a_change_each(site: Site) -> None:
@@ -54,8 +63,8 @@ def test_a_record_that_cannot_be_written_is_named_and_keeps_no_other_back(site: 
     client = sign_in(manager, site)
     submitted, draft = make_complaint(site), make_draft(site)
     said = confirm(client, "owner", submitted, draft, owner=str(manager.pk))
-    assert "Assign to an owner: 1 of 2 done." in said
-    assert "Left as it was: Draft complaint: This cannot be set on it now." in said
+    assert "Assign to an owner: 1 of 2 done" in said
+    assert left_in(said) == [("Draft complaint", address(draft, "read"), "This cannot be set on it now.")]
     submitted.refresh_from_db()
     draft.refresh_from_db()
     assert (submitted.owner, draft.owner) == (manager, None)
@@ -63,7 +72,7 @@ def test_a_record_that_cannot_be_written_is_named_and_keeps_no_other_back(site: 
     move(done, Status.DONE, done.owner)
     said = confirm(client, "owner", done, open_one, owner=str(manager.pk))
     assert "1 of 2 done" in said
-    assert f"Left as it was: {done}: You may not change it now." in said
+    assert left_in(said) == [(str(done), address(done, "read"), "You may not change it now.")]
     assert set(Action.objects.filter(owner=manager)) == {open_one}
 
 
@@ -91,7 +100,8 @@ def test_without_a_reason_or_without_records_nothing_is_written(site: Site) -> N
         assert answer.url == list_address(Item)
         assert "Choose at least one of the items first." in client.get(answer.url).content.decode()
     assert client.post(where, {"step": "delete", "_selected_action": [str(item.pk)]}).status_code == 404
-    assert client.get(where).status_code == 405
+    assert follow(client, f"{where}?q=x") == f"{list_address(Item)}?q=x"
+    assert follow(client, f"{where}result/") == list_address(Item)
     answer = client.post(list_address(Item), {"index": "0", "action": "together", "_selected_action": ["nonsense"]})
     assert answer.status_code == 302
     item.refresh_from_db()
@@ -113,7 +123,7 @@ def test_only_what_one_may_do_is_offered_and_done(site: Site, other_site: Site) 
     assert not foreign.is_archived
     standard = browser(site, DefaultRole.STANDARD)
     complaint = make_complaint(site)
-    assert "Left as it was" not in confirm(standard, "entity_folder", complaint, entity_folder="")
+    assert "1 of 1 done" in confirm(standard, "entity_folder", complaint, entity_folder="")
     assert together(standard, "archive", complaint, confirm="yes", change_reason="x").status_code == 403
 
 
@@ -130,3 +140,93 @@ def test_a_list_of_many_records_with_checkboxes_costs_no_query_a_row(
         costs.append(len(captured))
     assert costs[0] == costs[1]
     assert Complaint.objects.count() == 0
+
+
+def follow(client: Any, where: str) -> str:
+    """Return where the address leads."""
+    return str(client.get(where)["Location"])
+
+
+def everything(client: Any, query: str = "", **more: Any) -> Any:
+    return client.post(reverse("admin:items_item_together") + query, {"step": "archive", "all": "yes", **more})
+
+
+def seen_in(page: Any) -> str:
+    found = re.search(r'name="seen" value="([^"]+)"', page.content.decode())
+    return found.group(1) if found else ""
+
+
+def test_all_records_that_match_are_archived_beyond_one_page(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "SHOWN", 2)
+    for name in ("Oven 1", "Oven 2", "Oven 3", "Mixer"):
+        make_item(site, name=name)
+    client = browser(site)
+    asked = everything(client, "?q=oven&p=2")
+    assert "Archive: 3 items" in asked.content.decode()
+    assert "These are the first 2 of 3." in asked.content.decode()
+    answer = everything(client, "?q=oven&p=2", confirm="yes", change_reason="Sold", seen=seen_in(asked))
+    assert answer.url == f"{list_address(Item)}?q=oven&p=2"
+    assert "Archive: 3 of 3 done." in client.get(answer.url).content.decode()
+    assert list(Item.objects.filter(is_archived=False).values_list("name", flat=True)) == ["Mixer"]
+
+
+def test_records_that_match_only_since_the_page_was_shown_are_not_written_unseen(site: Site) -> None:
+    make_item(site, name="Oven 1")
+    client = browser(site)
+    asked = everything(client, "?q=oven")
+    make_item(site, name="Oven 2")
+    confirmed = {"confirm": "yes", "change_reason": "Sold"}
+    answer = everything(client, "?q=oven", seen=seen_in(asked), **confirmed)
+    assert answer.status_code == 200
+    assert "Other items match now" in answer.content.decode()
+    assert "Oven 2" in answer.content.decode()
+    assert not Item.objects.filter(is_archived=True).exists()
+    assert everything(client, "?q=oven", seen=seen_in(answer), **confirmed).status_code == 302
+    assert Item.objects.filter(is_archived=True).count() == 2
+
+
+def test_too_many_matches_and_filters_that_cannot_be_read_write_nothing(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "MOST", 2)
+    for _ in range(3):
+        make_item(site)
+    client = browser(site)
+    answer = everything(client, confirm="yes", change_reason="Sold")
+    assert "More than 2 items match. Filter the list first." in client.get(answer.url).content.decode()
+    assert everything(client, "?archived=maybe", confirm="yes", change_reason="Sold").status_code == 400
+    assert not Item.objects.filter(is_archived=True).exists()
+
+
+def test_a_batch_is_one_transaction_and_the_batches_before_a_failure_stay(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "BATCH", 2)
+    items = [make_item(site) for _ in range(4)]
+    write, tried = bulk._written, []
+
+    def failing(step: Any, record: Any, reason: str, value: Any) -> str:
+        tried.append(record)
+        if len(tried) == 4:
+            raise RuntimeError("The disk is full.")
+        return write(step, record, reason, value)
+
+    monkeypatch.setattr(bulk, "_written", failing)
+    client = browser(site)
+    client.raise_request_exception = False
+    assert together(client, "archive", *items, confirm="yes", change_reason="Sold").status_code == 500
+    assert set(Item.objects.filter(is_archived=True)) == set(items[:2])
+    assert Change.objects.filter(operation="ArchiveItem").count() == 2
+
+
+def test_the_result_is_shown_until_the_list_is_opened_and_to_nobody_else(site: Site) -> None:
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER)
+    client = sign_in(manager, site)
+    draft = make_draft(site)
+    answer: Any = together(client, "owner", draft, confirm="yes", change_reason="x", owner=str(manager.pk))
+    for _ in range(2):
+        assert "0 of 1 done" in client.get(answer.url).content.decode()
+    assert follow(client, reverse("admin:items_item_together_result")) == list_address(Item)
+    client.get(list_address(Complaint))
+    assert follow(client, answer.url) == list_address(Complaint)
+    assert follow(browser(site), answer.url) == list_address(Complaint)
