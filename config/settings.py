@@ -299,6 +299,7 @@ CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
         "script-src": ["'self'"],
+        "worker-src": ["'self'"],
         "style-src": ["'self'"],
         # The API page's icons are data: images, which cannot run scripts.
         "img-src": ["'self'", "data:"],

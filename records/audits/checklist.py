@@ -4,12 +4,15 @@ An answer also sends the values that its author saw before (compare and set). An
 connection, or that arrives twice, therefore never overwrites what another person has answered in the meantime.
 """
 
+import time
 import uuid
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.staticfiles import finders
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -46,7 +49,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     if not access.may(user_of(request), record.site_id, "audits.change_auditrecord"):
         return ()
     url = reverse("admin:audits_auditrecord_checklist", args=(record.pk,))
-    return (RecordLink("checklist", "Answer as a checklist", url),)
+    return (RecordLink("checklist", "Answer as a checklist", url, is_next=True),)
 
 
 class ChecklistPages(SitePermissions):
@@ -57,6 +60,7 @@ class ChecklistPages(SitePermissions):
         view, name = self.admin_site.admin_view, "audits_auditrecord"
         return [
             path("<uuid:object_id>/checklist/", view(self.checklist_view), name=f"{name}_checklist"),
+            path("<uuid:object_id>/checklist/worker.js", view(self.worker_view), name=f"{name}_worker"),
             path("<uuid:object_id>/answer/", view(require_POST(self.answer_view)), name=f"{name}_answer"),
             *super().get_urls(),
         ]
@@ -105,9 +109,20 @@ class ChecklistPages(SitePermissions):
             "answer_url": reverse("admin:audits_auditrecord_answer", args=(record.pk,)),
             "attach_url": reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk)),
             "submit_url": reverse("admin:audits_auditrecord_step", args=(record.pk, "submit")),
+            "worker_url": reverse("admin:audits_auditrecord_worker", args=(record.pk,)),
+            "at": _milliseconds(),
             "back": address_of(record),
         }
         return TemplateResponse(request, "audits/checklist.html", context)
+
+    def worker_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
+        """Return the script that opens the checklist without a connection.
+
+        Browsers limit it to the folder of its URL, which contains only the checklist of this audit.
+        """
+        script = Path(str(finders.find("audits/worker.js"))).read_text(encoding="utf-8")
+        headers = {"Cache-Control": "no-cache"}
+        return HttpResponse(script, content_type="text/javascript; charset=utf-8", headers=headers)
 
     def _counts(self, request: HttpRequest, record: AuditRecord, kind: Entity) -> Counter[Any]:
         """Return the number of attachments or actions of each finding that the user may see; one query."""
@@ -120,13 +135,15 @@ class ChecklistPages(SitePermissions):
     def answer_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
         """Save one answer.
 
-        Returns 200 with all present answers, 409 with the present answer if it differs from the one that was seen, or
-        400. The form sends `finding`, `response` and `comment`, and the response and comment that were seen before.
+        Returns 200 with all present answers and the time in milliseconds, 409 with the present answer if it differs
+        from the one that was seen, or 400. The form sends `finding`, `response` and `comment`, and the response and
+        comment that were seen before.
         Without the page's script, saving redirects back to the question.
         """
         record = self._answerable(request, object_id)
         finding_id = as_uuid(request.POST.get("finding", "")) or uuid.UUID(int=0)
         by_script = "application/json" in request.headers.get("Accept", "")
+        at = _milliseconds()
         try:
             answer, seen = _sent(request, ""), _sent(request, "seen_")
             workflow.answer_question(
@@ -148,7 +165,8 @@ class ChecklistPages(SitePermissions):
         else:
             if by_script:
                 rows = Finding.objects.filter(audit_record=record)
-                return JsonResponse({"answers": {str(row.pk): _stands(row) for row in rows}})
+                answers = {str(row.pk): _stands(row) for row in rows}
+                return JsonResponse({"answers": answers, "at": at})
         page = reverse("admin:audits_auditrecord_checklist", args=(record.pk,))
         return redirect(f"{page}#question-{finding_id}")
 
@@ -170,6 +188,11 @@ def is_answered(finding: Finding) -> bool:
     if finding.audit_record.rating_scale_id is None:
         return bool(finding.comment)
     return finding.rating_response_id is not None
+
+
+def _milliseconds() -> int:
+    """Return the time at the server, so that the page can tell which of two sets of answers is newer."""
+    return time.time_ns() // 1_000_000
 
 
 def _stands(finding: Finding) -> dict[str, str]:

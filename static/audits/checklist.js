@@ -47,6 +47,16 @@
     response: card.querySelector("[name=seen_response]").value,
     comment: card.querySelector("[name=seen_comment]").value,
   }]));
+  // A page that was opened without a connection shows older answers than those that were sent from it since.
+  const knownKey = `larder-typed:${account}:known-${page.dataset.checklist}`;
+  const know = (answers) => { for (const [id, now] of Object.entries(answers)) if (stored.has(id)) stored.set(id, now); };
+  try {
+    const known = JSON.parse(localStorage.getItem(knownKey));
+    if (known?.at > Number(page.dataset.at)) know(known.answers);
+    else localStorage.removeItem(knownKey);
+  } catch {
+    // Without storage the page is always a new one.
+  }
   const same = (one, two) => one.response === two.response && one.comment.trim() === two.comment.trim();
   const lastOf = (id) => waiting.findLast((entry) => entry.finding === id && !entry.conflict && !entry.refused);
   const standing = (id) => lastOf(id)?.answer || stored.get(id);
@@ -87,6 +97,7 @@
   };
 
   let trouble = "";
+  const unsentPhotos = new Set();
   const showAll = () => {
     for (const card of questions) show(card);
     const answered = questions.filter((card) => isAnswered(card.dataset.question)).length;
@@ -102,8 +113,9 @@
     else if (unsent) lines.push("Saving…");
     if (conflicts.length) lines.push(`${many(conflicts.length, "question was", "questions were")} answered by somebody else meanwhile.`);
     if (unsent && !isKept) lines.push("This browser keeps nothing: leave the page open until they are sent.");
+    if (unsentPhotos.size) lines.push(`${many(unsentPhotos.size, "photo was", "photos were")} not sent: leave the page open until the connection is back.`);
     part("state").textContent = lines.join(" ") || "All answers are saved.";
-    part("state").classList.toggle("is-waiting", Boolean(waiting.length));
+    part("state").classList.toggle("is-waiting", Boolean(waiting.length || unsentPhotos.size));
     part("refused").hidden = !refused.length;
     part("refused").replaceChildren(...refused.map((entry) => {
       const card = questions.find((one) => one.dataset.question === entry.finding);
@@ -158,7 +170,8 @@
   const take = (entry, { status, told }) => {
     if (status === 200) {
       waiting.splice(waiting.indexOf(entry), 1);
-      for (const [id, now] of Object.entries(told.answers)) stored.set(id, now);
+      know(told.answers);
+      if (isKept) localStorage.setItem(knownKey, JSON.stringify({ end, fields: {}, at: told.at, answers: told.answers }));
     } else if (told.conflict) {
       stored.set(entry.finding, { response: told.conflict.response, comment: told.conflict.comment });
       entry.conflict = told.conflict;
@@ -191,7 +204,10 @@
     }
     isSending = false;
   };
-  window.addEventListener("online", send);
+  window.addEventListener("online", () => {
+    send();
+    for (const attempt of [...unsentPhotos]) attempt();
+  });
 
   // --- One question at a time ---------------------------------------------------------------------------------------
 
@@ -249,12 +265,15 @@
     uploads.append(row);
     const fields = { csrfmiddlewaretoken: token, finding: card.dataset.question, once: random() };
     const attempt = async () => {
+      unsentPhotos.delete(attempt);
       again.hidden = true;
       bar.hidden = false;
       said.textContent = "";
       const reply = await window.larderSendFile(page.dataset.attach, fields, file, (percent) => (bar.value = percent));
       bar.hidden = true;
       again.hidden = !reply.lost;
+      if (reply.lost) unsentPhotos.add(attempt);
+      showAll();
       said.textContent = reply.added?.length ? "is attached." : (reply.faults || []).join(" ");
     };
     again.addEventListener("click", attempt);
@@ -264,7 +283,24 @@
   if (signOut) signOut.addEventListener("submit", (event) => {
     if (waiting.length && !window.confirm("Answers still wait for the connection. Signing out removes them from this browser. Sign out?")) event.preventDefault();
   });
-  window.addEventListener("beforeunload", (event) => { if (waiting.length && !isKept) event.preventDefault(); });
+  window.addEventListener("beforeunload", (event) => { if ((waiting.length && !isKept) || unsentPhotos.size) event.preventDefault(); });
+
+  // --- Opening the page again without a connection ----------------------------------------------------------------------
+
+  const tellWhetherItOpens = (isReady) => {
+    part("offline").textContent = isReady
+      ? "Without a connection this checklist can be opened again in this browser, until you sign out."
+      : "Without a connection you can go on answering, but leave this page open: this browser cannot open it again.";
+    part("offline").hidden = false;
+  };
+  const prepare = async () => {
+    await navigator.serviceWorker.register(page.dataset.worker);
+    const patience = new Promise((resolve) => setTimeout(resolve, 30000)); // A worker that cannot be installed is never ready.
+    await Promise.race([navigator.serviceWorker.ready, patience]);
+    return (await caches.keys()).some((name) => name.startsWith(`larder-page:${account}:`) && name.endsWith(`:${location.pathname}`));
+  };
+  if (isKept && "serviceWorker" in navigator) prepare().then(tellWhetherItOpens, () => tellWhetherItOpens(false));
+  else tellWhetherItOpens(false);
 
   keep();
   showAll();

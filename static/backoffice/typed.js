@@ -1,5 +1,6 @@
 // What people type is kept in their browser until it is saved: leaving warns, and a lost session loses nothing.
 // Kept for each account, not beyond the end of the session in which it was typed, and cleared on sign-out.
+// The same holds for pages that open without a connection (static/audits/worker.js).
 // Files and passwords are never kept. The server confirms a save by naming its token in the cookie `larder-saved`.
 "use strict";
 (() => {
@@ -32,6 +33,15 @@
     }
     for (const key of Object.keys(sessionStorage)) {
       if (key.startsWith(PREFIX) && saved.includes(sessionStorage.getItem(key))) sessionStorage.removeItem(key);
+    }
+    tidyPages(saved.includes("signed-out"));
+  };
+  const tidyPages = async (isSignedOut) => {
+    if (!("caches" in window)) return;
+    for (const name of await caches.keys()) {
+      const [prefix, owner, until] = name.split(":");
+      const isOurs = !account || owner === account;
+      if (prefix === "larder-page" && (isSignedOut || !isOurs || !(Number(until) > Date.now()))) await caches.delete(name);
     }
   };
   try {

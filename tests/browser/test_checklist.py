@@ -16,7 +16,7 @@ from records.history.models import Change
 from tests import make
 from tests.browser.test_looks import faults_shown, with_axe
 from tests.make.audits import make_audit, make_checklist, make_program, make_rating, response, start
-from tests.make.backoffice import address
+from tests.make.backoffice import address, sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,6 +40,12 @@ def opened(page: Page, audit: Any) -> Page:
 
 def tap(page: Page, answer: str) -> None:
     page.get_by_role("button", name=answer, exact=True).locator("visible=true").click()
+
+
+def shot() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (80, 60), "red").save(out, "JPEG")
+    return out.getvalue()
 
 
 def answers_of(audit: Any) -> list[str]:
@@ -132,10 +138,7 @@ def test_a_photo_belongs_to_its_question_and_the_card_keeps_to_the_rules(
     site: Any, audit: Any, page_of: PageOf
 ) -> None:
     page = opened(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
-    out = io.BytesIO()
-    Image.new("RGB", (80, 60), "red").save(out, "JPEG")
-    shot: Any = {"name": "net.jpg", "mimeType": "image/jpeg", "buffer": out.getvalue()}
-    page.locator("[data-photo]").first.set_input_files(shot)
+    page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": shot()})
     expect(page.get_by_text("is attached.")).to_be_visible()
     first = audit.findings.first()
     assert Attachment.objects.get().finding_id == first.pk
@@ -148,3 +151,71 @@ def test_a_photo_belongs_to_its_question_and_the_card_keeps_to_the_rules(
     assert min(sizes) >= 56
     page.get_by_role("link", name="Make an action").locator("visible=true").click()
     expect(page.get_by_role("heading", name="Add action")).to_be_visible()
+
+
+PAGES = "caches.keys().then((names) => names.filter((name) => name.startsWith('larder-page:')).length)"
+OPENS = "Without a connection this checklist can be opened again in this browser, until you sign out."
+
+
+def test_the_checklist_opens_again_without_a_connection_until_signing_out(
+    site: Any, audit: Any, page_of: PageOf
+) -> None:
+    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site, "phone"), audit)
+    expect(page.get_by_text(OPENS)).to_be_visible()
+    tap(page, "Yes")
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    page.context.set_offline(True)
+    page.reload()
+    expect(page.get_by_text("1 of 3 answered")).to_be_visible()
+    policy = "caches.match(location.pathname).then((kept) => kept.headers.get('Content-Security-Policy'))"
+    assert "default-src 'self'" in page.evaluate(policy)
+    tap(page, "Next")
+    tap(page, "No")
+    expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()
+    expect(page.get_by_text("2 of 3 answered")).to_be_visible()
+    assert answers_of(audit) == ["Yes", "", ""]
+    page.context.set_offline(False)
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    assert answers_of(audit) == ["Yes", "No", ""]
+    page.locator(".menu > summary").click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
+    page.wait_for_function(f"{PAGES}.then((count) => count === 0)")
+
+
+def test_a_kept_checklist_is_removed_when_somebody_else_signs_in_or_the_audit_is_handed_in(
+    site: Any, audit: Any, page_of: PageOf
+) -> None:
+    ada = make.make_user(site=site, role=DefaultRole.MANAGER)
+    page = opened(page_of(ada, site), audit)
+    expect(page.get_by_text(OPENS)).to_be_visible()
+    assert page.evaluate(PAGES) == 1
+    workflow.cancel_audit_record(site.pk, audit.pk, author=make.author_of(ada), reason="Not needed")
+    page.reload()
+    expect(page.get_by_text("it is no checklist now")).to_be_visible()
+    page.wait_for_function(f"{PAGES}.then((count) => count === 0)")
+    second = start(make_audit(audit.audit_program))
+    opened(page, second)
+    expect(page.get_by_text(OPENS)).to_be_visible()
+    other = sign_in(make.make_user("other", site=site, role=DefaultRole.READER), site).cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": other, "url": page.url}])
+    page.goto("/admin/")
+    page.wait_for_function(f"{PAGES}.then((count) => count === 0)")
+
+
+def test_a_photo_that_was_not_sent_is_told_and_sent_when_the_connection_is_back(
+    site: Any, audit: Any, page_of: PageOf
+) -> None:
+    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    expect(page.get_by_text(OPENS)).to_be_visible()
+    page.context.set_offline(True)
+    page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": shot()})
+    expect(page.get_by_text("1 photo was not sent: leave the page open", exact=False)).to_be_visible()
+    page.context.set_offline(False)
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(page.get_by_text("is attached.")).to_be_visible()
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    assert Attachment.objects.get().finding_id == audit.findings.first().pk
