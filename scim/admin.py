@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -12,6 +12,7 @@ from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
@@ -19,13 +20,16 @@ from records.accounts import address_ranges, brake, directories
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
+from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of, zone_of
 from records.backoffice.datetimes import NOTHING, shown
+from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.lists import RecordList, UncountedPaginator
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.backoffice.saved_filters import SavedFilterPages
+from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.writing import Values
@@ -88,7 +92,6 @@ class DirectoryAdmin(PlainAdmin):
     site_field = "home_site"
     list_display = ("name", "home_site", "may_administer")
     readonly_fields = ("service_account",)
-    change_form_template = "scim/directory.html"
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; only a superuser can edit which sites the directory sees and whether it may administer."""
@@ -129,13 +132,10 @@ class DirectoryAdmin(PlainAdmin):
             require(actor, Act.PROVISION, locked)
         return locked
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Show a link to the connection page."""
-        if context.get("original") is not None:
-            context["connection_url"] = reverse(
-                "admin:accounts_directory_connection", args=(quote(context["original"].pk),)
-            )
-        return super().render_change_form(request, context, *args, **kwargs)
+    def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+        """Return the button that opens the connection page."""
+        url = reverse("admin:accounts_directory_connection", args=(quote(record.pk),))
+        return (RecordLink("connection", "Connection and tokens", url),)
 
     def get_urls(self) -> Any:
         """Return the admin's addresses, preceded by the connection page."""
@@ -149,24 +149,22 @@ class DirectoryAdmin(PlainAdmin):
             raise PermissionDenied
         show_times_of(site_at(request, directory.home_site_id))
         page = _Connection(request, directory, writable=self.may(request, "change", directory))
-        if request.method == "POST":
-            page.act(request.POST.get("do", ""))
+        if request.method == "POST" and (done := page.act(request.POST.get("do", ""))) is not None:
+            return done
         context = {
             **self.admin_site.each_context(request),
             "title": f"Connection of {directory}",
             "opts": self.opts,
             "original": directory,
-            "back": reverse("admin:accounts_directory_change", args=(quote(directory.pk),)),
+            "back": address_of(directory),
             "log_url": f"{reverse('admin:scim_provisioningcall_changelist')}?directory={directory.pk}",
             **page.context(),
         }
-        response = TemplateResponse(request, "scim/connection.html", context)
-        response["Cache-Control"] = "no-store"
-        return response
+        return showing_once(request, TemplateResponse(request, "scim/connection.html", context))
 
 
 class _Connection:
-    """One response of the connection page: its form, the secret that is shown only once, and the steps of a test."""
+    """One response of the connection page: its forms, and the steps of a test."""
 
     def __init__(self, request: HttpRequest, directory: Directory, *, writable: bool) -> None:
         self.request = request
@@ -174,11 +172,10 @@ class _Connection:
         self.writable = writable
         self.form = TokenForm()
         self.confirm_form = ReasonForm()
-        self.secret: dict[str, str] | None = None
         self.steps: list[Any] = []
 
-    def act(self, what: str) -> None:
-        """Perform the requested action."""
+    def act(self, what: str) -> HttpResponse | None:
+        """Perform the requested action; returns None if the page has to show a test's steps or what is wrong."""
         acts = {
             "issue": self._issue,
             "confirm": self._confirm,
@@ -189,14 +186,15 @@ class _Connection:
         if not self.writable or what not in acts:
             raise PermissionDenied
         try:
-            acts[what]()
+            return acts[what]()
         except ValidationError as fault:
             messages.error(self.request, "; ".join(fault.messages))
+            return None
 
-    def _issue(self) -> None:
+    def _issue(self) -> HttpResponse | None:
         self.form = TokenForm(self.request.POST)
         if not self.form.is_valid():
-            return
+            return None
         data = self.form.cleaned_data
         token, secret = directories.issue_token(
             self.directory,
@@ -208,25 +206,25 @@ class _Connection:
             dry_run=data["dry_run"],
             addresses=data["addresses"],
         )
-        self.secret = {"name": token.name, "secret": secret}
-        self.form = TokenForm()
+        return redirect_with_secret(self.request, {"name": token.name, "secret": secret})
 
-    def _revoke(self) -> None:
+    def _revoke(self) -> HttpResponse:
         key = as_uuid(self.request.POST.get("id", ""))
         token = ProvisioningToken.objects.filter(pk=key, directory=self.directory).first() if key else None
         if token is None:
             raise Http404
         directories.revoke_token(token.pk, author=author_of(self.request))
         messages.success(self.request, f"The token “{token.name}” opens nothing any more.")
+        return redirect(self.request.get_full_path())
 
-    def _confirm(self) -> None:
+    def _confirm(self) -> HttpResponse | None:
         self.confirm_form = ReasonForm(self.request.POST)
         if not self.confirm_form.is_valid():
-            return
+            return None
         reason = self.confirm_form.cleaned_data["change_reason"]
         brake.confirm(self.directory, author=author_of(self.request), reason=reason)
-        self.directory.refresh_from_db()
         messages.success(self.request, f"“{self.directory}” may remove people again.")
+        return redirect(self.request.get_full_path())
 
     def _check(self) -> None:
         mount: Mount = "prodscim" if self.request.POST.get("do") == "check-prodscim" else "scim"
@@ -247,7 +245,7 @@ class _Connection:
             "confirm_form": self.confirm_form,
             "brake_people": settings.DIRECTORY_BRAKE_PEOPLE,
             "brake_percent": settings.DIRECTORY_BRAKE_PERCENT,
-            "secret": self.secret,
+            "secret": secret_of(self.request),
             "rules": rules_of(self.directory),
             "steps": self.steps,
             "passed": bool(self.steps) and all(step.passed for step in self.steps),

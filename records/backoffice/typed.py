@@ -47,7 +47,7 @@ class TypedInputMiddleware:
             _set(response, SIGNED_OUT)
             # The end of the session also invalidates pages that the browser kept for going back.
             response["Clear-Site-Data"] = '"cache"'
-        elif request.path.startswith("/admin/") and isinstance(request.user, User):
+        elif request.path.startswith(("/admin/", reverse("profile"))) and isinstance(request.user, User):
             token = request.POST.get("larder_typed", "")
             if _TOKEN.fullmatch(token):
                 others = [one for one in request.COOKIES.get(COOKIE, "").split(".") if _TOKEN.fullmatch(one)]

@@ -20,6 +20,7 @@ from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import profile_panels_for
 from records.backoffice.fields import as_uuid
 from records.backoffice.forms import CredentialForm
+from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.dashboard import keycalls
 from records.sites.models import Site
 
@@ -38,7 +39,7 @@ class KeyForm(CredentialForm):
 
 
 def profile(request: HttpRequest) -> HttpResponse:
-    """Show the profile, or issue, rotate or revoke what was asked for; a secret is shown in that answer alone."""
+    """Show the profile, or issue, rotate or revoke a credential; the next page shows a new secret once."""
     if not admin.site.has_permission(request):
         return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")
     account = _account(request)
@@ -49,9 +50,7 @@ def profile(request: HttpRequest) -> HttpResponse:
         done = page.act(request.POST.get("do", ""))
         if done is not None:
             return done
-    response = TemplateResponse(request, "dashboard/profile.html", page.context())
-    response["Cache-Control"] = "no-store"
-    return response
+    return showing_once(request, TemplateResponse(request, "dashboard/profile.html", page.context()))
 
 
 def _account(request: HttpRequest) -> User:
@@ -74,12 +73,11 @@ class _Page:
         self.account = account
         self.author = author_of(request)
         self.sites = Site.objects.filter(pk__in=access.sites_where(account), is_archived=False).order_by("name", "id")
-        self.secret: dict[str, str] | None = None
         self.key_form = KeyForm(self.sites)
         self.client_form = CredentialForm(prefix="client")
 
     def act(self, what: str) -> HttpResponse | None:
-        """Do what was asked for; returns an answer unless the page itself is to be shown."""
+        """Do what was asked for; returns None if the page has to show what is wrong."""
         acts = {
             "issue-key": self._issue_key,
             "rotate-key": self._rotate_key,
@@ -103,38 +101,36 @@ class _Page:
             raise Http404
         return found
 
-    def _issue_key(self) -> None:
+    def _issue_key(self) -> HttpResponse | None:
         self.key_form = KeyForm(self.sites, self.request.POST)
-        if self.key_form.is_valid():
-            data = self.key_form.cleaned_data
-            key, secret = keys.issue_key(
-                self.account, data["site"], data["name"], author=self.author, expires=data["expires"]
-            )
-            self._show(f"Subscription key “{key.name}”", secret)
-            self.key_form = KeyForm(self.sites)
+        if not self.key_form.is_valid():
+            return None
+        data = self.key_form.cleaned_data
+        key, secret = keys.issue_key(
+            self.account, data["site"], data["name"], author=self.author, expires=data["expires"]
+        )
+        return self._show(f"Subscription key “{key.name}”", secret)
 
-    def _rotate_key(self) -> None:
+    def _rotate_key(self) -> HttpResponse:
         key, secret = keys.rotate_key(self._own(SubscriptionKey).pk, author=self.author)
-        self._show(f"New key “{key.name}”: the old one works until you revoke it", secret)
+        return self._show(f"New key “{key.name}”: the old one works until you revoke it", secret)
 
     def _revoke_key(self) -> HttpResponse:
         key = keys.revoke_key(self._own(SubscriptionKey).pk, author=self.author)
         messages.success(self.request, f"The key “{key.name}” (…{key.hint}) opens nothing any more.")
         return self._back()
 
-    def _issue_client(self) -> None:
+    def _issue_client(self) -> HttpResponse | None:
         self.client_form = CredentialForm(self.request.POST, prefix="client")
-        if self.client_form.is_valid():
-            data = self.client_form.cleaned_data
-            client, secret = clients.issue_client(
-                self.account, data["name"], author=self.author, expires=data["expires"]
-            )
-            self._show(f"Client “{client.name}”", secret, client.client_id)
-            self.client_form = CredentialForm(prefix="client")
+        if not self.client_form.is_valid():
+            return None
+        data = self.client_form.cleaned_data
+        client, secret = clients.issue_client(self.account, data["name"], author=self.author, expires=data["expires"])
+        return self._show(f"Client “{client.name}”", secret, client.client_id)
 
-    def _rotate_client(self) -> None:
+    def _rotate_client(self) -> HttpResponse:
         client, secret = clients.rotate_client(self._own(OAuthClient).pk, author=self.author)
-        self._show(f"New secret of “{client.name}”: the old one has ended", secret, client.client_id)
+        return self._show(f"New secret of “{client.name}”: the old one has ended", secret, client.client_id)
 
     def _revoke_client(self) -> HttpResponse:
         client = clients.revoke_client(self._own(OAuthClient).pk, author=self.author)
@@ -144,8 +140,8 @@ class _Page:
     def _back(self) -> HttpResponse:
         return redirect(self.request.get_full_path())
 
-    def _show(self, name: str, secret: str, client_id: str = "") -> None:
-        self.secret = {"name": name, "secret": secret, "client_id": client_id}
+    def _show(self, name: str, secret: str, client_id: str = "") -> HttpResponse:
+        return redirect_with_secret(self.request, {"name": name, "secret": secret, "client_id": client_id})
 
     def context(self) -> dict[str, Any]:
         """Return what the page shows."""
@@ -158,7 +154,7 @@ class _Page:
             "title": title,
             "account": self.account,
             "own": own,
-            "secret": self.secret,
+            "secret": secret_of(self.request),
             "key_form": self.key_form,
             "client_form": self.client_form,
             "keys": keys_shown,

@@ -1,7 +1,7 @@
 """The pages of webhooks: where changes are sent, the secret, and each delivery with what was answered."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -17,13 +17,16 @@ from django.utils.text import capfirst
 
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole
+from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at
 from records.backoffice.datetimes import NOTHING, shown, wall_clock
+from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonIfAny, WithoutReason
 from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPaginator
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
+from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.backoffice.transitions import RecordStep
 from records.changes import feed
 from records.sites.writing import Values
@@ -115,7 +118,6 @@ class SubscriptionAdmin(PlainAdmin):
     search_fields: ClassVar[Any] = ("name", "address")
     record_actions = (*STEPS, *CHANGE_TO_ARCHIVE)
     readonly_fields = ("state_shown", "progress", "trouble")
-    change_form_template = "webhooks/subscription.html"
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what is entered, and how far a stored webhook has come."""
@@ -186,13 +188,13 @@ class SubscriptionAdmin(PlainAdmin):
         self.message_user(request, f"{obj} was added. Its receiver needs the secret.", messages.SUCCESS)
         return redirect("admin:webhooks_subscription_secret", quote(obj.pk))
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Show the ways to the secret and to the deliveries."""
-        webhook = context.get("original")
-        if webhook is not None:
-            context["secret_url"] = reverse("admin:webhooks_subscription_secret", args=(quote(webhook.pk),))
-            context["deliveries_url"] = deliveries_of(webhook)
-        return super().render_change_form(request, context, *args, **kwargs)
+    def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+        """Return the buttons that open the deliveries and, for users who may change the webhook, its secret."""
+        links = [RecordLink("deliveries", "Deliveries", deliveries_of(record))]
+        if self.has_change_permission(request, record):
+            url = reverse("admin:webhooks_subscription_secret", args=(quote(record.pk),))
+            links.append(RecordLink("secret", "Secret", url))
+        return links
 
     def get_urls(self) -> Any:
         """Return the admin's addresses with the secret's page before them."""
@@ -200,36 +202,37 @@ class SubscriptionAdmin(PlainAdmin):
         return [path("<str:object_id>/secret/", view, name="webhooks_subscription_secret"), *super().get_urls()]
 
     def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Tell about the secret; a POST shows that of a new webhook (`show`) or makes another one (`rotate`), once."""
+        """Tell about the secret; a POST asks for that of a new webhook (`show`) or makes another one (`rotate`)."""
         webhook = self.found(request, object_id)
         if not self.has_change_permission(request, webhook):
             raise PermissionDenied
         show_times_of(site_at(request, webhook.site_id))
-        secret = self._secret(request, webhook) if request.method == "POST" else ""
-        webhook.refresh_from_db()
+        if request.method == "POST":
+            return self._made_secret(request, webhook)
+        told = secret_of(request)
         context = {
             **self.admin_site.each_context(request),
             "title": f"Secret of {webhook}",
             "opts": self.opts,
             "original": webhook,
-            "secret": secret,
+            "secret": told["secret"] if told else "",
             "made": shown(webhook.secret_made),
             "former_until": shown(webhook.former_until) if webhook.former_secret else "",
             "hours": actions.OVERLAP.total_seconds() // 3600,
-            "back": reverse("admin:webhooks_subscription_change", args=(quote(webhook.pk),)),
+            "back": address_of(webhook),
         }
-        return TemplateResponse(request, "webhooks/secret.html", context)
+        return showing_once(request, TemplateResponse(request, "webhooks/secret.html", context))
 
-    def _secret(self, request: HttpRequest, webhook: Subscription) -> str:
+    def _made_secret(self, request: HttpRequest, webhook: Subscription) -> HttpResponse:
         acts = {"show": actions.show_secret, "rotate": actions.rotate_secret}
         act = acts.get(request.POST.get("do", ""))
         if act is None:
             raise PermissionDenied
         try:
-            return str(act(webhook, author=author_of(request)))
+            return redirect_with_secret(request, {"secret": act(webhook, author=author_of(request))})
         except ValidationError as fault:
             messages.error(request, "; ".join(fault.messages))
-            return ""
+            return redirect(request.get_full_path())
 
 
 def kinds() -> list[tuple[str, str]]:
@@ -347,7 +350,7 @@ class DeliveryAdmin(SitePermissions):
             "when": self.when(delivery),
             "ended": Outcome(delivery.outcome).label,
             "may_send": may_send,
-            "webhook_url": reverse("admin:webhooks_subscription_change", args=(quote(delivery.subscription_id),)),
+            "webhook_url": reverse("admin:webhooks_subscription_read", args=(quote(delivery.subscription_id),)),
             "list_url": deliveries_of(delivery.subscription),
         }
         return TemplateResponse(request, "webhooks/delivery.html", context)

@@ -8,12 +8,15 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from records.accounts.models import DefaultRole
+from records.accounts.models import DefaultRole, SubscriptionKey
 from records.complaints.models import Complaint
 from records.employees.models import Employee
+from records.history.models import Change
+from records.items.models import Item
 from tests import make
-from tests.make.backoffice import address
+from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
+from tests.make.items import make_item
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -170,3 +173,46 @@ def test_a_look_up_without_a_match_says_so_and_keeps_the_text(site: Any, manager
     page.get_by_role("button", name="Save", exact=True).click()
     expect(field).to_be_focused()
     assert not Complaint.objects.exists()
+
+
+def test_text_on_the_profile_survives_a_lost_session_and_a_key_is_made_once(
+    site: Any, manager: Any, page_of: PageOf
+) -> None:
+    page = page_of(manager, site)
+    page.goto("/profile/")
+    page.locator("#make-key").get_by_label("Name").fill("ERP sync")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Make a key").click()
+    sign_in_on(page, manager)
+    expect(page.get_by_role("heading", name=OFFER)).to_be_visible()
+    page.get_by_role("button", name="Put it back").click()
+    page.get_by_role("button", name="Make a key").click()
+    expect(page.get_by_label("Key", exact=True)).to_have_value(re.compile("^lk_"))
+    assert page.evaluate(KEPT) == 0
+    page.reload()
+    expect(page.get_by_label("Key", exact=True)).to_have_count(0)
+    expect(page.get_by_role("heading", name=OFFER)).to_have_count(0)
+    assert [key.name for key in SubscriptionKey.objects.all()] == ["ERP sync"]
+
+
+def test_the_reason_for_several_records_survives_a_lost_session(site: Any, manager: Any, page_of: PageOf) -> None:
+    make_item(site, name="Oven")
+    page = page_of(manager, site)
+
+    def choose() -> None:
+        page.get_by_label("Choose Oven").check()
+        page.get_by_label("With the chosen").select_option("Archive")
+        page.get_by_role("button", name="Continue").click()
+
+    page.goto(list_address(Item))
+    choose()
+    page.get_by_label("Reason for change").fill("Sold to the harbour site")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Archive").click()
+    sign_in_on(page, manager)
+    choose()
+    page.get_by_role("button", name="Put it back").click()
+    page.get_by_role("button", name="Archive").click()
+    expect(page.get_by_text("Archive: 1 of 1 done.")).to_be_visible()
+    assert Change.objects.get(operation="ArchiveItem").reason == "Sold to the harbour site"
+    assert page.evaluate(KEPT) == 0

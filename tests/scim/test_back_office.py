@@ -52,7 +52,7 @@ def test_a_site_administrator_widens_no_directory(browser, site, other_site):
 def test_a_token_is_shown_once_opens_the_door_and_is_revoked(browser, directory):
     page = connection(directory)
     body = {"do": "issue", "name": "Entra", "dialect": "entra", "expires": ""}
-    shown = browser.post(page, body).content.decode()
+    shown = browser.post(page, body, follow=True).content.decode()
     secret = re.search(r'value="(lt_[^"]+)"', shown)
     assert secret is not None
     scim = Scim(secret[1])

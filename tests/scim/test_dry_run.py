@@ -172,5 +172,5 @@ def test_the_form_makes_a_dry_run_token_and_the_page_shows_it(client: Any, site:
     client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
     page = f"/admin/accounts/directory/{directory.pk}/connection/"
     given = {"do": "issue", "name": "HR", "dialect": "documented", "dry_run": "on"}
-    assert "<td>dry run</td>" in client.post(page, given).text
+    assert "<td>dry run</td>" in client.post(page, given, follow=True).text
     assert ProvisioningToken.objects.get().dry_run is True

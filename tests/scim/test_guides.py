@@ -33,7 +33,8 @@ def connected(site, kind, name="Corp") -> Scim:
     shown = browser.get(page).content.decode()
     assert re.search(r"http[^\s\"'<]+/scim\b", shown)
     assert "Make a token" in shown
-    shown = browser.post(page, {"do": "issue", "name": "Directory", "dialect": kind, "expires": ""}).content.decode()
+    given = {"do": "issue", "name": "Directory", "dialect": kind, "expires": ""}
+    shown = browser.post(page, given, follow=True).content.decode()
     secret = re.search(r'value="(lt_[^"]+)"', shown)
     assert secret
     assert "Everything works as a directory expects it." in browser.post(page, {"do": "check-scim"}).content.decode()

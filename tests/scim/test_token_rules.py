@@ -101,7 +101,7 @@ def test_the_form_makes_a_token_with_its_rules_and_the_page_shows_them(
     client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
     page = f"/admin/accounts/directory/{directory.pk}/connection/"
     given = {"do": "issue", "name": "HR", "dialect": "documented", "read_only": "on", "addresses": "192.0.2.7"}
-    assert "read-only, 192.0.2.7/32" in client.post(page, given).text
+    assert "read-only, 192.0.2.7/32" in client.post(page, given, follow=True).text
     token = ProvisioningToken.objects.get()
     assert (token.read_only, token.addresses) == (True, ["192.0.2.7/32"])
 

@@ -26,11 +26,13 @@ def shown_secret(response: Any) -> str:
 def test_a_key_is_issued_shown_once_and_opens_the_interface(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.READER)
     client = sign_in(user, site)
-    issued = client.post(PROFILE, {"do": "issue-key", "name": "ERP", "site": str(site.pk), "expires": ""})
+    issued = client.post(PROFILE, {"do": "issue-key", "name": "ERP", "site": str(site.pk), "expires": ""}, follow=True)
     secret = shown_secret(issued)
     assert secret.startswith("lk_")
     assert issued["Cache-Control"] == "no-store"
+    assert issued.redirect_chain == [(PROFILE, 302)]
     assert secret not in client.get(PROFILE).content.decode()
+    assert SubscriptionKey.objects.filter(user=user).count() == 1
     api = Api(make.Key(user, site, secret))
     assert api.get("/employee/GetEmployeeList").status_code == 200
     key = SubscriptionKey.objects.get(user=user)
@@ -44,10 +46,10 @@ def test_a_key_is_issued_shown_once_and_opens_the_interface(site: Site) -> None:
 def test_a_rotated_key_lives_beside_the_old_one_and_a_third_is_refused(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.READER)
     client = sign_in(user, site)
-    client.post(PROFILE, {"do": "issue-key", "name": "ERP", "site": str(site.pk)})
+    client.post(PROFILE, {"do": "issue-key", "name": "ERP", "site": str(site.pk)}, follow=True)
     key = SubscriptionKey.objects.get(user=user)
-    assert shown_secret(client.post(PROFILE, {"do": "rotate-key", "id": str(key.pk)}))
-    third = client.post(PROFILE, {"do": "issue-key", "name": "Third", "site": str(site.pk)})
+    assert shown_secret(client.post(PROFILE, {"do": "rotate-key", "id": str(key.pk)}, follow=True))
+    third = client.post(PROFILE, {"do": "issue-key", "name": "Third", "site": str(site.pk)}, follow=True)
     assert "There are two live keys" in third.content.decode()
     assert SubscriptionKey.objects.filter(user=user).count() == 2
 
@@ -59,7 +61,7 @@ def test_nobody_reaches_the_keys_of_others(site: Site, other_site: Site) -> None
     for what in ("revoke-key", "rotate-key"):
         assert client.post(PROFILE, {"do": what, "id": str(key.pk)}).status_code == 404
     assert client.get(f"{PROFILE}?account={other.user.pk}").status_code == 404
-    foreign = client.post(PROFILE, {"do": "issue-key", "name": "x", "site": str(other_site.pk)})
+    foreign = client.post(PROFILE, {"do": "issue-key", "name": "x", "site": str(other_site.pk)}, follow=True)
     assert shown_secret(foreign) == ""
     assert not SubscriptionKey.objects.filter(site=other_site).exists()
 
@@ -69,7 +71,7 @@ def test_a_site_administrator_manages_the_keys_of_service_accounts(site: Site, o
     address = f"{PROFILE}?account={robot.pk}"
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert str(robot) in client.get(PROFILE).content.decode()
-    issued = client.post(address, {"do": "issue-key", "name": "Sync", "site": str(site.pk)})
+    issued = client.post(address, {"do": "issue-key", "name": "Sync", "site": str(site.pk)}, follow=True)
     assert shown_secret(issued)
     assert SubscriptionKey.objects.get(user=robot).name == "Sync"
     assert browser(site).get(address).status_code == 404
@@ -79,9 +81,11 @@ def test_a_site_administrator_manages_the_keys_of_service_accounts(site: Site, o
 def test_an_oauth_client_is_issued_rotated_and_revoked(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.READER)
     client = sign_in(user, site)
-    first = shown_secret(client.post(PROFILE, {"do": "issue-client", "client-name": "Sync", "client-expires": ""}))
+    first = shown_secret(
+        client.post(PROFILE, {"do": "issue-client", "client-name": "Sync", "client-expires": ""}, follow=True)
+    )
     stored = OAuthClient.objects.get(user=user)
-    second = shown_secret(client.post(PROFILE, {"do": "rotate-client", "id": str(stored.pk)}))
+    second = shown_secret(client.post(PROFILE, {"do": "rotate-client", "id": str(stored.pk)}, follow=True))
     assert first
     assert second
     assert first != second
@@ -94,7 +98,9 @@ def test_the_profile_asks_to_sign_in_and_refuses_what_it_does_not_know(site: Sit
     assert answer.status_code == 302
     assert answer["Location"].startswith("/admin/login/")
     assert browser(site).post(PROFILE, {"do": "everything"}).status_code == 403
-    late = browser(site).post(PROFILE, {"do": "issue-key", "name": "x", "site": str(site.pk), "expires": "2001-01-01"})
+    late = browser(site).post(
+        PROFILE, {"do": "issue-key", "name": "x", "site": str(site.pk), "expires": "2001-01-01"}, follow=True
+    )
     assert "Choose a day from today on" in late.content.decode()
 
 

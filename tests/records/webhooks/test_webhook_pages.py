@@ -43,11 +43,11 @@ def test_a_webhook_is_added_and_its_secret_is_shown_once(receiver: Receiver, sit
     assert answer.redirect_chain[-1][0] == secret_page(webhook)
     assert webhook.entities == ["Item", "Material"]
     assert secret_of(webhook) not in answer.text
-    shown = admin.post(secret_page(webhook), {"do": "show"})
+    shown = admin.post(secret_page(webhook), {"do": "show"}, follow=True)
     assert secret_of(webhook) in shown.text
     assert "no-store" in shown["Cache-Control"]
     assert secret_of(webhook) not in admin.get(secret_page(webhook)).text
-    again = admin.post(secret_page(webhook), {"do": "show"})
+    again = admin.post(secret_page(webhook), {"do": "show"}, follow=True)
     assert secret_of(webhook) not in again.text
     assert "shown already" in again.text
     api.post("/item/AddItem", {"Name": "Detector"})
@@ -60,7 +60,7 @@ def test_a_new_secret_is_shown_once_and_the_page_says_how_long_the_old_one_signs
     webhook = make_webhook(site, receiver.address)
     admin.post(secret_page(webhook), {"do": "show"})
     old = secret_of(webhook)
-    answer = admin.post(secret_page(webhook), {"do": "rotate"})
+    answer = admin.post(secret_page(webhook), {"do": "rotate"}, follow=True)
     assert secret_of(webhook) != old
     assert secret_of(webhook) in answer.text
     assert "The one before it signs too until" in answer.text
@@ -196,5 +196,5 @@ def test_a_page_of_deliveries_costs_the_same_however_many_there_are(receiver: Re
 def test_a_secret_that_cannot_be_read_is_made_anew(receiver: Receiver, site: Site, admin: Any, settings: Any) -> None:
     webhook = make_webhook(site, receiver.address)
     Subscription.objects.update(secret=signing.sealed("whsec_AAAA").replace("A", "B", 3))
-    assert "can no longer be read" in admin.post(secret_page(webhook), {"do": "show"}).text
+    assert "can no longer be read" in admin.post(secret_page(webhook), {"do": "show"}, follow=True).text
     assert now() - webhook.secret_made < datetime.timedelta(minutes=1)
