@@ -188,7 +188,7 @@ def _context(model_admin: Any, request: HttpRequest, document: Document, title: 
         "title": title,
         "opts": model_admin.opts,
         "original": document,
-        "back": reverse("admin:documents_document_change", args=(quote(document.pk),)),
+        "back": reverse("admin:documents_document_read", args=(quote(document.pk),)),
         "versions_url": reverse("admin:documents_document_versions", args=(quote(document.pk),)),
         "compare_url": reverse("admin:documents_document_compare", args=(quote(document.pk),)),
     }

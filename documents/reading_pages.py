@@ -119,7 +119,7 @@ def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
         "title": f"Readers: {document}",
         "opts": model_admin.opts,
         "original": document,
-        "back": reverse("admin:documents_document_change", args=(quote(document.pk),)),
+        "back": reverse("admin:documents_document_read", args=(quote(document.pk),)),
         "version": version,
         "asked": len(asked),
         "read": len(asked & have_read),

@@ -30,7 +30,7 @@ def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
         "rows": [
             {
                 "action": row,
-                "url": reverse("admin:actions_action_change", args=(row.pk,)),
+                "url": reverse("admin:actions_action_read", args=(row.pk,)),
                 "due": due_shown(row.due_date, waiting=row.record_status in UNFINISHED),
                 "finding": findings.get(row.finding_id, ""),
             }

@@ -70,6 +70,7 @@ MARK_DONE = RecordStep(
     explanation="Somebody else then judges whether it worked, and closes it or sends it back.",
     done="is Done and waits to be judged.",
     initial=lambda action: {"result": action.result},
+    is_next=True,
 )
 CLOSE = RecordStep(
     "close",
@@ -81,6 +82,7 @@ CLOSE = RecordStep(
     explanation="Judge whether the action worked. Neither its owner nor whoever marked it as Done can close it.",
     done="was closed.",
     tells=lambda action: [f"Result: {action.result}"],
+    is_next=True,
 )
 SEND_BACK = RecordStep(
     "send-back",

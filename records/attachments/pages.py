@@ -104,7 +104,7 @@ def line_of(attachment: Attachment, findings: dict[uuid.UUID, str]) -> dict[str,
     return {
         "attachment": attachment,
         "url": reverse("admin:attachments_file", args=(attachment.pk,)),
-        "page": reverse("admin:attachments_attachment_change", args=(attachment.pk,)),
+        "page": reverse("admin:attachments_attachment_read", args=(attachment.pk,)),
         "preview": reverse("admin:attachments_preview", args=(attachment.pk,)) if has_preview else "",
         "at": shown(attachment.created),
         "finding": findings.get(attachment.finding_id, "") if attachment.finding_id else "",

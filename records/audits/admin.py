@@ -73,7 +73,7 @@ class AuditProgramAdmin(RecordAdmin):
             '<li><a href="{}">{}</a> · {} · {}</li>',
             (
                 (
-                    reverse("admin:audits_auditrecord_change", args=(record.pk,)),
+                    reverse("admin:audits_auditrecord_read", args=(record.pk,)),
                     f"Audit {record.site_sequence_id}",
                     record.record_status,
                     due_shown(record.due_date, waiting=record.is_open),

@@ -74,6 +74,7 @@ START = RecordStep(
     form=StartForm,
     explanation="The questions of the checklists are laid out as findings, to be answered on the audit's page.",
     done="was started.",
+    is_next=True,
 )
 SUBMIT = RecordStep(
     "submit",
@@ -94,6 +95,7 @@ COMPLETE = RecordStep(
     form=ReasonIfAny,
     explanation="The audit is closed as it stands, and the program's next due date is set.",
     done="was completed.",
+    is_next=True,
 )
 CANCEL = RecordStep(
     "cancel",

@@ -28,6 +28,8 @@ class RecordLink:
     label: str
     url: str
     group: str = "Administration"
+    is_next: bool = False
+    """Whether the button of a record is the primary one, since it leads to what usually happens next."""
 
 
 @dataclass(frozen=True, slots=True)

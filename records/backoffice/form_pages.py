@@ -16,7 +16,7 @@ from django.forms.formsets import all_valid
 from django.forms.models import modelform_factory
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
-from records.backoffice import conflicts, extension_points
+from records.backoffice import conflicts
 from records.backoffice.about import address_of, hide_targets
 from records.backoffice.conflicts import Conflict, StaleError
 from records.backoffice.current import (
@@ -254,11 +254,11 @@ class FormPages(StepPages, TrailPages):
         media = self.media + admin_form.media
         for inline_formset in inline_formsets:
             media += inline_formset.media
-        verb = "Add" if record is None else "Change" if writable else "View"
+        title = f"Add {self.opts.verbose_name}" if record is None else f"Edit {record}" if writable else str(record)
         context = {
             **self.admin_site.each_context(request),
-            "title": f"{verb} {self.opts.verbose_name}",
-            "subtitle": str(record) if record else None,
+            "title": title,
+            "subtitle": None,
             "adminform": admin_form,
             "object_id": str(record.pk) if record else None,
             "original": record,
@@ -272,7 +272,7 @@ class FormPages(StepPages, TrailPages):
             "reading_url": address_of(record) if record and getattr(self, "opens_reading", False) else "",
             "conflict": self.conflict_context(request, record, form, conflict) if conflict else None,
             "record_steps": self.steps_for(request, record) if record else [],
-            **(extension_points.shown_on(request, record) if record else {}),
+            **(self.added_to(request, record) if record else {}),
             "show_history": record is not None and self.has_history_permission(request, record),
             "show_save_and_add_another": record is None and writable,
             "show_save_and_continue": writable,

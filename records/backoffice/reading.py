@@ -20,7 +20,6 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 
 from records.accounts import access
-from records.backoffice import extension_points
 from records.backoffice.about import address_of, hide_targets
 from records.backoffice.current import FormState, show_times_of, site_at, state_of, user_of
 from records.backoffice.datetimes import NOTHING, shown
@@ -93,8 +92,8 @@ class ReadingPage(StepPages, TrailPages):
 
     @property
     def opens_reading(self) -> bool:
-        """Return whether lists link to the reading page; not if the form has a special page."""
-        return getattr(self, "change_form_template", None) is None
+        """Return whether lists link to the reading page, as they do for all kinds of records with this page."""
+        return True
 
     def reading_view(self, request: HttpRequest, object_id: Any) -> HttpResponse:
         """Show the record."""
@@ -111,6 +110,7 @@ class ReadingPage(StepPages, TrailPages):
         ]
         app, model = self.opts.app_label, self.opts.model_name
         status = getattr(record, "record_status", "")
+        steps, added = self.steps_for(request, record), self.added_to(request, record)
         context = {
             **self.admin_site.each_context(request),
             "title": str(record),
@@ -127,8 +127,12 @@ class ReadingPage(StepPages, TrailPages):
             "edit_url": reverse(f"admin:{app}_{model}_change", args=(quote(record.pk),))
             if page.has_change_permission(request, record)
             else "",
-            "record_steps": self.steps_for(request, record),
-            **extension_points.shown_on(request, record),
+            "record_steps": steps,
+            **added,
+            "next_steps": [
+                *(step for step in steps if step["is_next"]),
+                *(link for link in added["record_links"] if link.is_next),
+            ],
             "show_history": self.has_history_permission(request, record),
             "recent": self._recent(request, record),
         }

@@ -22,8 +22,10 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from records.accounts import access
+from records.backoffice import extension_points
 from records.backoffice.about import address_of
 from records.backoffice.current import show_times_of, site_at, user_of
+from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import SitePermissions
@@ -48,6 +50,8 @@ class RecordStep:
     done: str = ""
     initial: Callable[[Any], dict[str, Any]] | None = None
     tells: Callable[[Any], Sequence[str]] | None = None
+    is_next: bool = False
+    """Whether this is what usually happens next to the record, so that its button is the primary one."""
 
 
 def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
@@ -101,14 +105,37 @@ class StepPages(SitePermissions):
         permission = step.permission if "." in step.permission else self.permission(step.permission)
         return access.may(user_of(request), self.site_id_of(record), permission)
 
-    def steps_for(self, request: HttpRequest, record: Any) -> list[dict[str, str]]:
-        """Return label and URL of the record's steps that the user may take."""
+    def steps_for(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:
+        """Return label and URL of the record's steps that the user may take, and whether the button is primary."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_step"
         return [
-            {"label": step.label, "name": step.name, "url": reverse(name, args=(quote(record.pk), step.name))}
+            {
+                "label": step.label,
+                "name": step.name,
+                "url": reverse(name, args=(quote(record.pk), step.name)),
+                "is_next": step.is_next,
+            }
             for step in self.record_actions
             if step.applies(record) and self.may_step(request, step, record)
         ]
+
+    def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+        """Return the room's own buttons that open another page of the record; override it. It must not run a query."""
+        return ()
+
+    def own_panels(self, request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
+        """Return the room's own parts of the record's page below its fields; override it."""
+        return ()
+
+    def added_to(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        """Return what this room and the rooms above add to the record's pages: sentences, buttons and parts."""
+        added = extension_points.shown_on(request, record)
+        links = [*self.own_links(request, record), *added["record_links"]]
+        return {
+            **added,
+            "record_links": links,
+            "record_panels": [*self.own_panels(request, record), *added["record_panels"]],
+        }
 
     def step_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         """Ask for the reason and for everything else that the step needs, then take the step."""

@@ -85,6 +85,7 @@ SUBMIT = RecordStep(
     form=WithoutReason,
     explanation="It takes its number and awaits its review. Customer, product and nonconformance are needed.",
     done="was submitted for review.",
+    is_next=True,
 )
 COMPLETE = RecordStep(
     "complete",
@@ -96,6 +97,7 @@ COMPLETE = RecordStep(
     explanation="From then on only a Manager changes the complaint, or reopens it.",
     done="was completed.",
     initial=lambda complaint: {"review_report": complaint.review_report},
+    is_next=True,
 )
 REOPEN = RecordStep(
     "reopen",

@@ -90,7 +90,7 @@ def _people(roles: list[Role], *, may_see_users: bool) -> list[dict[str, Any]]:
         member: Any = entry.user or entry.member_role
         line = found.setdefault(member.pk, {"name": str(member), "is_role": entry.user is None, "roles": []})
         if entry.user is None or may_see_users:
-            line["url"] = reverse(f"admin:accounts_{member._meta.model_name}_change", args=(member.pk,))
+            line["url"] = reverse(f"admin:accounts_{member._meta.model_name}_read", args=(member.pk,))
         line["active"] = getattr(member, "is_active", True)
         line["roles"].append(str(entry.role))
     return sorted(found.values(), key=lambda line: line["name"].casefold())[:PEOPLE]

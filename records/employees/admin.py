@@ -125,7 +125,7 @@ def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
         return []
     if not access.may(user_of(request), record.site_id, "accounts.change_user"):
         return []
-    return [RecordLink("account", "Account", reverse("admin:accounts_user_change", args=(quote(record.user_id),)))]
+    return [RecordLink("account", "Account", reverse("admin:accounts_user_read", args=(quote(record.user_id),)))]
 
 
 add_record_links(account_links)

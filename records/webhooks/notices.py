@@ -27,7 +27,7 @@ def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, f
     user = User.objects.filter(pk=user_id, is_active=True).first()
     if subscription is None or user is None or not user.recovery_address:
         return False
-    path = reverse("admin:webhooks_subscription_change", args=(subscription.pk,))
+    path = reverse("admin:webhooks_subscription_read", args=(subscription.pk,))
     context = {
         "user": user,
         "subscription": subscription,

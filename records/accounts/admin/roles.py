@@ -1,7 +1,7 @@
 """The pages of roles: what they permit, as a matrix, and who holds them."""
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,7 +24,8 @@ from records.accounts.default_roles import permissions_of, register
 from records.accounts.models import DefaultRole, Role, RoleMembership, User
 from records.accounts.roles_held import touch_members
 from records.backoffice.autocomplete import choose_url
-from records.backoffice.current import author_of, user_of
+from records.backoffice.current import author_of, form_state, user_of
+from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.fields import ChooserMultiple, ReferencesField, as_number, as_uuid
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
@@ -66,7 +67,6 @@ class RoleAdmin(PlainAdmin):
     search_fields: ClassVar[Any] = ("name",)
     ordering: ClassVar[Any] = ("name", "id")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("name", "permissions")}),)
-    change_form_template = "accounts/role.html"
     chosen_on = (RoleMembership,)
 
     @admin.display(description="kind")
@@ -99,24 +99,28 @@ class RoleAdmin(PlainAdmin):
         )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the name and the permissions; users who cannot change the matrix see it too."""
+        """Return the name and, in a form, the permissions; everywhere else a panel shows them."""
         fieldsets = super().get_fieldsets(request, obj)
-        if obj is None or self.has_change_permission(request, obj):
+        state = form_state(request)
+        if obj is None or (state is not None and state.writable):
             return fieldsets
         return [
             (title, {**options, "fields": [n for n in options["fields"] if n != "permissions"]})
             for title, options in fieldsets
         ]
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Show the matrix of a role that cannot be changed, with a link to its members."""
-        role = context.get("original")
-        if role is not None:
-            context["members_url"] = reverse("admin:accounts_role_members", args=(quote(role.pk),))
-            if not self.has_change_permission(request, role):
-                chosen = set(role.permissions.values_list("pk", flat=True))
-                context["matrix"] = PermissionMatrix().rows(grantable(), chosen)
-        return super().render_change_form(request, context, *args, **kwargs)
+    def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+        """Return the button that opens the members."""
+        return (RecordLink("members", "Members", reverse("admin:accounts_role_members", args=(quote(record.pk),))),)
+
+    def own_panels(self, request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
+        """Return the matrix of the permissions, unless the form shows it to be changed."""
+        state = form_state(request)
+        if state is not None and state.writable:
+            return ()
+        chosen = set(record.permissions.values_list("pk", flat=True))
+        context = {"rows": PermissionMatrix().rows(grantable(), chosen), "is_default": bool(record.default_role)}
+        return (RecordPanel("accounts/matrix.html", context),)
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
         """Add a role for the site."""
@@ -185,7 +189,7 @@ class RoleAdmin(PlainAdmin):
             "title": f"Members of {role}",
             "opts": self.opts,
             "original": role,
-            "back": reverse("admin:accounts_role_change", args=(quote(role.pk),)),
+            "back": reverse("admin:accounts_role_read", args=(quote(role.pk),)),
             "members": pages.read(number),
             "page": number,
             "has_next": pages.has_more,

@@ -30,7 +30,7 @@ def test_a_list_leads_to_the_reading_page_with_status_edit_and_no_form_boxes(sit
     assert "Metal in the loaf" in text
     assert "L-77" in text
     assert 'class="tag tone-warn">Awaiting Review<' in text
-    assert f'href="{address(complaint)}" class="button default edit"' in text
+    assert f'href="{address(complaint)}" class="button edit"' in text
     assert "<textarea" not in text
     assert "Not filled in:" in text
 

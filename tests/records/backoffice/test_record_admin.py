@@ -125,7 +125,7 @@ def test_a_fault_of_the_action_is_shown_at_its_field_with_the_input_kept(site: S
 def test_a_page_goes_by_the_stored_name_until_another_is_stored(site: Site) -> None:
     employee = make.make_employee(site, first_name="Ann", last_name="Baker")
     refused = save(browser(site), employee, last_name="Miller")
-    assert (refused.status_code, refused.context["subtitle"]) == (200, "Ann Baker")
+    assert (refused.status_code, refused.context["title"]) == (200, "Edit Ann Baker")
     assert form_of(refused)["last_name"] == ["Miller"]
 
 

@@ -51,7 +51,7 @@ def test_a_site_administrator_gives_an_employee_an_account_with_a_role_and_an_in
     assert {change.model for change in changes[:2]} == {"employees.Employee", "accounts.User"}
     page = client.get(address(employee)).content.decode()
     assert "Give an account" not in page
-    assert f'href="{address(user)}"' in page
+    assert f'href="{address(user, "read")}"' in page
     assert f'href="{address(user)}"' not in browser(site, DefaultRole.READER).get(address(employee)).content.decode()
     assert client.post(step(employee), {**sent, "change_reason": "Again"}).status_code == 302
     assert User.objects.filter(user_name="mira@example.com").count() == 1
