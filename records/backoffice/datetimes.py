@@ -39,6 +39,11 @@ def shown(value: datetime.datetime | None, *, day: bool = False) -> str:
     return clock.date().isoformat() if is_day else f"{clock.date().isoformat()} {clock:%H:%M}"
 
 
+def times_are_in() -> str:
+    """Return the sentence that names the time zone of the page, which is that of the record's site."""
+    return f"Times are those of {timezone.get_current_timezone_name()}."
+
+
 def stored(clock: datetime.datetime) -> datetime.datetime:
     """Return, in UTC, the moment of a local time at the site; raises ValidationError if there is no such time.
 

@@ -13,7 +13,7 @@ from django.utils.text import capfirst
 from records.accounts import access
 from records.backoffice.autocomplete import choices_at, choose_url
 from records.backoffice.current import form_state, user_of
-from records.backoffice.datetimes import moment_column, number_column
+from records.backoffice.datetimes import moment_column, number_column, times_are_in
 from records.backoffice.fields import (
     Chooser,
     ChooserMultiple,
@@ -66,7 +66,10 @@ class RecordFields:
             "help_text": db_field.help_text,
         }
         if isinstance(db_field, models.DateTimeField):
-            return MomentField(**given) if db_field.name in self.moments else DayField(**given)
+            if db_field.name not in self.moments:
+                return DayField(**given)
+            help_text = f"{db_field.help_text} {times_are_in()}".strip()
+            return MomentField(**{**given, "help_text": help_text})
         if isinstance(db_field, models.ForeignKey | models.ManyToManyField):
             return self._reference_field(db_field, request, given)
         if isinstance(db_field, models.EmailField):

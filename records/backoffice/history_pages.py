@@ -24,7 +24,7 @@ from records.backoffice.datetimes import shown
 from records.backoffice.fields import as_number, as_uuid
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long
 from records.backoffice.permissions import SitePermissions
-from records.backoffice.wording import field_label, printed
+from records.backoffice.wording import field_label, operation_label, printed
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
 from records.sites.about import about_models, trail_ids
@@ -150,6 +150,7 @@ class TrailPages(SitePermissions):
             return {
                 "change": change,
                 "at": shown(change.at),
+                "did": operation_label(change.operation, change.model),
                 "of": "" if is_own else f"{model._meta.verbose_name} {change.record_name}",
                 "lines": self._lines_in(record, change, hidden, offers(change) if is_own else {}),
                 "is_own": is_own,

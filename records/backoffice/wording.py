@@ -1,4 +1,4 @@
-"""How fields and values of the history are shown to users."""
+"""How fields, values and operations of the history are shown to users."""
 
 import datetime
 import re
@@ -10,6 +10,57 @@ from django.utils.text import capfirst
 
 from records.backoffice.datetimes import NOTHING, shown
 from records.history.digests import ERASED, is_erased
+
+VERBS = {
+    "Accept": "Accepted",
+    "Add": "Added",
+    "Answer": "Answered",
+    "Approve": "Approved",
+    "Archive": "Archived",
+    "Ask": "Asked",
+    "Cancel": "Cancelled",
+    "Change": "Changed",
+    "Choose": "Chose",
+    "Close": "Closed",
+    "Complete": "Completed",
+    "Confirm": "Confirmed",
+    "Delete": "Deleted",
+    "End": "Ended",
+    "Erase": "Erased",
+    "Fill": "Filled",
+    "Give": "Gave",
+    "Import": "Imported",
+    "Invite": "Invited",
+    "Issue": "Made",
+    "Lift": "Lifted",
+    "Make": "Made",
+    "Move": "Moved",
+    "Open": "Opened",
+    "Pause": "Paused",
+    "Reject": "Rejected",
+    "Remove": "Removed",
+    "Rename": "Renamed",
+    "Reopen": "Reopened",
+    "Replace": "Replaced",
+    "Reset": "Reset",
+    "Restore": "Restored",
+    "Resume": "Resumed",
+    "Review": "Reviewed",
+    "Revoke": "Revoked",
+    "Rotate": "Rotated",
+    "Save": "Saved",
+    "Schedule": "Scheduled",
+    "Set": "Set",
+    "Share": "Shared",
+    "Show": "Showed",
+    "Sign": "Signed",
+    "Start": "Started",
+    "Stop": "Stopped",
+    "Submit": "Submitted",
+    "Update": "Changed",
+    "Withdraw": "Withdrew",
+}
+"""The first word of an operation's name, and the word that users read instead."""
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -32,6 +83,24 @@ def field_label(model: type[models.Model], name: str) -> str:
             parts.append(str(field.verbose_name))
             owner = getattr(field, "related_model", None)
     return capfirst(": ".join(parts))
+
+
+def operation_label(operation: str, model: str) -> str:
+    """Return an operation in words, without the kind of its record, whose class or label is `model`.
+
+    `UpdateComplaintDetail` of a complaint is `Changed`, and `SetSites` of a directory is `Set sites`.
+    """
+    verb, *others = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", operation) or [operation]
+    kind, rest = model.rpartition(".")[2].lower(), "".join(others).lower()
+    if verb in VERBS and (rest.startswith(kind) or kind.startswith(rest) or kind.endswith(rest)):
+        return VERBS[verb]
+    return " ".join([VERBS.get(verb, verb), *(word.lower() for word in others)])
+
+
+def operation_words(text: str) -> str:
+    """Return a text that users search operations for, with the stored words instead of those that users read."""
+    stored = {shown.lower(): verb for verb, shown in VERBS.items()} | {"changed": "Update", "made": "Issue"}
+    return " ".join(stored.get(word.lower(), word) for word in text.split())
 
 
 def printed(value: Any, *, day: bool = False) -> str:

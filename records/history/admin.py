@@ -24,6 +24,7 @@ from records.backoffice.history_pages import lines_of
 from records.backoffice.lists import RecordList, UncountedPaginator, UnreadableListError, search
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.sheets import KINDS
+from records.backoffice.wording import operation_label, operation_words
 from records.history.models import Change
 from records.history.proofs import last_proof
 from records.history.trail import now
@@ -67,7 +68,7 @@ class ModelFilter(admin.SimpleListFilter):
 class ChangeAdmin(SavedFilterPages):
     """The trail's list and the page of one change."""
 
-    list_display = ("number", "at", "who", "channel", "operation", "kind", "record_name", "reason")
+    list_display = ("number", "at", "who", "channel", "did", "kind", "record_name", "reason")
     list_filter = (PeriodFilter, "channel", ModelFilter)
     search_fields: ClassVar[Any] = ("record_name", "author_name", "operation")
     search_help_text = "Record, person or operation"
@@ -128,6 +129,11 @@ class ChangeAdmin(SavedFilterPages):
         """Return the columns, the moment in the site's time."""
         return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
 
+    @admin.display(description="operation")
+    def did(self, change: Change) -> str:
+        """Return the operation in words."""
+        return operation_label(change.operation, change.model)
+
     @admin.display(description="kind")
     def kind(self, change: Change) -> str:
         """Return the kind of record in words."""
@@ -139,7 +145,7 @@ class ChangeAdmin(SavedFilterPages):
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
         """Return the changes that hold every word of the term."""
-        return search(queryset, self.search_fields, search_term), False
+        return search(queryset, self.search_fields, operation_words(search_term)), False
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the current site's trail in its time, and when the history was last proven."""
@@ -167,6 +173,7 @@ class ChangeAdmin(SavedFilterPages):
             "opts": self.opts,
             "change_shown": change,
             "kind": self.kind(change),
+            "did": self.did(change),
             "at": moment_column("at", "when", day=False)(change),
             "lines": self._lines(request, change),
             "record_url": _record_url(change.model, change.record_id),
@@ -191,6 +198,6 @@ class ChangeAdmin(SavedFilterPages):
 
 def _record_url(label: str, record_id: uuid.UUID) -> str:
     try:
-        return reverse(f"admin:{label.lower().replace('.', '_')}_change", args=(record_id,))
-    except NoReverseMatch:
+        return reverse(f"admin:{label.lower().replace('.', '_')}_read", args=(record_id,))
+    except NoReverseMatch:  # its kind has no page
         return ""

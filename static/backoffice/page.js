@@ -40,6 +40,12 @@
       field.focus();
     });
   }
+  // Enter in a one-line field of a record's form would save it half filled: only its buttons save.
+  for (const form of document.querySelectorAll(".change-form #content-main form[method=post]")) {
+    form.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.target.matches("input:not([type=submit], [type=button])")) event.preventDefault();
+    });
+  }
   const menu = document.querySelector("details[data-menu]");
   // On a phone a list is shown as cards, in which each value bears the name of its column.
   for (const table of document.querySelectorAll(".change-list .results table")) {
@@ -50,12 +56,16 @@
   if (together) {
     const boxes = [...document.querySelectorAll(".action-select")];
     const all = document.getElementById("action-toggle");
+    const matching = together.querySelector("[data-all-matching]");
     const tell = () => {
       const count = boxes.filter((box) => box.checked).length;
-      together.querySelector("[data-chosen]").textContent = count ? `${count} chosen` : "";
+      const isEverything = Boolean(matching?.checked);
+      for (const box of all ? [...boxes, all] : boxes) box.disabled = isEverything;
+      together.querySelector("[data-chosen]").textContent = isEverything ? "All that match are chosen" : count ? `${count} chosen` : "";
       if (all) Object.assign(all, { checked: count === boxes.length, indeterminate: count > 0 && count < boxes.length });
     };
     for (const box of boxes) box.addEventListener("change", tell);
+    if (matching) matching.addEventListener("change", tell);
     if (all) all.addEventListener("change", () => { for (const box of boxes) box.checked = all.checked; tell(); });
     tell();
   }

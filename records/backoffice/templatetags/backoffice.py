@@ -5,6 +5,7 @@ from typing import Any
 from django import template
 from django.contrib.admin.views.main import PAGE_VAR
 
+from records.backoffice.datetimes import times_are_in
 from records.backoffice.filter_bar import chips, controls, kept
 from records.backoffice.form_errors import faults_of
 
@@ -32,3 +33,6 @@ def filter_bar(changelist: Any) -> dict[str, Any]:
         "kept": kept(changelist),
         "plural": changelist.opts.verbose_name_plural,
     }
+
+
+register.simple_tag(times_are_in)
