@@ -26,7 +26,8 @@ from records.accounts.models import (
     UserEmail,
 )
 from records.accounts.roles_held import touching
-from records.history.sets import ids, ids_parameter, ids_sql, insertion, run
+from records.history.sets import ids, ids_parameter, ids_sql, insertion
+from records.history.statements import together
 from records.history.trail import Author, Channel, now
 from records.sites.models import Site
 from tests import make
@@ -207,7 +208,7 @@ def set_based(role: Role, keys: list[uuid.UUID]) -> None:
         alike = {"role": role.pk, "created": now(), "display": ""}
         events = {"at": now(), "kind": SecurityKind.ROLE_GIVEN, "site": role.site_id, "detail": role.name}
         texts = dict.fromkeys(("address", "author_name", "channel", "request_id"), "")
-        run(
+        together(
             [
                 insertion(RoleMembership, alike, ("id", "user"), [(uuid.uuid4(), key) for key in new]),
                 touching([*gone, *new]),

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models import BooleanField, Func
 
-from records.history.sets import Statement, id_of, ids_parameter, ids_sql
+from records.history.sets import id_of, ids_parameter, ids_sql
+from records.history.statements import Statement
 from scim.callers import Scope
 from scim.prepared import prepared
 from scim.visibility import visible_roles

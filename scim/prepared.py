@@ -8,7 +8,8 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
-from records.history.sets import Statement, ids_parameter, ids_sql
+from records.history.sets import ids_parameter, ids_sql
+from records.history.statements import Statement
 from scim.callers import Scope
 
 MOST_KEPT = 512

@@ -9,7 +9,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from records.accounts.models import ExternalId, Role, RoleMembership, User, UserEmail
-from records.history.sets import id_of, run
+from records.history.sets import id_of
+from records.history.statements import together
 from scim.callers import Caller
 from scim.nesting import groups_held, held_by
 from scim.prepared import prepared, the_ids
@@ -110,7 +111,7 @@ def user_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Proj
         statements["externalId"] = external.about(keys)
     if projection.holds("groups"):
         statements["groups"] = held_by(keys, scope)
-    found = dict(zip(statements, run(statements.values()), strict=True))
+    found = dict(zip(statements, together([*statements.values()]), strict=True))
     rows = [dict(zip(USER_COLUMNS, row, strict=True)) for row in users.converted(found["users"])]
     emails: dict[uuid.UUID, list[Representation]] = defaultdict(list)
     for user_id, value, type_, display, primary in found.get("emails", ()):
@@ -132,7 +133,7 @@ def user_document_of(caller: Caller, user: User, external_id: str, projection: P
     """Return the document of a loaded account with its loaded addresses and employee; one query, for its groups."""
     row = {column: _at(user, column) for column in USER_COLUMNS}
     emails = [_email(email.value, email.type, email.display, email.primary) for email in user.emails.all()]
-    held = run([held_by([user.pk], caller.scope)])[0] if projection.holds("groups") else []
+    held = together([held_by([user.pk], caller.scope)])[0] if projection.holds("groups") else []
     return user_document(caller, row, emails, external_id, _groups_of(caller, held)[user.pk])
 
 
@@ -265,7 +266,7 @@ def group_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Pro
     groups = prepared(
         "groups", scope, lambda: visible_roles(scope).filter(pk__in=the_ids()).values_list(*GROUP_COLUMNS)
     )
-    rows = [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in groups.converted(run([groups.about(keys)])[0])]
+    rows = [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in groups.converted(together([groups.about(keys)])[0])]
     members: dict[uuid.UUID, list[Representation]] | None = None
     if projection.holds("members"):
         members = members_of(caller, keys)
@@ -328,7 +329,7 @@ def members_of(
     else:
         statement = prepared("members among ids", scope, named).about(roles, among, among)
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
-    for role_id, user_id, member_role_id, display, name, given, family, shown, role_name in run([statement])[0]:
+    for role_id, user_id, member_role_id, display, name, given, family, shown, role_name in together([statement])[0]:
         if user_id:
             display = display or shown or f"{given} {family}".strip() or name
             key = str(id_of(user_id))

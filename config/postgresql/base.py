@@ -41,6 +41,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         is_read = not self.in_atomic_block and all(_is_read(sql) for sql, _ in statements)
         self.close_if_health_check_failed()
         self.ensure_connection()
+        if len(statements) == 1 and not self._begin_is_pending():
+            # One round trip anyway, and a pipeline would cost more than the statement.
+            ((sql, parameters),) = statements
+            with self.cursor() as cursor:
+                cursor.execute(sql, parameters)
+                return [cursor.fetchall() if cursor.description else []]
         try:
             return self._in_one_trip(statements)
         except (OperationalError, InterfaceError):
@@ -79,7 +85,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Send the statements in one pipeline, followed by `then`."""
         connection: Any = self.connection
         cursors = [self.cursor() for _ in statements]
-        starts = not connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
+        starts = self._begin_is_pending()
         seconds = self._longest()
         text = "; ".join([*(sql for sql, _ in statements), *([then] if then else [])])
         if seconds:
@@ -114,6 +120,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Return after how many seconds the watchdog cuts a statement's connection; 0 for never."""
         seconds = limits.get("statement_timeout", 0) / 1000
         return self.patience or (seconds + BEYOND_THE_LIMIT if seconds else 0)
+
+    def _begin_is_pending(self) -> bool:
+        """Return whether the next statement has to be preceded by the BEGIN of a transaction."""
+        connection: Any = self.connection
+        return not connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
 
     def get_connection_params(self) -> dict[str, Any]:
         """Return the parameters of a connection, including the server's limits."""

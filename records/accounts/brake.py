@@ -16,7 +16,8 @@ from records.accounts.authority import NotAllowedError
 from records.accounts.directory_mails import tell_administrators
 from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
 from records.accounts.security import security_event
-from records.history.sets import ids, insertion, run
+from records.history.sets import ids, insertion
+from records.history.statements import together
 from records.history.trail import Author, Channel, now, recording
 from records.sites.writing import changing
 
@@ -64,7 +65,9 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
         start = max(since, locked.stopped) if locked.stopped else since
         if DirectoryRemoval.objects.filter(directory=locked, at__gte=start).count() >= SINGLE_SWITCH_OFFS:
             raise MassRemovalError(locked)
-    run([insertion(DirectoryRemoval, {"directory": locked.pk, "at": now()}, ("user_id",), [(key,) for key in people])])
+    together(
+        [insertion(DirectoryRemoval, {"directory": locked.pk, "at": now()}, ("user_id",), [(key,) for key in people])]
+    )
 
 
 def _is_beyond(directory: Directory, earlier: QuerySet[Any, Any], people: Collection[uuid.UUID]) -> bool:

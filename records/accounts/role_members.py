@@ -16,7 +16,8 @@ from records.accounts.models import Directory, Role, RoleMembership, SecurityKin
 from records.accounts.models.users import printed_name
 from records.accounts.roles_held import touching, wait_to_nest
 from records.accounts.security import note_people
-from records.history.sets import Statement, id_of, id_parameter, ids, ids_parameter, ids_sql, insertion, run
+from records.history.sets import id_of, id_parameter, ids, ids_parameter, ids_sql, insertion
+from records.history.statements import Statement, together
 from records.history.trail import Author, now, recording
 
 
@@ -84,7 +85,7 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
             require(Actor(directory=directory), Act.GIVE_ROLE, role)
         moment = now()
         role.revision, role.last_modified = role.revision + 1, moment
-        run(_writes(role, desired, directory, new, gone, known))
+        trail.store(_writes(role, desired, directory, new, gone, known))
         came, left = _people(new, known), _people(gone, known)
         for kind, people in ((SecurityKind.ROLE_GIVEN, came), (SecurityKind.ROLE_TAKEN, left)):
             names = {key: known[key].name for key in people}
@@ -126,7 +127,7 @@ def _known(role: Role, desired: DesiredMembers, directory: Directory) -> dict[uu
     sql = _KNOWN.format(named=ids_sql() + (_PRESENT if desired.exact else ""), sites=marks)
     if desired.exact:
         about.append(role_id)
-    [rows] = run([(sql, [*about, *sites, id_parameter(directory.pk), *sites, role_id, role_id])])
+    [rows] = together([(sql, [*about, *sites, id_parameter(directory.pk), *sites, role_id, role_id])])
     known: dict[uuid.UUID, Known] = {}
     for key, is_user, shown, given, family, user_name, name, sees_user, sees_role, site, membership, display in rows:
         if is_user:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from django.db import connection
 
 from records.accounts.models import Role, RoleMembership
-from records.history.sets import Statement, id_of, ids_parameter, ids_sql, run
+from records.history.sets import id_of, ids_parameter, ids_sql
+from records.history.statements import Statement, together
 
 
 def wait_to_nest(site_id: uuid.UUID) -> None:
@@ -22,7 +23,7 @@ def wait_to_nest(site_id: uuid.UUID) -> None:
 
 def touch_users(keys: Iterable[uuid.UUID]) -> None:
     """Increment the revision of users whose groups changed; locks them in the order of their ids, against deadlocks."""
-    run([touching(keys)])
+    together([touching(keys)])
 
 
 def touching(keys: Iterable[uuid.UUID]) -> Statement:
@@ -60,7 +61,7 @@ WITH RECURSIVE giving(outermost, id) AS (
 def people_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
     """Return the active people who hold each role, directly or through other roles; one query."""
     found: dict[uuid.UUID, set[uuid.UUID]] = {key: set() for key in roles}
-    [rows] = run([(_MEMBERS.format(ids=ids_sql()), [ids_parameter(found)])])
+    [rows] = together([(_MEMBERS.format(ids=ids_sql()), [ids_parameter(found)])])
     for role, user in rows:
         found[id_of(role)].add(id_of(user))
     return found

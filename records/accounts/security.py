@@ -12,7 +12,8 @@ from django.db import transaction
 from records.accounts.models import SecurityEvent, SecurityKind, User
 from records.accounts.security_mails import MAILED, tell
 from records.history.origin import origin_id
-from records.history.sets import insertion, run
+from records.history.sets import insertion
+from records.history.statements import together
 from records.history.trail import Author, Channel, now, recording
 
 logger = logging.getLogger("larder.security")
@@ -146,7 +147,9 @@ def note_people(
         "site": site_id,
         "request_id": author.request_id[:64],
     }
-    run([insertion(SecurityEvent, alike, ("account_id", "account_name"), [(key, people[key][:255]) for key in people])])
+    together(
+        [insertion(SecurityEvent, alike, ("account_id", "account_name"), [(key, people[key][:255]) for key in people])]
+    )
     event = SecurityEvent(site_id=alike.pop("site"), **alike)
     transaction.on_commit(lambda: _log_each(event, people))
 

@@ -12,21 +12,10 @@ import orjson
 from django.db import connection, models
 from django.db.models.expressions import RawSQL
 
-Statement = tuple[str, Sequence[Any]]
-"""A statement with its parameters."""
+from records.history.statements import Statement
 
 _IDS = {"postgresql": "SELECT unnest(%s::uuid[])", "sqlite": "SELECT value FROM json_each(%s)"}
 _ROWS = {"postgresql": "json_array_elements(%s::json)", "sqlite": "json_each(%s)"}
-
-
-def run(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
-    """Run statements in their order and return the rows of each."""
-    found = []
-    for sql, parameters in statements:
-        with connection.cursor() as cursor:
-            cursor.execute(sql, parameters)
-            found.append(cursor.fetchall() if cursor.description else [])
-    return found
 
 
 def ids_sql() -> str:
