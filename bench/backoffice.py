@@ -30,6 +30,7 @@ from django.db import connection, models  # noqa: E402
 from django.test.utils import CaptureQueriesContext, setup_test_environment  # noqa: E402
 from django.urls import reverse  # noqa: E402
 
+from bench import follow_up  # noqa: E402
 from documents.models import Document  # noqa: E402
 from materials.models import Material  # noqa: E402
 from records.accounts.models import DefaultRole, User  # noqa: E402
@@ -119,7 +120,8 @@ def fill() -> Site:
         site,
     )
     minute = day - (day - day.replace(hour=8, minute=0))
-    store(
+    midnight, day_long = day.replace(hour=0, minute=0, second=0, microsecond=0), timedelta(days=1)
+    complaints = store(
         Complaint,
         ROWS,
         lambda n: {
@@ -133,6 +135,9 @@ def fill() -> Site:
             "trace_number": f"L{n:06d}-{n % 7}",
             "consumer_last_name": words(n),
             "complaint_description": f"A piece of blue plastic in the crumb of {words(n)}; the rest was kept.",
+            "severity": ("Minor", "Major", "Critical")[n % 3],
+            "target_date": midnight - (ROWS - n) // 140 * day_long,
+            "answered_on": midnight - ((ROWS - n) // 140 - n % 40) * day_long if n < ROWS * 0.98 else None,
         },
         site,
     )
@@ -151,7 +156,7 @@ def fill() -> Site:
         site,
     )
     store(JobDescription, ROWS // 10, lambda n: {**given, "name": words(n), "code": f"J{n:05d}"}, site)
-    store(
+    documents = store(
         Document,
         ROWS // 10,
         lambda n: {**given, "name": f"Procedure {words(n)}", "file_name": f"p{n}.pdf", "file_type": "pdf"},
@@ -177,6 +182,7 @@ def fill() -> Site:
         for n, person in enumerate(islice(people, ROWS // 20))
     ]
     User.objects.bulk_create(users, batch_size=300)
+    follow_up.fill(store, site, ROWS, complaints, documents, users)
     Change.objects.bulk_create(
         (
             Change(
@@ -285,6 +291,8 @@ def main() -> None:
     for what, text in {"a beginning": "rye", "a middle": "flour", "two words": "rye flour", "none": "zebra"}.items():
         visit.open(f"global search, {what}", reverse("admin:search"), q=text)
     visit.open("global search, a number", reverse("admin:search"), q=str(ROWS // 2))
+    newest = Complaint.objects.filter(site=site).order_by("-site_sequence_id")[0]
+    follow_up.visit(visit.open, newest, newest.trace_number)
     for model, page in admin.site._registry.items():
         if not hasattr(page, "get_changelist") or model._meta.app_label == "scim":
             continue

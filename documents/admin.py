@@ -12,11 +12,13 @@ from django.urls import path
 
 from documents import actions, pages, reading_pages
 from documents.actions import USERS
+from documents.approvals import overdue_signatures
 from documents.models import FACTS as VERSION_FACTS
 from documents.models import FIRST_VERSION, LAST_VERSION, Document
 from documents.visibility import SEE_PENDING, documents_for
 from records.accounts import access
-from records.backoffice.current import author_of, current_site, user_of
+from records.backoffice.current import author_of, current_site, user_of, zone_of
+from records.backoffice.date_filters import DaysFilter, today_at
 from records.backoffice.forms import ReasonForm, RecordForm
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
@@ -36,6 +38,24 @@ BYTES = "application/octet-stream"
 def upload_field() -> forms.FileField:
     """Return the form field for a version's file."""
     return forms.FileField(label="File", max_length=NAME, help_text="Kept as it is, under its own name.")
+
+
+class SignaturesFilter(admin.SimpleListFilter):
+    """Shows the documents whose newest version waits for a signature for longer than a week."""
+
+    title = "signatures"
+    parameter_name = "signatures"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the choice of the filter."""
+        return [("overdue", "Overdue")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Return the filtered list."""
+        if self.value() != "overdue":
+            return queryset
+        late = overdue_signatures(today_at(zone_of(current_site(request))))
+        return queryset.filter(pk__in=late.values("version__document"))
 
 
 class NewDocumentForm(RecordForm):
@@ -106,7 +126,7 @@ class DocumentAdmin(RecordAdmin):
     record_actions = (UPLOAD, ARCHIVE, RESTORE)
     list_display = ("site_sequence_id", "name", "record_status", "version", "effective_version", "review_date")
     list_display_links = ("site_sequence_id", "name")
-    list_filter = (ArchivedFilter, "record_status")
+    list_filter = (ArchivedFilter, "record_status", SignaturesFilter, ("review_date", DaysFilter))
     search_fields = ("name", "description", "file_name")
     readonly_fields = FACTS
 
@@ -137,8 +157,8 @@ class DocumentAdmin(RecordAdmin):
         return "Version in force" if in_force else "Newest version"
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Return the filters; the status filter is only for users who may see versions that are not in force."""
-        return self.list_filter if self.sees_pending(request) else (ArchivedFilter,)
+        """Return the filters; those by status and signatures are for users who may see versions not in force."""
+        return self.list_filter if self.sees_pending(request) else (ArchivedFilter, ("review_date", DaysFilter))
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         """Refuse a filter on data of the newest version if the list shows versions in force."""

@@ -4,6 +4,7 @@ Each function is one transaction that locks the document's row. If two signature
 arrive together, the second one therefore sees the result of the first.
 """
 
+import datetime
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ Confirm = Callable[[User, str], Confirmation | None]
 
 TURN = {Duty.REVIEW: Status.AWAITING_REVIEW, Duty.APPROVE: Status.AWAITING_APPROVAL}
 DUTY = {status: duty for duty, status in TURN.items()}
+SIGN_WITHIN = datetime.timedelta(days=7)
+"""How long after a version was uploaded its signatures are due."""
 
 
 def own_password(user: User, password: str) -> Confirmation | None:
@@ -220,6 +223,12 @@ def waiting() -> QuerySet[Signer]:
         turn |= Q(duty=duty, version__record_status=status)
     found = Signer.objects.filter(turn, signature__isnull=True, version__document__is_archived=False)
     return found.select_related("version__document__site", "version__created_by").order_by("version__created", "id")
+
+
+def overdue_signatures(today: datetime.date) -> QuerySet[Signer]:
+    """Return the signatures that were due before this day; a version's are due SIGN_WITHIN after its upload."""
+    limit = datetime.datetime.combine(today, datetime.time(), datetime.UTC) - SIGN_WITHIN
+    return waiting().filter(version__created__lt=limit).order_by()
 
 
 def waiting_for(user: User) -> QuerySet[Signer]:

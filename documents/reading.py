@@ -8,6 +8,7 @@ import datetime
 import uuid
 from collections import defaultdict
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
 from django.db.models import Exists, OuterRef, QuerySet
@@ -22,6 +23,39 @@ from records.sites.writing import RecordNotFoundError
 
 READ_WITHIN = datetime.timedelta(days=14)
 """The time within which a version must be read after it came into force."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Who must read a version in force, and who of them has read it."""
+
+    version: DocumentVersion
+    asked: set[uuid.UUID]
+    read: set[uuid.UUID]
+
+    @property
+    def missing(self) -> set[uuid.UUID]:
+        """Return the people who have not read it yet."""
+        return self.asked - self.read
+
+    @property
+    def due(self) -> datetime.datetime:
+        """Return the time by which they must have read it."""
+        return due(self.version)
+
+
+def progress(site_ids: Collection[uuid.UUID]) -> list[Progress]:
+    """Return every version in force at these sites that has required readers, by name; five queries at most."""
+    versions = list(to_read(site_ids))
+    asked = readers_of([version.document_id for version in versions])
+    have_read: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
+    rows = Reading.objects.filter(version__in=[version.pk for version in versions])
+    for version_id, user_id in rows.values_list("version_id", "user_id"):
+        have_read[version_id].add(user_id)
+    return [
+        Progress(version, asked[version.document_id], asked[version.document_id] & have_read[version.pk])
+        for version in versions
+    ]
 
 
 def readers_of(documents: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:

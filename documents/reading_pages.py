@@ -1,5 +1,6 @@
 """Pages about reading: a person's reading list, the confirmation, the readers of a document, and a site's matrix."""
 
+import datetime
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -12,12 +13,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.http import urlencode
 
 from documents import reading
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading
 from records.accounts import access
 from records.accounts.models import User
-from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
+from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of, zone_of
+from records.backoffice.date_filters import SINCE, UNTIL, address_part, day_of, parsed
 from records.backoffice.datetimes import shown
 from records.backoffice.due import due_shown
 from records.backoffice.extension_points import RecordLink
@@ -131,44 +134,45 @@ def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
 
 
 def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
-    """Show which people at the current site have read which documents; a fixed number of queries."""
+    """Show which people at the current site have read which documents; a fixed number of queries.
+
+    `due__since` and `due__until`, days such as 2026-10-31, narrow it to the documents that had to be read by then.
+    """
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         raise PermissionDenied
     show_times_of(site)
-    versions = list(reading.to_read([site.pk]))
-    asked = reading.readers_of([version.document_id for version in versions])
-    pairs = set(
-        Reading.objects.filter(version__in=[version.pk for version in versions]).values_list("document_id", "user_id")
-    )
-    owed = {(key, user) for key, users in asked.items() for user in users}
+    zone = zone_of(site)
+    since, until = (parsed(request.GET.get(f"due__{end}", "")) for end in (SINCE, UNTIL))
+    first, last = since or datetime.date.min, until or datetime.date.max
+    every = [one for one in reading.progress([site.pk]) if first <= day_of(one.due, zone) <= last]
     missing = request.GET.get("show") == "missing"
-    shown_pairs = owed - pairs if missing else owed
-    columns = _page(
-        [version for version in versions if any(key == version.document_id for key, _ in shown_pairs)]
-        if missing
-        else versions,
-        request.GET.get("documents"),
-        DOCUMENTS,
+    shown_of = {one.version: one.missing if missing else one.asked for one in every}
+    versions = [version for version, users in shown_of.items() if users or not missing]
+    columns = _page(versions, request.GET.get("documents"), DOCUMENTS)
+    people = _page(
+        _people({user for version in columns for user in shown_of[version]}), request.GET.get("page"), PEOPLE
     )
-    keys = {version.document_id for version in columns}
-    people = _page(_people({user for key, user in shown_pairs if key in keys}), request.GET.get("page"), PEOPLE)
-    found = _newest_readings(keys, people)
+    asked = {one.version: one.asked for one in every}
+    found = _newest_readings({version.document_id for version in columns}, people)
+    days = address_part("due", since, until)
     context = {
         **admin_site.each_context(request),
         "title": f"Who has read what at {site}",
         "columns": columns,
         "page": people,
         "missing": missing,
-        "owed": len(owed),
-        "read": len(owed & pairs),
+        "since": since,
+        "until": until,
+        "days": urlencode(days),
+        "query": urlencode({**days, **({"show": "missing"} if missing else {})}),
+        "owed": sum(len(one.asked) for one in every),
+        "read": sum(len(one.read) for one in every),
         "rows": [
             {
                 "person": user,
                 "cells": [
-                    _cell(version, found.get((user.pk, version.document_id)))
-                    if user.pk in asked[version.document_id]
-                    else {}
+                    _cell(version, found.get((user.pk, version.document_id))) if user.pk in asked[version] else {}
                     for version in columns
                 ],
             }

@@ -85,6 +85,17 @@ def follow_employee(
     )
 
 
+def forget_contacts(user_id: uuid.UUID) -> None:
+    """Take every phone number and address from the account, in the transaction that erases them from the employee."""
+    user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
+    names = ("phoneNumbers", "addresses")
+    kept = {name: value for name, value in user.directory_attributes.items() if name not in names}
+    if kept != user.directory_attributes:
+        replace_keys(user, list(names), ())
+        user.directory_attributes, user.revision, user.last_modified = kept, F("revision") + 1, now()
+        user.save(update_fields=["directory_attributes", "revision", "last_modified"])
+
+
 def _set_primary_email(user: User, value: str) -> None:
     rows = UserEmail.objects.filter(user=user).order_by("-primary", "idx", "pk")
     row = rows.first()

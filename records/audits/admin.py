@@ -124,6 +124,7 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
         AuditDueFilter,
         "record_status",
         ("due_date", DaysFilter),
+        ("finish_date", DaysFilter),
         ("audit_program", ReferenceFilter),
     )
     search_fields = ("audit_program__name", "notes", "rating", "result")

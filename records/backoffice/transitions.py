@@ -6,7 +6,8 @@ A room adds its own to `record_actions`:
 
 `act(request, record, reason, data)` calls the room's action; ValidationErrors are shown on the step's page. `form`
 (a subclass of ReasonForm) asks for more than the reason, such as a password: its cleaned data is `data`;
-`initial(record)` fills it in. `tells(record)` returns lines that the step's page shows before the user confirms.
+`initial(record)` fills it in, and `fill(form, record)` completes it, for example with the choices of a field.
+`tells(record)` returns lines that the step's page shows before the user confirms.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,6 +53,7 @@ class RecordStep:
     tells: Callable[[Any], Sequence[str]] | None = None
     is_next: bool = False
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
+    fill: Callable[[Any, Any], None] | None = None
 
 
 def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
@@ -152,6 +154,8 @@ class StepPages(SitePermissions):
             return redirect(address)
         given = step.initial(record) if step.initial is not None else {}
         form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form(initial=given)
+        if step.fill is not None:
+            step.fill(form, record)
         if request.method == "POST" and form.is_valid():
             try:
                 step.act(self, request, record, form.cleaned_data.get("change_reason", "").strip(), form.cleaned_data)

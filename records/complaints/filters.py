@@ -24,12 +24,20 @@ RESPONSES: tuple[tuple[str, str, int | None], ...] = (
 """The ranges of response times: the value in an address, the name, and the last day of the range."""
 
 
+BY_TARGET, AFTER_TARGET = "in-time", "late"
+"""The values in an address for complaints that were answered by their target dates, or after them."""
+
+
 def responses_in(span: str) -> Q:
-    """Return the condition that a complaint was answered within a range of RESPONSES.
+    """Return the condition that a complaint was answered within a range of RESPONSES, or by or after its target date.
 
     The time runs from the complaint's date-time to the midnight (UTC) at which the day of the answer begins. An answer
     within n days is therefore one on or before the n-th day after the complaint's day.
     """
+    if span == BY_TARGET:
+        return Q(answered_on__lte=F("target_date"))
+    if span == AFTER_TARGET:
+        return Q(answered_on__gt=F("target_date"))
     condition = Q(answered_on__isnull=False, date__isnull=False)
     earlier: int | None = None
     for value, _, days in RESPONSES:
@@ -76,7 +84,8 @@ class ResponseFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices of the filter."""
-        return [(value, name) for value, name, _ in RESPONSES]
+        spans = [(value, name) for value, name, _ in RESPONSES]
+        return [*spans, (BY_TARGET, "By the target date"), (AFTER_TARGET, "After the target date")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the filtered list."""

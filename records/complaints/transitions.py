@@ -7,13 +7,13 @@ from django.http import HttpRequest
 
 from records.backoffice.current import author_of
 from records.backoffice.fields import TextField
-from records.backoffice.forms import ReasonForm, ReasonIfAny, WithoutReason
+from records.backoffice.forms import ReasonIfAny, WithoutReason
 from records.backoffice.transitions import RecordStep
 from records.complaints import workflow
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint, RecordStatus
-from records.retention.actions import held_since, kept_until
-from records.sites.text import FREE_TEXT, REASON
+from records.retention.forms import EraseForm, before_erasing
+from records.sites.text import FREE_TEXT
 
 Data = dict[str, Any]
 
@@ -27,17 +27,6 @@ class CompleteForm(ReasonIfAny):
         help_text="What was found, what was done about it, and what the customer was told.",
     )
     field_order = ("review_report", "change_reason")
-
-
-class EraseForm(ReasonForm):
-    """Why a consumer is erased; the reason stays, so it must not say who they are."""
-
-    change_reason = TextField(
-        label="Reason for erasing",
-        max_length=REASON,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Kept in the record's history, so do not name the consumer. For example: “Asked by letter”.",
-    )
 
 
 def _in(status: RecordStatus) -> Any:
@@ -64,16 +53,6 @@ def _reopen(model_admin: Any, request: HttpRequest, complaint: Complaint, reason
 
 def _erase(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: Data) -> None:
     erase_consumer(complaint.site_id, complaint.pk, author=author_of(request), reason=reason)
-
-
-def _before_erasing(complaint: Complaint) -> list[str]:
-    """Return what to know before a consumer is erased: a legal hold that refuses it, and the period of retention."""
-    told = []
-    if held_since(complaint) is not None:
-        told.append("This complaint is on legal hold. Lift the hold first; until then erasing is refused.")
-    if until := kept_until(complaint):
-        told.append(f"The complaint is kept at least until {until.isoformat()}. It stays; only the consumer is erased.")
-    return told
 
 
 SUBMIT = RecordStep(
@@ -117,5 +96,5 @@ ERASE = RecordStep(
     explanation="Name, address, phones and e-mail are replaced by codes, here and in the whole history. Nobody can undo"
     " this. Descriptions, other free text and attached files are not searched.",
     done="no longer says who the consumer is.",
-    tells=_before_erasing,
+    tells=before_erasing,
 )

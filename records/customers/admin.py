@@ -10,8 +10,10 @@ from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.inlines import RowsTabular
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
+from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.customers import actions
 from records.customers.models import Customer, PartyContact
+from records.customers.transitions import ERASE
 
 
 class ContactRows(RowsTabular):
@@ -24,6 +26,7 @@ class ContactRows(RowsTabular):
 class CustomerAdmin(RecordAdmin):
     """Customers with their addresses and contacts."""
 
+    record_actions = (ARCHIVE, RESTORE, ERASE)
     add_action = staticmethod(actions.add_customer)
     update_action = staticmethod(actions.update_customer)
     inlines = (ContactRows,)

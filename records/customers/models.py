@@ -71,7 +71,10 @@ class Customer(SiteRecord):
             models.Index(fields=("site", "name", "id"), name="customer_in_order_of_name"),
             models.Index(fields=("site", "last_modified", "id"), name="customer_by_last_modified"),
         )
-        permissions = (("archive_customer", "Can archive and restore customers"),)
+        permissions = (
+            ("archive_customer", "Can archive and restore customers"),
+            ("erase_contact", "Can erase who a contact is"),
+        )
 
     def __str__(self) -> str:
         return self.name

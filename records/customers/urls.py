@@ -3,10 +3,19 @@
 from records.customers import examples
 from records.customers.serializers import CustomerChangeSerializer, CustomerSerializer
 from records.customers.views import CustomerViewSet
-from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.operation import (
+    MANAGER,
+    READER,
+    SITE_ADMINISTRATOR,
+    Operation,
+    Parameter,
+    operation_urls,
+    permits,
+)
 from records.operations.schema import WriteResult
 
 permits("customers.archive_customer", MANAGER)
+permits("customers.erase_contact", SITE_ADMINISTRATOR)
 
 urlpatterns = operation_urls(
     CustomerViewSet,

@@ -16,6 +16,7 @@ class DeskConfig(AppConfig):
 
         from records.backoffice import extension_points
         from records.dashboard import complaint_figures, quick_complaint, rights, search, start, training
+        from records.dashboard.monthly import pages as monthly
         from records.dashboard.printing import controlled
         from records.dashboard.printing import pages as printing
         from records.dashboard.tracing import pages as tracing
@@ -36,6 +37,8 @@ class DeskConfig(AppConfig):
         extension_points.add_menu_links(rights.links)
         extension_points.add_pages(training.addresses)
         extension_points.add_menu_links(training.links)
+        extension_points.add_pages(monthly.addresses)
+        extension_points.add_menu_links(monthly.menu_links)
         extension_points.add_pages(tracing.addresses)
         extension_points.add_menu_links(tracing.menu_links)
         extension_points.add_record_links(tracing.links)

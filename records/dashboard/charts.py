@@ -55,7 +55,7 @@ def overdue_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> 
     """Return how many open audits are overdue, and for how long, as of today."""
     chart = Chart("overdue", "Overdue audits")
     chart.empty = "No open audit is overdue or due within 30 days."
-    bars = draw_delays(chart, audits.open_audits(site_id), period, _due_in(admin_site, AuditRecord, OPEN))
+    bars = draw_delays(chart, audits.open_audits(site_id), period, due_in(admin_site, AuditRecord, OPEN))
     if bars and chart.table is not None:
         late = audits.longest_overdue(site_id, period)
         rows = [
@@ -97,7 +97,7 @@ def draw_delays(
     return bars
 
 
-def _due_in(admin_site: AdminSite, model: Any, statuses: Sequence[str]) -> Callable[..., str]:
+def due_in(admin_site: AdminSite, model: Any, statuses: Sequence[str]) -> Callable[..., str]:
     """Return the function that links to the rows of the model in these statuses that are due on certain days."""
     among = ",".join(statuses)
     return lambda first, last: list_of(
@@ -109,7 +109,7 @@ def ageing_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> C
     """Return how long actions that are not closed yet are overdue, as of today."""
     chart = Chart("ageing", "Ageing of actions")
     chart.empty = "No unfinished action is overdue or due within 30 days."
-    draw_delays(chart, actions.unfinished(site_id), period, _due_in(admin_site, Action, UNFINISHED))
+    draw_delays(chart, actions.unfinished(site_id), period, due_in(admin_site, Action, UNFINISHED))
     return chart
 
 

@@ -354,7 +354,7 @@ class Desk:
             "renew",
             "Documents due for review",
             f"No document has to be looked through within {AHEAD.days} days.",
-            list_url=list_of(self.admin_site, Document),
+            list_url=list_of(self.admin_site, Document, **address_part("review_date", None, self.today + AHEAD)),
         )
         due = Document.objects.filter(self.is_due("review_date"), site=self.site, is_archived=False)
         rows = documents_for(self.user, due, [self.key])

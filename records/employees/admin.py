@@ -19,7 +19,7 @@ from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.employees import actions
 from records.employees.models import Course, EducationTraining, Employee, EmploymentHistory, JobDescription
-from records.employees.transitions import GIVE_ACCOUNT
+from records.employees.transitions import ERASE, GIVE_ACCOUNT
 from records.sites.writing import Values, add_record
 
 
@@ -39,7 +39,7 @@ class EmploymentRows(RowsStacked):
 class EmployeeAdmin(RecordAdmin):
     """Employees: private fields are for those whose roles show them."""
 
-    record_actions = (GIVE_ACCOUNT, ARCHIVE, RESTORE)
+    record_actions = (GIVE_ACCOUNT, ARCHIVE, RESTORE, ERASE)
     add_action = staticmethod(actions.add_employee)
     update_action = staticmethod(actions.update_employee)
     private_fields = ("date_of_birth", "address", "phone", "mobile", "nationality", "notes")

@@ -73,6 +73,7 @@ class Employee(SiteRecord):
         permissions = (
             ("view_private_employee", "Can see private employee fields"),
             ("archive_employee", "Can archive and restore employees"),
+            ("erase_private_employee", "Can erase private facts of employees who left"),
         )
 
     def __str__(self) -> str:

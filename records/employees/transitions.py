@@ -1,4 +1,4 @@
-"""The button of an employee's page that gives an account, with the form that it asks."""
+"""The buttons of an employee's page: give an account, and erase what is private to somebody who left."""
 
 from typing import Any
 
@@ -14,8 +14,10 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.tasks import invite
 from records.backoffice.transitions import RecordStep
 from records.employees import actions
+from records.employees.erasure import erase_private_facts
 from records.employees.models import Employee
 from records.history.trail import recording
+from records.retention.forms import EraseForm, before_erasing
 from records.sites.text import NAME
 
 MAY_GIVE_ROLES = "accounts.change_role"
@@ -62,6 +64,10 @@ def _give(model_admin: Any, request: HttpRequest, employee: Employee, reason: st
             invite.enqueue(str(user.pk))
 
 
+def _erase(model_admin: Any, request: HttpRequest, employee: Employee, reason: str, data: dict[str, Any]) -> None:
+    erase_private_facts(employee.site_id, employee.pk, author=author_of(request), reason=reason)
+
+
 GIVE_ACCOUNT = RecordStep(
     "give-account",
     "Give an account",
@@ -72,4 +78,17 @@ GIVE_ACCOUNT = RecordStep(
     explanation="The person can sign in to the back-office, sign documents and hold keys, as far as roles allow.",
     done="has an account now.",
     initial=_initial,
+)
+ERASE = RecordStep(
+    "erase-private-facts",
+    "Erase private facts",
+    "employees.erase_private_employee",
+    _erase,
+    applies=lambda employee: employee.is_archived,
+    form=EraseForm,
+    explanation="Date of birth, address, phones, nationality and notes are replaced by codes or emptied, here, in the"
+    " whole history and at the account. Nobody can undo this. Name, job, training and signatures stay. Other free text"
+    " and attached files are not searched.",
+    done="has no private facts any more.",
+    tells=before_erasing,
 )

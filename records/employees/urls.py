@@ -3,11 +3,20 @@
 from records.employees import examples
 from records.employees.serializers import EmployeeChangeSerializer, EmployeeSerializer, JobDescriptionSerializer
 from records.employees.views import EmployeeViewSet
-from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
+from records.operations.operation import (
+    MANAGER,
+    READER,
+    SITE_ADMINISTRATOR,
+    Operation,
+    Parameter,
+    operation_urls,
+    permits,
+)
 from records.operations.schema import WriteResult
 
 permits("employees.view_private_employee", MANAGER)
 permits("employees.archive_employee", MANAGER)
+permits("employees.erase_private_employee", SITE_ADMINISTRATOR)
 permits("employees.change_jobdescription", MANAGER)
 permits("employees.view_course", READER)
 permits("employees.add_course", MANAGER)

@@ -5,6 +5,7 @@ names every change that lost values, with its digest since then; `records.histor
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import models
@@ -17,10 +18,35 @@ NAME_PLACE, REASON_PLACE, FIELDS_PLACE = 0, 1, 2
 """Where the salts of the printed name, the reason and the first field are in `Change.salts`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Personal:
+    """Which values of a record say who somebody is: columns of its own, or those of one of its child rows."""
+
+    columns: Collection[str]
+    relation: str = ""
+    row: str = ""
+
+    def texts(self, entry: FieldChange, side: str) -> list[str]:
+        """Return the texts that one side of an entry of a change still says; an empty list for nothing to erase."""
+        value = entry.get(side)
+        name = entry["field"]
+        if self.relation:
+            relation, _, name = name.partition(".")
+            if relation != self.relation or entry.get("row") != self.row:
+                return []
+        if name in self.columns:
+            found = [value["name"] or value["id"] if isinstance(value, dict) and "id" in value else value]
+        elif self.relation and not name and isinstance(value, dict):
+            found = [value.get(column) for column in self.columns]
+        else:
+            return []
+        return [str(text) for text in found if text not in (None, "") and not is_erased(text) and not is_mark(text)]
+
+
 def erase_from_history(
-    record: models.Model, names: Collection[str], words: Collection[str], key: Callable[[str], str]
+    record: models.Model, personal: Personal, words: Collection[str], key: Callable[[str], str]
 ) -> list[FieldChange]:
-    """Replace the values of the named fields in all changes of a record, and return the entries that tell of it.
+    """Replace the personal values in all changes of a record, and return the entries that tell of it.
 
     `key` gives the keyed digest (16 hexadecimal digits) that takes a value's place. A reason that quotes one of the
     words is replaced as a whole. Call inside `recording` and add the entries to the record's Change: without them the
@@ -29,7 +55,12 @@ def erase_from_history(
     told: list[FieldChange] = []
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("number")
     for change in changes.select_for_update(of=("self",), no_key=True):
-        erased = _places(change, names)
+        erased = [
+            (at, side)
+            for at, entry in enumerate(change.fields)
+            for side in ("old", "new")
+            if personal.texts(entry, side)
+        ]
         for at, side in erased:
             _erase_value(change, at, side, key)
         if quotes(change.reason, words):
@@ -43,17 +74,6 @@ def erase_from_history(
         )
         told.append({"field": ERASED_FROM, "row": str(change.number), "old": change.hash, "new": digest(change)})
     return told
-
-
-def _places(change: Change, names: Collection[str]) -> list[tuple[int, str]]:
-    """Return where the change holds values of the named fields that are not erased yet."""
-    return [
-        (at, side)
-        for at, entry in enumerate(change.fields)
-        if entry["field"].partition(".")[0] in names
-        for side in ("old", "new")
-        if entry.get(side) not in (None, "") and not is_erased(entry[side]) and not is_mark(entry[side])
-    ]
 
 
 def is_mark(value: Any) -> bool:

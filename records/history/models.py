@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
+from django.db.models import Q
 
 INSTALLATION = uuid.UUID(int=0)
 """The chain that changes without a site (shared lists, accounts) are numbered in."""
@@ -85,6 +86,17 @@ class Change(models.Model):
             models.Index(fields=("record_id", "-number"), name="change_of_record"),
             models.Index(fields=("author_id", "-at"), name="change_of_author"),
             models.Index(fields=("site", "-at"), name="change_of_site"),
+            # The few changes that set or lift legal holds, and that erased personal data (`records.retention`).
+            models.Index(
+                fields=("site", "-number"),
+                condition=Q(operation__in=("SetLegalHold", "LiftLegalHold")),
+                name="change_of_legal_hold",
+            ),
+            models.Index(
+                fields=("site", "-at"),
+                condition=Q(operation__in=("EraseConsumer", "EraseContact", "ErasePrivateFacts")),
+                name="change_of_erasure",
+            ),
         )
 
     def __str__(self) -> str:

@@ -10,19 +10,17 @@ from django.db.models import QuerySet
 
 from records.accounts import access
 from records.accounts.models import User
-from records.complaints.models import Complaint
 from records.files import storage
 from records.history.models import Change
 from records.history.trail import Author, recording
 from records.packs.kinds import permission_of
 from records.packs.models import MAKE, OPEN_ANY, UNFINISHED, Pack, PackFile, Status
+from records.retention.erasing import ERASURES
 from records.sites.models import Site
 from records.sites.writing import add_record
 
 MOST_AT_ONCE = 3
 """How many packs of a site may wait or be made at a time."""
-ERASE = "EraseConsumer"
-"""The operation after which no older pack is given out, since it may still name whoever was erased."""
 
 
 def ask_for_pack(
@@ -65,15 +63,14 @@ def why_not_open(user: User, pack: Pack) -> str:
     if not all(access.may(user, pack.site_id, permission) for permission in pack.permissions):
         return "This pack shows what your roles do not let you see."
     if was_erased_since(pack):
-        return "A consumer's identity was erased after this pack was made. Make a new pack."
+        return "Personal data was erased after this pack was made. Make a new pack."
     return ""
 
 
 def was_erased_since(pack: Pack) -> bool:
-    """Return whether a consumer's identity was erased at the site since the pack was begun."""
+    """Return whether personal data was erased at the site since the pack was begun; the pack may still contain it."""
     since = pack.made or pack.created
-    changes = Change.objects.filter(site_id=pack.site_id, at__gte=since, operation=ERASE)
-    return changes.filter(model=Complaint._meta.label).exists()
+    return Change.objects.filter(site_id=pack.site_id, at__gte=since, operation__in=ERASURES).exists()
 
 
 def note_opening(pack: Pack, *, author: Author) -> None:

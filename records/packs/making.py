@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from django.db.models import Q
+from django.db.models import Q, Sum
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.text import capfirst
@@ -35,6 +35,8 @@ from records.sites.about import kinds
 
 CHANGES_PER_SHEET = 500_000
 """An XLSX sheet has at most 1,048,576 rows."""
+MOST_RECORDS, MOST_BYTES = 200_000, 20 * 1024**3
+"""How many records and attachments a pack holds at most, and how many bytes of files."""
 PRIVATE = ("complaints.view_private_complaint", "employees.view_private_employee")
 Told = Callable[[int], None]
 
@@ -73,6 +75,21 @@ class Making:
         if self.stretch is not None:
             found[CHANGES] = self.stretch.last - self.stretch.first + 1
         return found
+
+    def why_too_large(self) -> str:
+        """Return why the pack is refused for its size; empty if it is not. Costs two queries beside the counts."""
+        records = sum(count for key, count in self.counts.items() if key != CHANGES)
+        advice = "Choose a shorter period or fewer kinds."
+        if records > MOST_RECORDS:
+            return f"This pack would hold {records:,} records; the most is {MOST_RECORDS:,}. {advice}"
+        files = [self.attachments()] if ATTACHMENTS in self.keys else []
+        files += [self._versions()] if "documents" in self.keys else []
+        size = sum(rows.order_by().aggregate(size=Sum("file_size"))["size"] or 0 for rows in files)
+        if size > MOST_BYTES:
+            return (
+                f"The files of this pack have {size / 1024**3:.1f} GiB; the most is {MOST_BYTES // 1024**3}. {advice}"
+            )
+        return ""
 
     def write(self, bundle: Bundle, told: Told) -> None:
         """Write every part into the bundle; `told` gets how many records were done since it was told last.
@@ -121,9 +138,7 @@ class Making:
     # --- Files --------------------------------------------------------------------------------------------------------
 
     def _documents(self, bundle: Bundle) -> None:
-        chosen = BY_KEY["documents"].rows(self.site, self.span).order_by()
-        rows = DocumentVersion.objects.filter(document__in=chosen, record_status__in=IN_FORCE)
-        keys = list(rows.order_by("document__site_sequence_id").values_list("pk", flat=True))
+        keys = list(self._versions().order_by("document__site_sequence_id").values_list("pk", flat=True))
         for start in range(0, len(keys), STEP):
             found = DocumentVersion.objects.select_related("document").in_bulk(keys[start : start + STEP])
             for key in keys[start : start + STEP]:
@@ -131,6 +146,11 @@ class Making:
                 number = f"{version.document.site_sequence_id} v{version.version}"
                 path = f"documents/{number} {safe_name(version.file_name)}"
                 self._file(bundle, "Files of documents in force", path, f"{version.document}, {version}", version)
+
+    def _versions(self) -> Any:
+        """Return the versions in force whose files belong to the pack."""
+        chosen = BY_KEY["documents"].rows(self.site, self.span).order_by()
+        return DocumentVersion.objects.filter(document__in=chosen, record_status__in=IN_FORCE)
 
     def attachments(self) -> Any:
         """Return the attachments of the pack's records, as far as whoever asked may see them."""

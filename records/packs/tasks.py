@@ -73,6 +73,9 @@ def _make(pack: Pack) -> None:
         _fail(pack, "Whoever asked for this pack may not make packs of this site any more.")
         return
     making = Making(pack)
+    if problem := making.why_too_large():
+        _fail(pack, problem)
+        return
     progress = Progress(pack, sum(making.counts.values()))
     with Bundle(making.clock) as bundle:
         making.write(bundle, progress.add)
@@ -122,7 +125,7 @@ def _fail(pack: Pack, problem: str) -> None:
 
 @task()
 def remove_old_packs() -> int:
-    """Remove the files that are 7 days old, and those that still name an erased consumer; return how many.
+    """Remove the files that are 7 days old, and those that hold personal data erased since; return how many.
 
     Runs once an hour.
     """
@@ -132,7 +135,7 @@ def remove_old_packs() -> int:
     for pack in Pack.objects.filter(status=Status.MADE).order_by("made", "id"):
         old = pack.made is not None and pack.made < now() - KEPT
         if old or actions.was_erased_since(pack):
-            reason = "Seven days are over." if old else "A consumer's identity was erased after it was made."
+            reason = "Seven days are over." if old else "Personal data was erased after it was made."
             actions.remove_file(pack, author=SYSTEM, reason=reason)
             removed += 1
     if removed:

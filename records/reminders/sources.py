@@ -13,16 +13,13 @@ from django.db.models import F, QuerySet
 from django.urls import reverse
 
 from documents import reading
-from documents.approvals import waiting
-from documents.models import Document, Reading
+from documents.approvals import SIGN_WITHIN, waiting
+from documents.models import Document
 from records.actions.models import Action, Status
 from records.audits.models import OPEN, AuditRecord
 from records.complaints.filters import WAITS_FOR_ANSWER
 from records.complaints.models import Complaint
 from records.sites.models import Site
-
-SIGN_WITHIN = datetime.timedelta(days=7)
-"""How long after a version was uploaded its signatures are due."""
 
 Users = Collection[uuid.UUID] | None
 """The people asked about; None for everybody."""
@@ -88,34 +85,27 @@ class Source:
 class Readings:
     """The versions in force that people must read and have not read."""
 
-    def _open(self, before: datetime.datetime) -> Iterable[tuple[Any, set[uuid.UUID]]]:
+    def _open(self, before: datetime.datetime) -> Iterable[reading.Progress]:
         sites = Site.objects.filter(is_archived=False).values_list("pk", flat=True)
-        versions = [version for version in reading.to_read(list(sites)) if reading.due(version) < before]
-        asked = reading.readers_of([version.document_id for version in versions])
-        have_read: dict[uuid.UUID, set[uuid.UUID]] = {}
-        rows = Reading.objects.filter(version__in=[version.pk for version in versions])
-        for version_id, user_id in rows.values_list("version_id", "user_id"):
-            have_read.setdefault(version_id, set()).add(user_id)
-        for version in versions:
-            yield version, asked[version.document_id] - have_read.get(version.pk, set())
+        return (one for one in reading.progress(list(sites)) if one.due < before)
 
     def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
         """Return the people who have something to read before the moment; five queries."""
-        return {user for _, users in self._open(before) for user in users}
+        return {user for one in self._open(before) for user in one.missing}
 
     def items(self, before: datetime.datetime, users: Collection[uuid.UUID]) -> list[Item]:
         """Return what the people have to read before the moment; five queries."""
         return [
             Item(
                 user,
-                version.site_id,
-                f"Read the document {version.document}, version {version.version}",
-                reading.due(version),
-                reverse("admin:documents_read", args=(version.pk,)),
+                one.version.site_id,
+                f"Read the document {one.version.document}, version {one.version.version}",
+                one.due,
+                reverse("admin:documents_read", args=(one.version.pk,)),
                 None,
             )
-            for version, waiting in self._open(before)
-            for user in waiting & set(users)
+            for one in self._open(before)
+            for user in one.missing & set(users)
         ]
 
 

@@ -1,1 +1,1 @@
-"""How long records are kept at least, and legal holds, which keep a consumer's identity from being erased."""
+"""How long records are kept at least, and legal holds, which keep personal data from being erased."""

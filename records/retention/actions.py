@@ -8,6 +8,7 @@ import calendar
 import datetime
 import uuid
 import zoneinfo
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -15,6 +16,7 @@ from django.core.exceptions import ValidationError
 from records.history.models import Change
 from records.history.trail import Author, recording
 from records.retention.models import RetentionPeriod
+from records.sites.about import kinds
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
 from records.sites.writing import RecordNotFoundError, add_record
@@ -30,6 +32,32 @@ def held_since(record: SiteRecord) -> datetime.datetime | None:
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label, operation__in=(SET, LIFTED))
     newest = changes.order_by("-number").values_list("operation", "at").first()
     return newest[1] if newest is not None and newest[0] == SET else None
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A legal hold that lasts: the record's kind and Id, its printed name, and who set it when and why."""
+
+    model: type[SiteRecord]
+    record_id: uuid.UUID
+    name: str
+    since: datetime.datetime
+    author: str
+    reason: str
+
+
+def holds_at(site_id: uuid.UUID) -> list[Hold]:
+    """Return the legal holds that last at a site, newest first; one query."""
+    by_label = {model._meta.label: model for model in kinds().values()}
+    changes = Change.objects.filter(site_id=site_id, operation__in=(SET, LIFTED)).order_by("-number")
+    newest: dict[uuid.UUID, Change] = {}
+    for change in changes.filter(model__in=by_label):
+        newest.setdefault(change.record_id, change)
+    return [
+        Hold(by_label[change.model], change.record_id, change.record_name, change.at, change.author_name, change.reason)
+        for change in newest.values()
+        if change.operation == SET
+    ]
 
 
 def set_hold(

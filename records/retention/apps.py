@@ -24,5 +24,6 @@ class RetentionConfig(AppConfig):
         register(SET_HOLD, DefaultRole.MANAGER)
         register(LIFT_HOLD, DefaultRole.SITE_ADMINISTRATOR)
         extension_points.add_pages(pages.addresses)
+        extension_points.add_menu_links(pages.menu_links)
         extension_points.add_record_notices(pages.notices)
         extension_points.add_record_links(pages.links)

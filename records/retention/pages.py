@@ -1,4 +1,4 @@
-"""What records' pages show of retention: notices at the top, and the page that sets a legal hold or lifts it."""
+"""What pages show of retention: notices on records, the page that sets or lifts a legal hold, and the list of holds."""
 
 import datetime
 import uuid
@@ -8,14 +8,15 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from records.accounts import access
-from records.backoffice.about import address_of
-from records.backoffice.current import author_of, show_times_of, site_at, user_of
+from records.backoffice.about import address_of, link_to
+from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink, RecordNotice
 from records.backoffice.form_errors import show_faults
@@ -24,6 +25,8 @@ from records.retention import actions
 from records.retention.models import LIFT_HOLD, SET_HOLD
 from records.sites.about import kinds
 from records.sites.models import SiteRecord
+
+PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ SET = HoldStep(
 )
 LIFT = HoldStep(
     "Lift legal hold",
-    "A consumer's identity can be erased from this record again.",
+    "Personal data can be erased from this record again.",
     LIFT_HOLD,
     actions.lift_hold,
     "is not on legal hold any more.",
@@ -60,8 +63,60 @@ def addresses(admin_site: Any) -> Sequence[Any]:
     def page(request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> HttpResponse:
         return hold(admin_site, request, name, entity, record_id)
 
+    def list_page(request: HttpRequest) -> HttpResponse:
+        return holds(admin_site, request)
+
+    view = admin_site.admin_view
     address = "retention/hold/<str:name>/<str:entity>/<uuid:record_id>/"
-    return [path(address, admin_site.admin_view(page), name="retention_hold")]
+    return [
+        path("retention/holds/", view(list_page), name="retention_holds"),
+        path(address, view(page), name="retention_hold"),
+    ]
+
+
+def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
+    """Return the menu's line, for those who may set holds at the current site."""
+    site = current_site(request)
+    if site is None or not access.may(user_of(request), site, SET_HOLD):
+        return ()
+    return (RecordLink("legal-holds", "Legal holds", reverse("admin:retention_holds")),)
+
+
+def holds(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    """Show the legal holds of the current site on records that the user may see; a query for each kind at most."""
+    site, user = current_site(request), user_of(request)
+    if site is None or not access.may(user, site, SET_HOLD):
+        raise PermissionDenied
+    show_times_of(site)
+    page = Paginator(
+        [one for one in actions.holds_at(site.pk) if access.may(user, site, view_permission(one.model))], PAGE
+    ).get_page(request.GET.get("page"))
+    keys: dict[type[SiteRecord], set[uuid.UUID]] = {}
+    for one in page:
+        keys.setdefault(one.model, set()).add(one.record_id)
+    records = {record.pk: record for model, some in keys.items() for record in model._base_manager.filter(pk__in=some)}
+    context = {
+        **admin_site.each_context(request),
+        "title": f"Legal holds of {site}",
+        "page": page,
+        "lines": [
+            {
+                "hold": one,
+                "link": link_to(records[one.record_id]),
+                "since": shown(one.since),
+                "lift": reverse("admin:retention_hold", args=("lift", one.model.ENTITY.value, one.record_id)),
+            }
+            for one in page
+            if one.record_id in records
+        ],
+        "may_lift": access.may(user, site, LIFT_HOLD),
+    }
+    return TemplateResponse(request, "retention/holds.html", context)
+
+
+def view_permission(model: type[SiteRecord]) -> str:
+    """Return the permission that seeing records of a kind takes."""
+    return f"{model._meta.app_label}.view_{model._meta.model_name}"
 
 
 def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:

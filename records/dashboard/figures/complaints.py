@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Count, Q, QuerySet
 
-from records.backoffice.date_filters import CALENDAR, before, day_of, on_days
-from records.complaints.filters import RESPONSES, WAITS_FOR_ANSWER, responses_in
+from records.backoffice.date_filters import CALENDAR, day_of, on_days
+from records.complaints.filters import BY_TARGET, RESPONSES, WAITS_FOR_ANSWER, responses_in
 from records.complaints.models import Complaint, UnitsSold
-from records.dashboard.figures.periods import Period, last_day, months_on
+from records.dashboard.figures.periods import Period, last_day, month_index
 
 TOP = 10
 """How many bars a Pareto chart shows before it sums up the others."""
@@ -120,14 +120,7 @@ def by_month(
     first = everything.filter(date__isnull=False).order_by("date").values_list("date", flat=True).first()
     start = day_of(first, period.zone).replace(day=1) if first else None
     months = period.months
-    which = Case(
-        *(
-            When(before("date", months_on(month, 1), period.zone), then=Value(index))
-            for index, month in enumerate(months[:-1])
-        ),
-        default=Value(len(months) - 1),
-        output_field=IntegerField(),
-    )
+    which = month_index("date", period, period.zone)
     found = rows.filter(period.covers("date")).annotate(month=which).values_list("month").annotate(count=Count("*"))
     counts = dict(found)
     begin, end = days[0] or datetime.date.min, days[1] or datetime.date.max
@@ -212,6 +205,6 @@ def responses(rows: QuerySet[Complaint], period: Period) -> Responses:
     counts = answered.aggregate(
         **{f"span{value}": Count("pk", filter=responses_in(value)) for value, *_ in RESPONSES},
         with_target=Count("pk", filter=Q(target_date__isnull=False)),
-        by_target=Count("pk", filter=Q(answered_on__lte=F("target_date"))),
+        by_target=Count("pk", filter=responses_in(BY_TARGET)),
     )
     return Responses([counts[f"span{value}"] for value, *_ in RESPONSES], counts["with_target"], counts["by_target"])

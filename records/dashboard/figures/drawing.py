@@ -178,7 +178,7 @@ def draw_columns(chart: Chart, columns: Sequence[Column], levels: Sequence[tuple
                 column.says,
                 column.url,
                 column.kind,
-                note="▲" if "beyond" in column.kind else NOTHING if column.kind == "gap" else "",
+                note=_note(column.kind),
                 value=at(x + slot / 2),
             )
         )
@@ -189,6 +189,12 @@ def draw_columns(chart: Chart, columns: Sequence[Column], levels: Sequence[tuple
             chart.ticks.append(Tick(at(x + slot / 2), column.label, column.second if index == 0 or every > 1 else ""))
         if every == 1 and index and column.second != columns[index - 1].second:
             chart.ticks[-1] = Tick(at(x + slot / 2), column.label, column.second)
+
+
+def _note(kind: str) -> str:
+    """Return the sign over a column: an arrow beyond a control limit, a dash without a value."""
+    kinds = kind.split()
+    return "▼" if "below" in kinds else "▲" if "beyond" in kinds else NOTHING if "gap" in kinds else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import zoneinfo
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Case, IntegerField, Q, Value, When
 
-from records.backoffice.date_filters import on_days, today_at
+from records.backoffice.date_filters import before, on_days, today_at
 
 USUAL_MONTHS = 12
 MOST_MONTHS = 60
@@ -64,6 +64,17 @@ def months_on(month: datetime.date, count: int) -> datetime.date:
 def last_day(month: datetime.date) -> datetime.date:
     """Return the last day of the month."""
     return months_on(month, 1) - datetime.timedelta(days=1)
+
+
+def month_index(field: str, period: Period, zone: zoneinfo.ZoneInfo) -> Case:
+    """Return the expression that numbers the period's months, from 0 on, by a date-time field.
+
+    Rows before the period have the number -1, and rows after it the number of months.
+    """
+    ends = [months_on(month, 1) for month in period.months]
+    whens = [When(before(field, end, zone), then=Value(index)) for index, end in enumerate(ends)]
+    earlier = When(before(field, period.first, zone), then=Value(-1))
+    return Case(earlier, *whens, default=Value(len(ends)), output_field=IntegerField())
 
 
 def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, str]:

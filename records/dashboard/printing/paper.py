@@ -122,12 +122,19 @@ class _NumberedCanvas(Canvas):
 def printed(paper: Paper) -> bytes:
     """Return the paper as a PDF; its fonts are embedded as far as they come with the product."""
     use_fonts()
-    story: list[Flowable] = [paragraph(paper.title, TITLE), paragraph(paper.subtitle, SUBTITLE)]
+    story: list[Flowable] = []
     for part in paper.parts:
         story += [paragraph(part.title, HEADING), *_values(part.values)]
-    if not all(is_set_faithfully(in_shape(text)) for text in paper.texts):
+    return set_on_pages(paper, story, paper.texts)
+
+
+def set_on_pages(paper: Paper, body: Sequence[Flowable], texts: Sequence[str]) -> bytes:
+    """Return a PDF of this body under the paper's title; `texts` are all texts on it, whose letters are checked."""
+    use_fonts()
+    story = [paragraph(paper.title, TITLE), paragraph(paper.subtitle, SUBTITLE), *body]
+    if not all(is_set_faithfully(in_shape(text)) for text in texts):
         story.append(paragraph(CAUTION, NOTE))
-    if any(is_east_asian(text) for text in paper.texts):
+    if any(is_east_asian(text) for text in texts):
         story.append(paragraph(EAST_ASIAN, NOTE))
     out = BytesIO()
     document = SimpleDocTemplate(

@@ -2,6 +2,7 @@
 
 import datetime
 import errno
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -16,12 +17,13 @@ from records.files.orphans import orphans
 from records.files.storage import StorageUnavailableError
 from records.history.models import Change
 from records.history.trail import now
-from records.packs import tasks
+from records.packs import making, tasks
 from records.packs.making import Making
 from records.packs.models import Pack, PackFile, Status
 from records.sites.models import Site
 from tests import make
 from tests.make import packs
+from tests.make.attachments import make_attachment
 from tests.make.complaints import make_complaint
 
 pytestmark = pytest.mark.django_db
@@ -189,3 +191,37 @@ def test_three_packs_of_a_site_at_a_time_are_enough(site: Site, other_site: Site
     with pytest.raises(ValidationError, match="Wait until one of them is ready"):
         packs.asked(site)
     assert packs.asked(other_site).status == Status.WAITING
+
+
+def test_a_pack_of_too_many_records_or_bytes_is_refused_and_says_what_to_do(
+    site: Site, monkeypatch: pytest.MonkeyPatch, files: Any
+) -> None:
+    complaint = make_complaint(site)
+    make_attachment(site, on=complaint, content=b"x" * 2048)
+    monkeypatch.setattr(making, "MOST_RECORDS", 1)
+    pack = packs.made(site, kinds=["complaints", "attachments"])
+    assert pack.status == Status.FAILED
+    assert pack.problem == ("This pack would hold 2 records; the most is 1. Choose a shorter period or fewer kinds.")
+    assert packs.made(site, kinds=["complaints"]).status == Status.MADE
+    monkeypatch.setattr(making, "MOST_RECORDS", 2)
+    assert packs.made(site, kinds=["complaints", "attachments"]).status == Status.MADE
+    monkeypatch.setattr(making, "MOST_BYTES", 2047)
+    pack = packs.made(site, kinds=["complaints", "attachments"])
+    assert "The files of this pack have" in pack.problem
+    assert not PackFile.objects.filter(pack=pack).exists()
+
+
+def test_the_files_of_a_pack_are_never_in_memory_as_a_whole(site: Site, files: Any) -> None:
+    complaint, size = make_complaint(site), 12 * 1024**2
+    for letter in (b"a", b"b", b"c"):
+        make_attachment(site, on=complaint, content=letter * size)
+    pack = packs.asked(site, kinds=["complaints", "attachments"])
+    tracemalloc.start()
+    try:
+        tasks.make_pack.call(str(pack.pk))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    pack.refresh_from_db()
+    assert pack.file.file_size > 3 * size
+    assert peak < size

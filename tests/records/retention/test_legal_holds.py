@@ -4,20 +4,25 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
+from records.customers.models import Customer
 from records.history.models import Change
 from records.history.verification import verify
 from records.retention.actions import held_since, lift_hold, set_hold
+from records.retention.pages import PAGE
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
 from tests.make.backoffice import address, browser
 from tests.make.complaints import make_complaint
+from tests.make.customers import make_customer
 
 REFUSED = "This complaint is on legal hold, so nothing of it may be erased. A Site Administrator can lift the hold."
 
@@ -113,7 +118,7 @@ def test_only_a_site_administrator_erases_with_a_reason_that_does_not_name_the_c
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert erase(client, complaint, reason="").status_code == 200
     named = erase(client, complaint, reason="PRZYBYLSKI wrote to us")
-    assert "must not say who the consumer is" in named.text
+    assert "must not say what is erased" in named.text
     assert name_of(complaint) == "Przybylski"
     assert erase(client, complaint).status_code == 302
     assert name_of(complaint).startswith("erased-")
@@ -148,3 +153,75 @@ def test_a_hold_on_an_archived_record_stays(site: Site, complaint: Complaint) ->
     archive = reverse("admin:complaints_complaint_step", args=(complaint.pk, "archive"))
     assert client.post(archive, {"change_reason": "Old"}).status_code == 302
     assert REFUSED in erase(client, complaint).text
+
+
+# --- The list of holds --------------------------------------------------------------------------------------------
+
+HOLDS = "/admin/retention/holds/"
+
+
+def test_managers_see_the_holds_that_last_at_their_site(site: Site, other_site: Site, complaint: Complaint) -> None:
+    customer, elsewhere = make_customer(site, name="Oakfield Stores"), make_complaint(other_site)
+    set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court case 12")
+    set_hold(Customer, site.pk, customer.pk, author=make.SYSTEM, reason="Recall")
+    set_hold(Complaint, other_site.pk, elsewhere.pk, author=make.SYSTEM, reason="Elsewhere")
+    client = browser(site)
+    page = client.get(HOLDS)
+    assert [line["hold"].reason for line in page.context["lines"]] == ["Recall", "Court case 12"]
+    assert address(customer, "read") in page.text
+    assert "Lift" not in page.text
+    lift_hold(Customer, site.pk, customer.pk, author=make.SYSTEM, reason="Over")
+    page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(HOLDS)
+    assert [line["hold"].reason for line in page.context["lines"]] == ["Court case 12"]
+    assert hold_address(complaint, "lift") in page.text
+    assert HOLDS in client.get("/admin/").text
+
+
+def test_the_list_of_holds_is_for_those_who_set_them_and_says_that_it_is_empty(site: Site) -> None:
+    standard = browser(site, DefaultRole.STANDARD)
+    assert standard.get(HOLDS).status_code == 403
+    assert HOLDS not in standard.get("/admin/").text
+    assert "No record of this site is on legal hold." in browser(site).get(HOLDS).text
+
+
+def test_the_list_of_holds_has_pages_and_costs_a_fixed_number_of_queries(site: Site, complaint: Complaint) -> None:
+    client = browser(site)
+    set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court")
+
+    def asked(where: str = HOLDS) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(where).status_code == 200
+        return len(queries)
+
+    client.get(HOLDS)
+    few = asked()
+    for _ in range(PAGE):
+        other = make_complaint(
+            site, customer=complaint.customer, product=complaint.product, nonconformance=complaint.nonconformance
+        )
+        set_hold(Complaint, site.pk, other.pk, author=make.SYSTEM, reason="Recall")
+    assert asked() == few
+    assert "Page 2 of 2" in client.get(f"{HOLDS}?page=2").text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hold_and_an_erasure_that_meet_leave_one_of_two_orders() -> None:
+    """Either the hold came first and nothing was erased, or the erasure did and the hold came after it."""
+    site = make.make_site()
+    for _ in range(4):
+        complaint = make_complaint(site, consumer_last_name="Przybylski")
+        held, erased = make.at_once(
+            lambda key=complaint.pk: set_hold(Complaint, site.pk, key, author=make.SYSTEM, reason="Court"),
+            lambda key=complaint.pk: erase_consumer(site.pk, key, author=make.SYSTEM, reason="Asked"),
+        )
+        assert isinstance(held, Complaint)
+        operations = Change.objects.filter(record_id=complaint.pk).order_by("number")
+        found = list(operations.values_list("operation", flat=True))
+        if isinstance(erased, Complaint):
+            assert found[-2:] == ["EraseConsumer", "SetLegalHold"]
+            assert name_of(complaint).startswith("erased-")
+        else:
+            assert "on legal hold" in str(erased)
+            assert found[-1] == "SetLegalHold"
+            assert name_of(complaint) == "Przybylski"
+    assert not verify().faults

@@ -1,0 +1,99 @@
+"""Erases who somebody is from the contacts of a customer and their history, at that person's request."""
+
+import uuid
+
+from django.core.exceptions import ValidationError
+
+from records.customers.models import Customer, PartyContact
+from records.history.digests import ERASED
+from records.history.erasure import Personal, is_mark
+from records.history.models import Change
+from records.history.snapshots import columns
+from records.history.trail import Author
+from records.retention.erasing import ERASE_CONTACT, erasing, keyed
+from records.sites.writing import Precondition
+
+RELATION = "party_contacts"
+CONTACT = ("first_name", "last_name", "email", "phone")
+"""What says who a contact is. The title and the position stay: they describe the job at the customer."""
+
+
+def erase_contact(
+    site_id: uuid.UUID,
+    customer_id: uuid.UUID,
+    contact_id: str,
+    *,
+    author: Author,
+    reason: str,
+    precondition: Precondition | None = None,
+) -> Customer:
+    """Replace a contact's name, e-mail and phone by a keyed digest, also in the history of the customer.
+
+    A contact that was removed from the customer is erased from the history. The customer may be archived. Raises as
+    `erasing` does, and ValidationError (InvalidReference) for a contact that the customer never had; repeating it
+    changes nothing.
+    """
+    personal = Personal(CONTACT, RELATION, contact_id)
+    with erasing(
+        Customer,
+        site_id,
+        customer_id,
+        personal,
+        author=author,
+        reason=reason,
+        operation=ERASE_CONTACT,
+        precondition=precondition,
+    ) as erasure:
+        customer: Customer = erasure.record
+        row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact_id), None)
+        if row is None and contact_id not in _names_in_history(customer):
+            fault = ValidationError("The customer has no such contact.", code="InvalidReference")
+            raise ValidationError({"contact": fault})
+        marked = [name for name in CONTACT if row is not None and erasure.mark(row, name)]
+        if row is not None and marked:
+            said = keyed(" ".join(sorted(erasure.words)))
+            row.save(force_update=True)
+            erasure.changed.append({"field": RELATION, "row": contact_id, "old": {ERASED: said}, "new": _whole(row)})
+    return customer
+
+
+def _whole(row: PartyContact) -> dict[str, object]:
+    """Return what is left of a contact as the history keeps a whole row."""
+    content = {name: value for name, value in columns(row).items() if value not in (None, "")}
+    if row.title is not None:
+        content["title"] = {"id": str(row.title_id), "name": str(row.title)}
+    return content
+
+
+def contacts_of(customer: Customer) -> list[tuple[str, str]]:
+    """Return the contacts that can still be erased, by Id and name; removed ones after the others; two queries."""
+    present = {str(row.pk): row for row in customer.party_contacts.all()}
+    found = [
+        (key, _label(str(row), row.position))
+        for key, row in present.items()
+        if any(getattr(row, name) and not is_mark(getattr(row, name)) for name in CONTACT)
+    ]
+    known = {key for key, _ in found}
+    for key, name in sorted(_names_in_history(customer).items(), key=lambda pair: pair[1].casefold()):
+        if name and key not in known:
+            what = "an earlier value in the history" if key in present else "removed from the customer"
+            found.append((key, f"{name} ({what})"))
+    return found
+
+
+def _label(name: str, position: str) -> str:
+    return f"{name or 'Without a name'}, {position}" if position else name or "Without a name"
+
+
+def _names_in_history(customer: Customer) -> dict[str, str]:
+    """Return what the history says of every contact the customer ever had, by its Id; empty where it was erased."""
+    found: dict[str, str] = {}
+    changes = Change.objects.filter(record_id=customer.pk, model=customer._meta.label).order_by("number")
+    for fields in changes.values_list("fields", flat=True):
+        for entry in fields:
+            if entry["field"].partition(".")[0] != RELATION or "row" not in entry:
+                continue
+            personal = Personal(CONTACT, RELATION, entry["row"])
+            texts = personal.texts(entry, "new") or personal.texts(entry, "old")
+            found[entry["row"]] = " ".join(texts) if texts else found.get(entry["row"], "")
+    return found

@@ -1,0 +1,46 @@
+"""The button of a customer's page that erases who a contact is."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+
+from records.backoffice.current import author_of
+from records.backoffice.transitions import RecordStep
+from records.customers.erasure import contacts_of, erase_contact
+from records.customers.models import Customer
+from records.retention.forms import EraseForm, before_erasing
+
+
+class EraseContactForm(EraseForm):
+    """Which contact is erased, and why."""
+
+    contact = forms.ChoiceField(label="Contact")
+    field_order = ("contact", "change_reason")
+
+
+def _fill(form: Any, customer: Customer) -> None:
+    form.fields["contact"].choices = [("", "Choose a contact"), *contacts_of(customer)]
+
+
+def _tells(customer: Customer) -> list[str]:
+    nobody = [] if contacts_of(customer) else ["The customer has no contact whose identity could be erased."]
+    return [*before_erasing(customer), *nobody]
+
+
+def _erase(model_admin: Any, request: HttpRequest, customer: Customer, reason: str, data: dict[str, Any]) -> None:
+    erase_contact(customer.site_id, customer.pk, data["contact"], author=author_of(request), reason=reason)
+
+
+ERASE = RecordStep(
+    "erase-contact",
+    "Erase a contact",
+    "customers.erase_contact",
+    _erase,
+    form=EraseContactForm,
+    explanation="Name, e-mail and phone of the contact are replaced by codes, here and in the whole history. Nobody can"
+    " undo this. Title and position stay. Notes, other free text and attached files are not searched.",
+    done="no longer says who the contact is.",
+    fill=_fill,
+    tells=_tells,
+)

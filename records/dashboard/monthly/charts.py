@@ -1,0 +1,319 @@
+"""The charts of the monthly report, and its first table: the month's figures beside those of the month before.
+
+Every number is linked to the list of the records behind it. A reader sees the parts that their role may see.
+"""
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from documents.approvals import overdue_signatures
+from documents.models import Document
+from documents.reading import progress
+from documents.visibility import SEE_PENDING, documents_for
+from records.accounts import access
+from records.accounts.models import User
+from records.actions.models import UNFINISHED, Action, Status
+from records.audits.models import OPEN, AuditRecord, RecordStatus
+from records.backoffice.date_filters import address_part
+from records.backoffice.datetimes import NOTHING
+from records.complaints.filters import BY_TARGET, RESPONSES
+from records.complaints.models import RecordStatus as ComplaintStatus
+from records.dashboard.addresses import list_of
+from records.dashboard.charts import due_in
+from records.dashboard.complaint_charts import SUBMITTED, Scope, month_chart, rate_chart, whole_site
+from records.dashboard.figures import actions, audits, complaints
+from records.dashboard.figures.drawing import Cell, Chart, Column, Row, Table, draw_columns, draw_rows, percent
+from records.dashboard.figures.periods import Period, last_day
+from records.dashboard.monthly import figures
+from records.dashboard.monthly.shares import Share, draw_shares, mean_of, remark_of
+from records.sites.models import Site
+
+Link = Callable[[datetime.date | None, datetime.date | None], str]
+DAY = datetime.timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One figure of the month beside that of the month before."""
+
+    name: str
+    now: Cell
+    before: Cell
+    remark: str = ""
+
+
+@dataclass
+class Report:
+    """A site's management figures of a month and the eleven months before it."""
+
+    site: Site
+    period: Period
+    lines: list[Line] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
+
+    @property
+    def month(self) -> datetime.date:
+        """Return the first day of the report's month."""
+        return self.period.final_month
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """One kind of thing that can be overdue, with the address of the list that shows those due on some days."""
+
+    name: str
+    counts: figures.Overdue
+    link: Link
+    has_months: bool = True
+
+
+def report_of(admin_site: AdminSite, user: User, site: Site, period: Period) -> Report:
+    """Return the report as far as the user may see it; a fixed number of queries, whatever is stored."""
+    report, may = Report(site, period), partial(access.may, user, site)
+    late: list[Late] = []
+    if may("complaints.view_complaint"):
+        late.append(_complaints(report, whole_site(admin_site, site), may))
+    if may("actions.view_action"):
+        late.append(_actions(report, admin_site))
+    if may("audits.view_auditrecord"):
+        late.append(_audits(report, admin_site))
+    if may("documents.view_document"):
+        late += _documents(report, admin_site, user, may)
+    if may("documents.view_reading"):
+        late.append(_readings(report))
+    if late:
+        report.charts.append(overdue_chart(late, period))
+        report.lines += [_overdue_line(kind, period) for kind in late]
+    return report
+
+
+def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Late:
+    period = report.period
+    months, limits = complaints.by_month(scope.rows, period, scope.everything)
+    report.charts.append(month_chart(scope, months, limits, period))
+    cells = [_cell(month.count, _submitted(scope, "date", month.first)) for month in months]
+    report.lines.append(_line("Complaints", cells, "above the limit" if months[-1].is_beyond else ""))
+    if may("complaints.view_unitssold"):
+        report.charts.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
+        rates = complaints.per_million(months, complaints.units_sold(report.site.pk, period))
+        cells = [
+            Cell(f"{rate.value:,.2f}" if rate.value is not None else NOTHING, _submitted(scope, "date", month.first))
+            for rate, month in zip(rates, months, strict=True)
+        ]
+        remark = "above the limit" if rates[-1].is_beyond else "" if rates[-1].units else "no units entered"
+        report.lines.append(_line("Complaints per million units sold", cells, remark))
+    found = figures.responses(scope.rows, period)
+    report.charts.append(_response_chart(report, scope, found))
+    waiting = {"record_status__in": ComplaintStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
+    return Late(
+        "Complaints to answer",
+        figures.overdue(complaints.waiting_for_answer(scope.rows), "target_date", period),
+        lambda first, last: scope.list_of("target_date", first, last, **waiting),
+    )
+
+
+def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts]) -> Chart:
+    chart, shares = Chart("responses-by-month", "Complaints answered by their target dates"), []
+    for month, counts in zip(report.period.months, found, strict=True):
+        link = partial(_submitted, scope, "answered_on", month)
+        spans = [_cell(counts[f"span{value}"], link(response=value)) for value, *_ in RESPONSES]
+        in_time, url = counts["by_target"], link(response=BY_TARGET)
+        cells = [
+            _cell(counts["rows"], link()),
+            *spans,
+            _cell(counts["with_target"], link(target_date__isnull="False")),
+            _cell(in_time, url),
+        ]
+        shares.append(Share(month, in_time, counts["with_target"], cells, url if in_time else ""))
+    report.lines.append(_line("Complaints answered", [share.cells[0] for share in shares]))
+    report.lines.append(_share_line("Answered by the target date", shares, report.period))
+    if not any(counts["rows"] for counts in found):
+        chart.empty = f"No complaint was answered in {report.period.name}."
+    elif not any(share.whole for share in shares):
+        chart.empty = f"No complaint that was answered in {report.period.name} had a target date."
+    else:
+        names = ("Answered", *(name for _, name, _ in RESPONSES), "With a target date", "In time")
+        draw_shares(chart, shares, report.period, names, "answers to complaints with a target date were in time")
+    return chart
+
+
+def _actions(report: Report, admin_site: AdminSite) -> Late:
+    site_id, period = report.site.pk, report.period
+    rows, shares = Action.objects.filter(site_id=site_id, is_archived=False), []
+    for month, counts in zip(period.months, figures.effectiveness(rows, period), strict=True):
+        days = address_part("closed_date", month, last_day(month))
+        link = partial(list_of, admin_site, Action, record_status__exact=Status.CLOSED.value, **days)
+        worked = _cell(counts["worked"], link(effective__exact="1"))
+        cells = (
+            _cell(counts["rows"], link()),
+            worked,
+            _cell(counts["rows"] - counts["worked"], link(effective__exact="0")),
+        )
+        shares.append(Share(month, counts["worked"], counts["rows"], cells, cells[0].url))
+    report.lines.append(_line("Actions closed", [share.cells[0] for share in shares]))
+    report.lines.append(_share_line("Actions that worked", shares, period))
+    chart = Chart("effectiveness-by-month", "Effectiveness of actions")
+    if any(share.whole for share in shares):
+        names = ("Closed", "It worked", "It did not work")
+        draw_shares(chart, shares, period, names, "actions closed worked")
+    else:
+        chart.empty = f"No action was closed in {period.name}."
+    report.charts.append(chart)
+    unfinished = actions.unfinished(site_id)
+    return Late("Actions", figures.overdue(unfinished, "due_date", period), due_in(admin_site, Action, UNFINISHED))
+
+
+def _audits(report: Report, admin_site: AdminSite) -> Late:
+    site_id, period = report.site.pk, report.period
+    found = figures.scores(AuditRecord.objects.filter(site_id=site_id, is_archived=False), period)
+    columns, rows = [], []
+    for month, counts in zip(period.months, found, strict=True):
+        status = {"record_status__exact": RecordStatus.COMPLETED.value}
+        url = list_of(admin_site, AuditRecord, **status, **address_part("finish_date", month, last_day(month)))
+        mean = counts["mean"] if counts["scored"] else None
+        name, shown = _name(month), NOTHING if mean is None else f"{mean:.1f}"
+        said = f"{name}: {shown}, mean of {counts['scored']}" if counts["scored"] else f"{name}: no score"
+        kind = "gap" if mean is None else "" if period.is_over(month) else "running"
+        label, second = f"{month:%b}", f"{month.year:04}"
+        columns.append(Column(label, second, float(mean or 0), said, url if counts["rows"] else "", kind))
+        rows.append(
+            (Cell(name), _cell(counts["rows"], url), Cell(str(counts["scored"])), Cell(shown, url if mean else ""))
+        )
+    report.lines.append(_line("Audits finished", [row[1] for row in rows]))
+    report.lines.append(_line("Mean audit score", [row[3] for row in rows]))
+    chart = Chart("scores-by-month", "Mean audit score")
+    scored = sum(counts["scored"] for counts in found)
+    if scored:
+        total = sum(float(counts["mean"]) * counts["scored"] for counts in found if counts["scored"])
+        draw_columns(chart, columns, [(f"mean {total / scored:.1f}", total / scored, "mean")])
+        chart.description = f"{scored} audits finished in {period.name} scored {total / scored:.1f} of 100 on average."
+        chart.notes.append(chart.description)
+        chart.table = Table(("Month", "Audits finished", "With a score", "Mean score"), rows)
+    else:
+        chart.empty = f"No scored audit was finished in {period.name}."
+    report.charts.append(chart)
+    open_audits = audits.open_audits(site_id)
+    return Late("Audits", figures.overdue(open_audits, "due_date", period), due_in(admin_site, AuditRecord, OPEN))
+
+
+def _documents(report: Report, admin_site: AdminSite, user: User, may: Callable[[str], bool]) -> list[Late]:
+    site, period = report.site, report.period
+    rows: QuerySet[Any] = documents_for(user, Document.objects.filter(site=site, is_archived=False), [site.pk])
+    reviews = Late(
+        "Document reviews",
+        figures.overdue(rows, "review_date", period),
+        lambda first, last: list_of(admin_site, Document, **address_part("review_date", first, last)),
+    )
+    if not may(SEE_PENDING):
+        return [reviews]
+    unsigned = overdue_signatures(period.today).filter(version__site=site)
+    count = unsigned.values("version__document").distinct().count()
+    url = list_of(admin_site, Document, signatures="overdue")
+    return [reviews, Late("Documents to sign", figures.Overdue((), count, 0), lambda *_: url, has_months=False)]
+
+
+def _readings(report: Report) -> Late:
+    period = report.period
+    found = figures.readings(progress([report.site.pk]), period)
+    page, shares = reverse("admin:documents_readings"), []
+    for month, asked, read in zip(period.months, found.asked, found.read, strict=True):
+        everybody = f"{page}?{urlencode(address_part('due', month, last_day(month)))}"
+        missing = _missing_readings(month, last_day(month))
+        cells = (_cell(asked, everybody), _cell(read, everybody), _cell(asked - read, missing))
+        shares.append(Share(month, read, asked, cells, cells[0].url))
+    report.lines.append(_line("Readings due", [share.cells[0] for share in shares]))
+    report.lines.append(_share_line("Readings done", shares, period))
+    chart = Chart("readings-by-month", "Reading completeness by the month in which readings were due")
+    if any(share.whole for share in shares):
+        draw_shares(chart, shares, period, ("Due", "Done", "Missing"), "readings due were done")
+    elif found.all_asked:
+        chart.empty = f"No reading of a version in force was due in {period.name}."
+    else:
+        chart.empty = "No document must be read by anybody. Name roles under “Must be read by” on a document's page."
+    if found.all_asked:
+        share = percent(found.all_read / found.all_asked)
+        chart.notes.insert(0, f"Today {found.all_read} of {found.all_asked} readings are done: {share}.")
+        chart.source = Cell("Who has read what", page)
+    report.charts.append(chart)
+    return Late("Readings", found.overdue, _missing_readings)
+
+
+def _missing_readings(first: datetime.date | None, last: datetime.date | None) -> str:
+    query = {"show": "missing", **address_part("due", first, last)}
+    return f"{reverse('admin:documents_readings')}?{urlencode(query)}"
+
+
+def overdue_chart(kinds: Sequence[Late], period: Period) -> Chart:
+    """Return how much of each kind is overdue today, with a table by the month in which it was due."""
+    chart, yesterday = Chart("overdue-by-kind", "Overdue today, by kind"), period.today - DAY
+    total = sum(kind.counts.total for kind in kinds)
+    if not total:
+        chart.empty = "Nothing is overdue today."
+        return chart
+    bars = []
+    for kind in kinds:
+        url = kind.link(None, yesterday) if kind.counts.total else ""
+        bars.append(Row(kind.name, kind.counts.total, f"{kind.name}: {kind.counts.total}", url, "late"))
+    draw_rows(chart, bars)
+    chart.description = f"{total} overdue on {period.today}, whatever the report's month is."
+    chart.notes.append(chart.description)
+    rows = [(Cell("Overdue today"), *(_cell(bar.value, bar.url) for bar in bars))]
+
+    def add(name: str, first: datetime.date | None, last: datetime.date, counts: Sequence[int]) -> None:
+        cells = [
+            _cell(count, kind.link(first, min(last, yesterday))) if kind.has_months else Cell(NOTHING)
+            for kind, count in zip(kinds, counts, strict=True)
+        ]
+        rows.append((Cell(name), *cells))
+
+    add(f"Due before {_name(period.first)}", None, period.first - DAY, [kind.counts.earlier for kind in kinds])
+    for index, month in enumerate(period.months):
+        counts = [kind.counts.months[index] if kind.has_months else 0 for kind in kinds]
+        add(f"Due in {_name(month)}", month, last_day(month), counts)
+    if any(kind.counts.later for kind in kinds):
+        add(
+            f"Due after {_name(period.final_month)}",
+            period.last + DAY,
+            yesterday,
+            [kind.counts.later for kind in kinds],
+        )
+    chart.table = Table(("", *(kind.name for kind in kinds)), rows)
+    return chart
+
+
+def _overdue_line(kind: Late, period: Period) -> Line:
+    cell = _cell(kind.counts.total, kind.link(None, period.today - DAY))
+    return Line(f"{kind.name}: overdue today", cell, Cell(NOTHING))
+
+
+def _line(name: str, cells: Sequence[Cell], remark: str = "") -> Line:
+    return Line(name, cells[-1], cells[-2], remark)
+
+
+def _share_line(name: str, shares: Sequence[Share], period: Period) -> Line:
+    mean = mean_of(shares, period)
+    now, before = (
+        Cell(NOTHING) if share.value is None else Cell(percent(share.value), share.url) for share in shares[:-3:-1]
+    )
+    return Line(name, now, before, remark_of(shares[-1], period, mean) if shares[-1].whole else "")
+
+
+def _submitted(scope: Scope, name: str, month: datetime.date, **more: str) -> str:
+    given: Mapping[str, str] = {"record_status__in": SUBMITTED, **more}
+    return scope.list_of(name, month, last_day(month), **given)
+
+
+def _cell(count: int, url: str) -> Cell:
+    return Cell(str(count), url if count else "")
+
+
+def _name(month: datetime.date) -> str:
+    return f"{month:%B} {month.year:04}"

@@ -1,0 +1,113 @@
+"""What the monthly report counts, month by month. Each function costs one query unless it says otherwise."""
+
+import datetime
+import zoneinfo
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Avg, Count, Q, QuerySet
+
+from documents.reading import Progress
+from records.actions.models import Status
+from records.audits.models import RecordStatus
+from records.backoffice.date_filters import CALENDAR, before, day_of, on_days
+from records.complaints.filters import BY_TARGET, RESPONSES, responses_in
+from records.dashboard.figures.periods import Period, month_index
+
+Counts = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """How many records of a kind are overdue today, by the month in which they were due."""
+
+    months: Sequence[int]
+    earlier: int
+    later: int
+
+    @property
+    def total(self) -> int:
+        """Return how many are overdue today."""
+        return self.earlier + sum(self.months) + self.later
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """How many readings were due in each month, and how many of them are done."""
+
+    asked: Sequence[int]
+    read: Sequence[int]
+    all_asked: int
+    all_read: int
+    overdue: Overdue = field(default_factory=lambda: Overdue((), 0, 0))
+
+
+def _by_month(rows: QuerySet[Any], name: str, period: Period, zone: zoneinfo.ZoneInfo, **counted: Any) -> list[Counts]:
+    """Return for each month of the period how many rows lie in it (`rows`), and what else is counted among them."""
+    lying = rows.filter(on_days(name, period.first, period.last, zone)).order_by()
+    found = lying.annotate(month_of_report=month_index(name, period, zone)).values("month_of_report")
+    by_index = {row["month_of_report"]: row for row in found.annotate(rows=Count("pk"), **counted)}
+    nothing = dict.fromkeys(("rows", *counted), 0)
+    return [by_index.get(index, nothing) for index in range(len(period.months))]
+
+
+def responses(rows: QuerySet[Any], period: Period) -> list[Counts]:
+    """Return how the complaints answered in each month were answered: by range of RESPONSES and by target date."""
+    spans = {f"span{value}": Count("pk", filter=responses_in(value)) for value, *_ in RESPONSES}
+    targets = {
+        "with_target": Count("pk", filter=Q(target_date__isnull=False)),
+        "by_target": Count("pk", filter=responses_in(BY_TARGET)),
+    }
+    return _by_month(rows, "answered_on", period, CALENDAR, **spans, **targets)
+
+
+def scores(rows: QuerySet[Any], period: Period) -> list[Counts]:
+    """Return how many audits were finished in each month and completed since, how many have a score, and its mean."""
+    finished = rows.filter(record_status=RecordStatus.COMPLETED)
+    return _by_month(finished, "finish_date", period, period.zone, scored=Count("score"), mean=Avg("score"))
+
+
+def effectiveness(rows: QuerySet[Any], period: Period) -> list[Counts]:
+    """Return how many actions were closed in each month, and how many of them worked."""
+    closed = rows.filter(record_status=Status.CLOSED)
+    return _by_month(closed, "closed_date", period, period.zone, worked=Count("pk", filter=Q(effective=True)))
+
+
+def overdue(rows: QuerySet[Any], name: str, period: Period) -> Overdue:
+    """Return how many of the unfinished rows are overdue today by a field that holds days."""
+    late = rows.filter(before(name, period.today, CALENDAR)).order_by()
+    found = late.annotate(month_of_report=month_index(name, period, CALENDAR)).values_list("month_of_report")
+    return _overdue(dict(found.annotate(rows=Count("pk"))), period)
+
+
+def _overdue(by_index: Mapping[int, int], period: Period) -> Overdue:
+    count = len(period.months)
+    months = [by_index.get(index, 0) for index in range(count)]
+    return Overdue(months, by_index.get(-1, 0), by_index.get(count, 0))
+
+
+def readings(progress: Sequence[Progress], period: Period) -> Readings:
+    """Return how many readings of versions in force were due in each month, and how many of them are done; no query."""
+    index_of = {month: index for index, month in enumerate(period.months)}
+    asked, read, late = [0] * len(index_of), [0] * len(index_of), dict[int, int]()
+    for one in progress:
+        day = day_of(one.due, period.zone)
+        index = index_of.get(day.replace(day=1), -1 if day < period.first else len(index_of))
+        if 0 <= index < len(index_of):
+            asked[index] += len(one.asked)
+            read[index] += len(one.read)
+        if day < period.today:
+            late[index] = late.get(index, 0) + len(one.missing)
+    return Readings(
+        asked,
+        read,
+        sum(len(one.asked) for one in progress),
+        sum(len(one.read) for one in progress),
+        _overdue(late, period),
+    )
+
+
+def month_before(month: datetime.date) -> datetime.date:
+    """Return the first day of the month before."""
+    return (month - datetime.timedelta(days=1)).replace(day=1)

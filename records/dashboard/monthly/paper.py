@@ -1,0 +1,155 @@
+"""The monthly report as a PDF: the month's figures, then each chart with its table. Its links lead to the lists."""
+
+from collections.abc import Sequence
+from xml.sax.saxutils import quoteattr
+
+from django.conf import settings
+from reportlab.graphics.shapes import Circle, Drawing, Group, PolyLine, Rect, String
+from reportlab.graphics.shapes import Line as Stroke
+from reportlab.lib import colors
+from reportlab.lib.units import mm
+from reportlab.platypus import Flowable, KeepTogether, LongTable, Paragraph, Spacer, TableStyle
+
+from records.backoffice.datetimes import shown
+from records.dashboard.figures.drawing import Cell, Chart, Table
+from records.dashboard.monthly.charts import Report
+from records.dashboard.printing.bidi import is_right_to_left
+from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, markup, use_fonts
+from records.dashboard.printing.paper import BODY, HEADING, Paper, paragraph, set_on_pages, style_of
+from records.history.trail import now
+
+BAR, ALARM, QUIET = colors.HexColor("#2f6f4f"), colors.HexColor("#a3261b"), colors.HexColor("#525d57")
+RULE, TRACK = colors.HexColor("#d3d9d5"), colors.HexColor("#e8ece9")
+LINK = "#14507a"
+SMALL, SMALL_BOLD = style_of("small", 7.5), style_of("small bold", 7.5, BOLD)
+REMARK = style_of("remark", 8, textColor=QUIET)
+WIDTH = 174 * mm
+"""How wide the text is on A4 between its margins."""
+DRAWN = 0.78
+"""How large the charts are printed: points for each unit of their drawing."""
+GRID = TableStyle(
+    (
+        ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ("LINEBELOW", (0, 0), (-1, -1), 0.4, RULE),
+        ("LINEBELOW", (0, 0), (-1, 0), 0.8, QUIET),
+        ("LEFTPADDING", (0, 0), (-1, -1), 0),
+        ("RIGHTPADDING", (0, 0), (-1, -1), 4),
+        ("TOPPADDING", (0, 0), (-1, -1), 1),
+        ("BOTTOMPADDING", (0, 0), (-1, -1), 2),
+    )
+)
+
+
+def monthly_paper(report: Report, printed_by: str, zone_name: str) -> bytes:
+    """Return the report as a PDF."""
+    use_fonts()
+    month, earlier = f"{report.month:%B %Y}", f"{report.period.months[-2]:%B %Y}"
+    paper = Paper(
+        title=f"Monthly report, {month}",
+        subtitle=f"{report.site.name}. The figures by month cover {report.period.name}.",
+        foot=f"{report.site.name} · printed {shown(now())} ({zone_name}) by {printed_by}",
+    )
+    lines = Table(
+        ("Figure", month, earlier, "Remark"),
+        [(Cell(line.name), line.now, line.before, Cell(line.remark)) for line in report.lines],
+    )
+    body: list[Flowable] = [paragraph("The month at a glance", HEADING), _table(lines, first=80 * mm)]
+    for chart in report.charts:
+        body += _part(chart)
+    return set_on_pages(paper, body, [paper.title, paper.subtitle, paper.foot, *_texts(lines, report.charts)])
+
+
+def _texts(lines: Table, charts: Sequence[Chart]) -> list[str]:
+    tables = [lines, *(chart.table for chart in charts if chart.table is not None and not chart.empty)]
+    cells = [cell.text for table in tables for row in table.rows for cell in row]
+    return [*cells, *(text for chart in charts for text in (chart.title, chart.empty, *chart.notes))]
+
+
+def _part(chart: Chart) -> list[Flowable]:
+    heading = paragraph(chart.title, HEADING)
+    if chart.empty:
+        return [heading, paragraph(chart.empty, BODY)]
+    drawn = [heading, drawing_of(chart), *(paragraph(note, REMARK) for note in chart.notes), Spacer(1, 2 * mm)]
+    return [KeepTogether(drawn), *([_table(chart.table)] if chart.table is not None else [])]
+
+
+def _table(table: Table, first: float = 32 * mm) -> Flowable:
+    rest = (WIDTH - first) / max(1, len(table.columns) - 1)
+    head: list[Flowable] = [paragraph(name, SMALL_BOLD) for name in table.columns]
+    rows = [head, *([_linked(cell) for cell in row] for row in table.rows)]
+    widths = (first, *[rest] * (len(table.columns) - 1))
+    return LongTable(rows, colWidths=widths, style=GRID, hAlign="LEFT", repeatRows=1)
+
+
+def _linked(cell: Cell) -> Flowable:
+    """Return a cell, linked by its whole address where there are records behind it."""
+    if not cell.url or is_right_to_left(cell.text):
+        return paragraph(cell.text, SMALL)
+    address = quoteattr(f"{settings.BASE_URL.rstrip('/')}{cell.url}")
+    style = SMALL.clone("small CJK", wordWrap="CJK") if is_east_asian(cell.text) else SMALL
+    return Paragraph(f'<a href={address} color="{LINK}">{markup(cell.text)}</a>', style)
+
+
+def drawing_of(chart: Chart) -> Drawing:
+    """Return a chart of columns or of rows as it is drawn on the screen, in the colours of paper."""
+    shapes = Group(transform=(DRAWN, 0, 0, -DRAWN, 0, chart.height * DRAWN))
+    texts = Group()
+    if chart.form == "rows":
+        _rows(chart, shapes, texts)
+    else:
+        _columns(chart, shapes, texts)
+    return Drawing(chart.width * DRAWN, chart.height * DRAWN, shapes, texts)
+
+
+class _Pen:
+    """Writes words at places of a drawing, whose vertical axis points down."""
+
+    def __init__(self, chart: Chart, texts: Group) -> None:
+        self.height, self.texts = chart.height, texts
+
+    def write(self, x: float, y: float, text: str, anchor: str = "start", colour: colors.Color = QUIET) -> None:
+        place = (x * DRAWN, (self.height - y) * DRAWN)
+        self.texts.add(String(*place, text, fontName=PLAIN, fontSize=7, textAnchor=anchor, fillColor=colour))
+
+
+def _columns(chart: Chart, shapes: Group, texts: Group) -> None:
+    pen = _Pen(chart, texts)
+    for line in chart.lines:
+        y = float(line.y)
+        if line.kind == "grid":
+            shapes.add(Stroke(chart.left, y, chart.right, y, strokeColor=RULE, strokeWidth=0.6))
+            pen.write(chart.left - 5, y + 3, line.label, "end")
+    for mark in chart.marks:
+        alarm = "beyond" in mark.kind
+        x, y, width, height = (float(part) for part in (mark.x, mark.y, mark.width, mark.height))
+        shapes.add(Rect(x, y, width, height, fillColor=ALARM if alarm else BAR, strokeColor=None))
+        if mark.note:
+            pen.write(float(mark.value), y - 3, mark.note, "middle", ALARM if alarm else QUIET)
+    for line in chart.lines:
+        if line.kind == "grid":
+            continue
+        y, colour = float(line.y), ALARM if line.kind == "limit" else colors.black
+        left, right = float(line.left or chart.left), float(line.right or chart.right)
+        dashes = (5, 3) if line.kind == "limit" else None
+        shapes.add(Stroke(left, y, right, y, strokeColor=colour, strokeWidth=1, strokeDashArray=dashes))
+        if line.label:
+            pen.write(chart.right, float(line.label_y), line.label, "end", colour)
+    for tick in chart.ticks:
+        pen.write(float(tick.x), chart.floor + 15, tick.label, "middle")
+        pen.write(float(tick.x), chart.floor + 28, tick.second, "middle")
+
+
+def _rows(chart: Chart, shapes: Group, texts: Group) -> None:
+    pen = _Pen(chart, texts)
+    for mark in chart.marks:
+        y = float(mark.y)
+        shapes.add(Rect(0, y, chart.plane, 12, fillColor=TRACK, strokeColor=None))
+        colour = ALARM if "late" in mark.kind else BAR
+        shapes.add(Rect(0, y, float(mark.width), 12, fillColor=colour, strokeColor=None))
+        pen.write(0, y - 5, mark.note, colour=colors.black)
+        pen.write(chart.width, y + 10, mark.value, "end", colors.black)
+    if chart.path:
+        points = [float(part) for pair in chart.path.split() for part in pair.split(",")]
+        shapes.add(PolyLine(points, strokeColor=colors.black, strokeWidth=1))
+    for dot in chart.dots:
+        shapes.add(Circle(float(dot.x), float(dot.y), 2.5, fillColor=colors.white, strokeColor=colors.black))

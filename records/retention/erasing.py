@@ -1,0 +1,123 @@
+"""Erasing who somebody is from a record and its history at their request: what every kind of erasure shares.
+
+Each value is replaced by a keyed digest, so that equal values can still be recognised as equal. A legal hold refuses
+every erasure. A period of retention does not, because the record itself stays.
+"""
+
+import datetime
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from records.accounts import peppers
+from records.history.digests import ERASED
+from records.history.erasure import Personal, erase_from_history, is_mark, quotes
+from records.history.models import Change
+from records.history.snapshots import FieldChange
+from records.history.trail import Author, recording
+from records.retention.actions import check_not_held
+from records.sites.models import SiteRecord
+from records.sites.reasons import required_reason
+from records.sites.writing import Precondition, RecordNotFoundError, stamp
+
+ERASE_CONSUMER, ERASE_CONTACT, ERASE_EMPLOYEE = "EraseConsumer", "EraseContact", "ErasePrivateFacts"
+ERASURES = (ERASE_CONSUMER, ERASE_CONTACT, ERASE_EMPLOYEE)
+"""The operations that erase personal data. The verification of the history knows them by their beginning, `Erase`."""
+
+
+@dataclass
+class Erasure:
+    """One erasure while it runs: the locked record, and what was changed in it so far."""
+
+    record: Any
+    changed: list[FieldChange] = field(default_factory=list)
+    words: set[str] = field(default_factory=set)
+    """What the erased values said; a reason that quotes one of them is erased as well."""
+
+    def mark(self, row: models.Model, name: str) -> bool:
+        """Put the mark of an erased value into a column of the record or of a child row; return whether there was one.
+
+        A column that cannot hold a text becomes empty.
+        """
+        column: Any = row._meta.get_field(name)
+        value = getattr(row, name)
+        if value in (None, "") or is_mark(value):
+            return False
+        if not isinstance(column, models.CharField | models.TextField):
+            setattr(row, name, None)
+            return True
+        self.words.add(value)
+        mark = f"{ERASED}-{keyed(value)}"
+        setattr(row, name, f"{mark}@erased.invalid" if isinstance(column, models.EmailField) else mark)
+        return True
+
+    def erase(self, *names: str) -> None:
+        """Erase columns of the record itself."""
+        for name in names:
+            value = getattr(self.record, name)
+            if self.mark(self.record, name):
+                said = value.isoformat() if isinstance(value, datetime.datetime) else str(value)
+                self.changed.append({"field": name, "old": {ERASED: keyed(said)}, "new": getattr(self.record, name)})
+
+
+@contextmanager
+def erasing(
+    model: type[SiteRecord],
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    personal: Personal,
+    *,
+    author: Author,
+    reason: str,
+    operation: str,
+    precondition: Precondition | None = None,
+) -> Iterator[Erasure]:
+    """Lock a record for an erasure, and erase the personal values from its history when the block ends.
+
+    The block erases them from the record. Everything is one transaction with its Change; nothing to erase leaves none.
+    The reason is required and stays, so it must not quote what is erased. Raises RecordNotFoundError, ValidationError
+    (InvalidTransition while the record is on legal hold), or the error of the precondition.
+    """
+    why = required_reason(reason)
+    with recording() as trail:
+        record = model._base_manager.select_for_update(of=("self",), no_key=True).filter(pk=record_id).first()
+        if record is None or record.site_id != site_id:
+            raise RecordNotFoundError
+        if precondition is not None:
+            precondition(record)
+        check_not_held(record)
+        erasure = Erasure(record)
+        yield erasure
+        words = erasure.words | words_in_history(record, personal)
+        if quotes(why, words):
+            text = "The reason stays in the history, so it must not say what is erased."
+            raise ValidationError({"reason": ValidationError(text, code="InvalidValue")})
+        erasure.changed += erase_from_history(record, personal, words, keyed)
+        if not erasure.changed:
+            return
+        stamp(record, author)
+        record.save(force_update=True)
+        trail.add(record, erasure.changed, author=author, operation=operation, reason=why)
+
+
+def words_in_history(record: models.Model, personal: Personal) -> set[str]:
+    """Return what the record's changes still say in personal values; one query."""
+    changes = Change.objects.filter(record_id=record.pk, model=record._meta.label)
+    return {
+        text
+        for fields in changes.values_list("fields", flat=True)
+        for entry in fields
+        for side in ("old", "new")
+        for text in personal.texts(entry, side)
+        if isinstance(entry.get(side), str) or personal.relation
+    }
+
+
+def keyed(value: str) -> str:
+    """Return the digest that replaces an erased value: 16 hexadecimal digits, keyed with the newest pepper."""
+    return peppers.digest(f"erased\n{value}")[:16]

@@ -1,0 +1,30 @@
+"""What is asked and told before personal data is erased from a record."""
+
+from django import forms
+
+from records.backoffice.fields import TextField
+from records.backoffice.forms import ReasonForm
+from records.retention.actions import held_since, kept_until
+from records.sites.models import SiteRecord
+from records.sites.text import REASON
+
+
+class EraseForm(ReasonForm):
+    """Why personal data is erased; the reason stays, so it must not say who the person is."""
+
+    change_reason = TextField(
+        label="Reason for erasing",
+        max_length=REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Kept in the record's history, so do not name the person. For example: “Asked by letter”.",
+    )
+
+
+def before_erasing(record: SiteRecord) -> list[str]:
+    """Return what to know before erasing: a legal hold, which refuses it, and the period of retention; two queries."""
+    name, told = record._meta.verbose_name, []
+    if held_since(record) is not None:
+        told.append(f"This {name} is on legal hold. Lift the hold first; until then erasing is refused.")
+    if until := kept_until(record):
+        told.append(f"The {name} is kept at least until {until.isoformat()}. It stays; only personal data is erased.")
+    return told

@@ -1,0 +1,220 @@
+"""What is assigned is chased and proven in browsers: triage, reading, training, reminders, holds."""
+
+import re
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+from pypdf import PdfReader
+
+from documents.models import Reading
+from records.accounts.actions import set_members
+from records.accounts.models import DefaultRole
+from records.actions.models import Action, Status
+from records.complaints.models import Complaint
+from records.employees.models import Course
+from records.history.trail import now
+from records.retention.actions import set_hold
+from records.sites.models import Site
+from records.sites.writing import add_record
+from tests import make
+from tests.browser.test_jobs import choose, staff, take
+from tests.browser.test_looks import faults_at, with_axe
+from tests.make.actions import make_action, move
+from tests.make.backoffice import address, list_address
+from tests.make.complaints import make_complaint
+from tests.make.customers import make_customer
+from tests.make.documents import make_document, make_signer
+
+PageOf = Callable[..., Page]
+MANAGER, STANDARD, ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.STANDARD, DefaultRole.SITE_ADMINISTRATOR
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_complaint_is_triaged_from_the_start_page_and_answered_by_its_owner(site: Site, page_of: PageOf) -> None:
+    owner = make.make_user("mira", site=site, role=STANDARD)
+    make_complaint(site, trace_number="L26-1")
+    page = page_of(staff(site, MANAGER), site)
+    page.goto("/admin/")
+    triage = page.get_by_role("region", name=re.compile("Complaints to triage"))
+    triage.get_by_role("link", name="Complaint 1", exact=True).click()
+    page.get_by_role("link", name="Edit", exact=True).click()
+    choose(page, "Owner", "mira", str(owner))
+    page.get_by_label("Severity").select_option("Major")
+    page.get_by_label("Target date").fill("2031-05-01")
+    page.get_by_label("Reason for change").fill("Triaged")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.goto(f"{list_address(Complaint)}?triage=needed")
+    expect(page.get_by_role("link", name="L26-1")).to_have_count(0)
+
+    hers = page_of(owner, site)
+    hers.goto("/admin/")
+    mine = hers.get_by_role("region", name=re.compile("My complaints"))
+    expect(mine).to_contain_text("Answer, major")
+    mine.get_by_role("link", name="Complaint 1", exact=True).click()
+    hers.get_by_role("link", name="Edit", exact=True).click()
+    hers.get_by_label("Answered on").fill(now().date().isoformat())
+    hers.get_by_label("Reason for change").fill("Answered by telephone")
+    hers.get_by_role("button", name="Save", exact=True).click()
+    hers.goto("/admin/")
+    expect(hers.get_by_text("You have no complaint to answer.")).to_be_visible()
+    complaint = Complaint.objects.get()
+    assert (complaint.owner, complaint.severity) == (owner, "Major")
+    assert complaint.answered_on is not None
+
+
+def test_an_action_that_did_not_do_is_sent_back_and_its_owner_reads_why(site: Site, page_of: PageOf) -> None:
+    owner = make.make_user(site=site, role=DefaultRole.READER)
+    action = move(make_action(site, owner=owner, name="Replace the crates"), Status.DONE, owner)
+    judge = page_of(staff(site, MANAGER), site)
+    judge.goto("/admin/")
+    judge.get_by_role("region", name=re.compile("Actions to judge")).get_by_role("link", name="Replace").click()
+    take(judge, "Send back", Reason_for_change="Two old crates are still in use.")
+    expect(judge.get_by_text("was sent back to its owner.")).to_be_visible()
+    mine = page_of(owner, site)
+    mine.goto("/admin/")
+    mine.get_by_role("region", name=re.compile("My actions")).get_by_role("link", name="Replace").click()
+    expect(mine.get_by_text("Two old crates are still in use.")).to_be_visible()
+    assert Action.objects.get(pk=action.pk).record_status == Status.OPEN
+
+
+def test_a_document_is_read_and_the_matrix_shows_it(site: Site, page_of: PageOf) -> None:
+    baker, other = make_signer(site), make_signer(site)
+    role = make.make_role(site, ["items.view_item"], name="Bakers")
+    set_members(role, add=[baker, other], author=make.SYSTEM)
+    make_document(site, name="Allergen plan", must_read=[role])
+    page = page_of(baker, site)
+    page.goto("/admin/")
+    page.get_by_role("region", name=re.compile("Documents that you must read")).get_by_role("link").first.click()
+    expect(page.get_by_role("link", name=re.compile("^Open "))).to_be_visible()
+    page.get_by_role("button", name="I have read and understood it").click()
+    expect(page.get_by_text("you have read and understood it.")).to_be_visible()
+    assert Reading.objects.get().user == baker
+    boss = page_of(staff(site, MANAGER), site)
+    boss.goto("/admin/")
+    boss.get_by_role("link", name="Who has read what").click()
+    expect(boss.get_by_text("1 of 2 readings are done.")).to_be_visible()
+    boss.get_by_role("link", name="Show only what is missing or expired").click()
+    table = boss.get_by_role("table")
+    expect(table).to_contain_text(str(other))
+    expect(table).not_to_contain_text(str(baker))
+    boss.get_by_role("link", name=re.compile("Allergen plan")).click()
+    expect(boss.get_by_text("1 of 2 people have read version 1")).to_be_visible()
+
+
+def test_the_gaps_of_a_job_are_seen_by_person_and_by_job(site: Site, page_of: PageOf) -> None:
+    course = Course(site=site, name="Hygiene", months_of_validity=12)
+    add_record(course, author=make.SYSTEM, operation="AddCourse")
+    person = make.make_employee(site, last_name="Olsen")
+    job = make.make_job_description(site, name="Mixer", employees=[person])
+    job.required_courses.add(course)
+    page = page_of(staff(site, MANAGER), site)
+    page.goto("/admin/")
+    page.get_by_role("link", name="Training matrix").click()
+    expect(page.get_by_role("row", name=re.compile("Olsen.*Mixer.*Hygiene.*Missing"))).to_be_visible()
+    page.get_by_role("link", name="By job").click()
+    expect(page.get_by_role("row", name=re.compile("Mixer.*Hygiene.*0 of 1"))).to_be_visible()
+    page.get_by_role("link", name="Mixer").click()
+    expect(page.get_by_role("heading", name=re.compile("Mixer"))).to_be_visible()
+
+
+def test_somebody_sees_what_their_reminder_says_and_chooses_how_often_it_comes(site: Site, page_of: PageOf) -> None:
+    owner = make.make_user(site=site, role=STANDARD, email="mira@example.com")
+    make_action(site, owner=owner, name="Replace the crates", due_date=now())
+    page = page_of(owner, site)
+    page.goto("/admin/")
+    page.get_by_role("link", name="My reminders").click()
+    expect(page.get_by_role("row", name=re.compile("Replace the crates"))).to_be_visible()
+    page.get_by_label(re.compile("Monday")).first.check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Your choice was saved.")).to_be_visible()
+    expect(page.get_by_label(re.compile("Monday")).first).to_be_checked()
+
+
+def test_a_hold_keeps_a_contact_from_being_erased_until_it_is_lifted(site: Site, page_of: PageOf) -> None:
+    contact = {"first_name": "Wilhelmina", "last_name": "Przybylski", "position": "Buyer"}
+    customer = make_customer(site, name="Oakfield Stores", party_contacts=[contact])
+    boss = page_of(staff(site, MANAGER), site)
+    boss.goto(address(customer, "read"))
+    take(boss, "Set legal hold", Reason_for_change="Court case 12")
+    expect(boss.get_by_text(re.compile("On legal hold since"))).to_be_visible()
+
+    page = page_of(staff(site, ADMINISTRATOR), site)
+    page.goto(address(customer, "read"))
+    page.get_by_role("link", name="Erase a contact").click()
+    expect(page.get_by_text("This customer is on legal hold.")).to_be_visible()
+    page.get_by_label("Contact").select_option(label="Wilhelmina Przybylski, Buyer")
+    page.get_by_label("Reason for erasing").fill("Asked by letter")
+    page.get_by_role("button", name="Erase a contact").click()
+    expect(page.get_by_role("main")).to_contain_text("nothing of it may be erased")
+
+    page.goto("/admin/")
+    page.get_by_role("link", name="Legal holds").click()
+    row = page.get_by_role("row", name=re.compile("Oakfield Stores.*Court case 12"))
+    row.get_by_role("link", name=re.compile("Lift")).click()
+    page.get_by_label("Reason for change").fill("Case closed")
+    page.get_by_role("button", name="Lift legal hold").click()
+    page.goto(address(customer, "read"))
+    page.get_by_role("link", name="Erase a contact").click()
+    page.get_by_label("Contact").select_option(label="Wilhelmina Przybylski, Buyer")
+    page.get_by_label("Reason for erasing").fill("Asked by letter")
+    page.get_by_role("button", name="Erase a contact").click()
+    expect(page.get_by_text("no longer says who the contact is.")).to_be_visible()
+    expect(page.get_by_text("Przybylski")).to_have_count(0)
+
+
+def test_the_monthly_report_leads_to_its_lists_and_is_printed(site: Site, page_of: PageOf, tmp_path: Any) -> None:
+    complaint = make_complaint(site)
+    Complaint.objects.filter(pk=complaint.pk).update(target_date="2020-05-01T00:00:00Z")
+    page = page_of(staff(site, MANAGER), site)
+    page.goto("/admin/")
+    page.get_by_role("link", name="Monthly report").first.click()
+    page.get_by_role("link", name="Complaints to answer: overdue today").click()
+    expect(page.get_by_role("heading", name=re.compile("^Complaints"))).to_be_visible()
+    expect(page.get_by_role("link", name="1", exact=True)).to_be_visible()
+    page.go_back()
+    page.get_by_role("link", name="Month before").click()
+    expect(page.get_by_label("Month", exact=True)).not_to_have_value("")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Print (PDF)").click()
+    text = PdfReader(BytesIO(download.value.path().read_bytes())).pages[0].extract_text()
+    assert "Monthly report" in text
+
+
+def test_their_pages_keep_to_the_accessibility_rules_in_every_look(site: Site, page_of: PageOf) -> None:
+    root = make.make_user("root", site=site, is_superuser=True)
+    complaint = make_complaint(site)
+    Complaint.objects.filter(pk=complaint.pk).update(target_date="2020-05-01T00:00:00Z")
+    set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court case 12")
+    role = make.make_role(site, ["items.view_item"], name="Bakers")
+    set_members(role, add=[root], author=make.SYSTEM)
+    document = make_document(site, must_read=[role])
+    version = document.versions.get()
+    customer = make_customer(site, party_contacts=[{"last_name": "Przybylski"}])
+    employee = make.make_employee(site, phone="555-0100")
+    make.make_job_description(site, employees=[employee]).required_documents.add(document)
+    type(employee).objects.filter(pk=employee.pk).update(is_archived=True)
+    action = move(make_action(site), Status.DONE, make.make_user(site=site, role=MANAGER))
+    addresses = [
+        reverse("admin:monthly"),
+        reverse("admin:monthly") + "?month=x",
+        reverse("admin:retention_holds"),
+        f"/admin/customers/customer/{customer.pk}/do/erase-contact/",
+        f"/admin/employees/employee/{employee.pk}/do/erase-private-facts/",
+        f"/admin/actions/action/{action.pk}/do/send-back/",
+        reverse("admin:documents_reading"),
+        reverse("admin:documents_read", args=(version.pk,)),
+        reverse("admin:documents_readings"),
+        reverse("admin:documents_readings") + "?show=missing&due__until=2031-01-01",
+        address(document, "readers"),
+        reverse("admin:training"),
+        reverse("admin:training") + "?by=job",
+        reverse("admin:reminders"),
+        f"{list_address(Complaint)}?triage=needed",
+    ]
+    page = with_axe(page_of(root, site))
+    assert [fault for where in addresses for fault in faults_at(page, where)] == []

@@ -1,0 +1,187 @@
+"""Erasing a contact of a customer: gone from the record and its history, and the chain still proves."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.customers.actions import archive_customer, update_customer
+from records.customers.erasure import contacts_of, erase_contact
+from records.customers.models import Customer, PartyContact
+from records.history.models import Change
+from records.history.verification import verify
+from records.retention.actions import lift_hold, set_hold
+from records.sites.models import Site
+from records.sites.writing import RecordNotFoundError
+from tests import make
+from tests.make.backoffice import address, browser
+from tests.make.customers import make_customer
+
+JANE = {
+    "first_name": "Wilhelmina",
+    "last_name": "Przybylski",
+    "position": "Buyer",
+    "email": "wilhelmina@example.com",
+    "phone": "555-0100",
+}
+SECRETS = ("wilhelmina", "przybylski", "555-0100", "555-0199", "kowalska")
+
+
+def change(customer: Customer, contacts: list[dict[str, Any]], reason: str = "") -> None:
+    """Give the customer these contacts."""
+    update_customer(customer.site_id, customer.pk, {"party_contacts": contacts}, author=make.SYSTEM, reason=reason)
+
+
+@pytest.fixture
+def customer(site: Site) -> Customer:
+    """Return a customer with two contacts, of whom the first was renamed and has another phone now."""
+    made = make_customer(site, party_contacts=[JANE, {"first_name": "Ole", "last_name": "Olsen"}])
+    jane, ole = made.party_contacts.all()
+    given = [{**JANE, "id": jane.pk, "last_name": "Kowalska", "phone": "555-0199"}, {"id": ole.pk}]
+    change(made, given, reason="Mrs PRZYBYLSKI married")
+    return made
+
+
+def jane_of(customer: Customer) -> PartyContact:
+    """Return the customer's first contact."""
+    found = customer.party_contacts.order_by("idx").first()
+    assert found is not None
+    return found
+
+
+def erase(customer: Customer, key: Any, reason: str = "Asked by letter") -> Customer:
+    """Erase a contact."""
+    return erase_contact(customer.site_id, customer.pk, str(key), author=make.SYSTEM, reason=reason)
+
+
+def everything() -> str:
+    """Return all that the database holds of customers, contacts and changes."""
+    tables = (Customer, PartyContact, Change)
+    rows = [list(model._base_manager.values()) for model in tables]
+    return json.dumps(rows, default=str, ensure_ascii=False).casefold()
+
+
+def test_nothing_of_the_contact_is_left_and_the_chain_verifies(customer: Customer) -> None:
+    assert all(secret in everything() for secret in SECRETS)
+    erase(customer, jane_of(customer).pk)
+    assert not any(secret in everything() for secret in SECRETS)
+    assert not verify().faults
+    jane = jane_of(customer)
+    jane.full_clean()
+    assert (jane.position, jane.first_name[:7]) == ("Buyer", "erased-")
+    assert "olsen" in everything()
+    told = Change.objects.filter(record_id=customer.pk).latest("number")
+    assert (told.operation, told.reason) == ("EraseContact", "Asked by letter")
+
+
+def test_a_contact_that_was_removed_is_erased_from_the_history(customer: Customer) -> None:
+    key = jane_of(customer).pk
+    change(customer, [])
+    assert str(key) in dict(contacts_of(customer))
+    erase(customer, key)
+    assert not any(secret in everything() for secret in SECRETS)
+    assert [label for _, label in contacts_of(customer)] == ["Ole Olsen (removed from the customer)"]
+    assert not verify().faults
+
+
+def test_repeating_it_changes_nothing_and_later_changes_verify(customer: Customer) -> None:
+    key = jane_of(customer).pk
+    erase(customer, key)
+    before = Change.objects.count()
+    erase(customer, key)
+    assert Change.objects.count() == before
+    change(customer, [{"id": key, "position": "Head of purchasing"}])
+    assert not verify().faults
+    change(customer, [])
+    assert not verify().faults
+    erase(customer, key, reason="Once more")
+    assert not verify().faults
+
+
+def test_an_archived_customer_can_be_erased_from_and_a_held_one_cannot(site: Site, customer: Customer) -> None:
+    archive_customer(site.pk, customer.pk, archived=True, author=make.SYSTEM, reason="Closed")
+    set_hold(Customer, site.pk, customer.pk, author=make.SYSTEM, reason="Court")
+    with pytest.raises(ValidationError, match="on legal hold"):
+        erase(customer, jane_of(customer).pk)
+    lift_hold(Customer, site.pk, customer.pk, author=make.SYSTEM, reason="Over")
+    erase(customer, jane_of(customer).pk)
+    assert "kowalska" not in everything()
+
+
+def test_another_site_a_stranger_and_a_telling_reason_are_refused(
+    site: Site, other_site: Site, customer: Customer
+) -> None:
+    jane = jane_of(customer)
+    stranger = jane_of(make_customer(site, party_contacts=[JANE]))
+    with pytest.raises(RecordNotFoundError):
+        erase_contact(other_site.pk, customer.pk, str(jane.pk), author=make.SYSTEM, reason="Asked")
+    with pytest.raises(ValidationError, match="no such contact"):
+        erase(customer, stranger.pk)
+    with pytest.raises(ValidationError, match="must not say"):
+        erase(customer, jane.pk, reason="Wilhelmina wrote to us")
+    assert jane_of(customer).last_name == "Kowalska"
+
+
+def test_a_site_administrator_chooses_the_contact_on_the_customers_page(site: Site, customer: Customer) -> None:
+    where = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
+    manager, client = browser(site), browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    assert where not in manager.get(address(customer, "read")).text
+    assert manager.get(where).status_code == 403
+    assert where in client.get(address(customer, "read")).text
+    page = client.get(where)
+    assert "Wilhelmina Kowalska, Buyer" in page.text
+    jane = jane_of(customer)
+    refused = client.post(where, {"contact": "nobody", "change_reason": "Asked"})
+    assert refused.status_code == 200
+    assert jane_of(customer).last_name == "Kowalska"
+    assert client.post(where, {"contact": str(jane.pk), "change_reason": "Asked"}).status_code == 302
+    assert jane_of(customer).last_name.startswith("erased-")
+    assert "Wilhelmina" not in client.get(address(customer, "history")).text
+    assert "Wilhelmina" not in client.get(where).text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hold_and_an_erasure_that_meet_leave_one_order() -> None:
+    """Either the hold came first and nothing was erased, or the erasure did and the hold came after it."""
+    site = make.make_site()
+    for _ in range(4):
+        customer = make_customer(site, party_contacts=[JANE])
+        key = jane_of(customer).pk
+        held, erased = make.at_once(
+            lambda customer=customer: set_hold(Customer, site.pk, customer.pk, author=make.SYSTEM, reason="Court"),
+            lambda customer=customer, key=key: erase(customer, key),
+        )
+        assert isinstance(held, Customer)
+        operations = list(
+            Change.objects.filter(record_id=customer.pk).order_by("number").values_list("operation", flat=True)
+        )
+        if isinstance(erased, Customer):
+            assert operations[-2:] == ["EraseContact", "SetLegalHold"]
+            assert jane_of(customer).last_name.startswith("erased-")
+        else:
+            assert "on legal hold" in str(erased)
+            assert operations[-1] == "SetLegalHold"
+            assert jane_of(customer).last_name == "Przybylski"
+    assert not verify().faults
+
+
+def test_contacts_are_offered_with_a_fixed_number_of_queries(
+    customer: Customer, django_assert_num_queries: Any
+) -> None:
+    fresh = Customer.objects.get(pk=customer.pk)
+    with django_assert_num_queries(2):
+        assert [label for _, label in contacts_of(fresh)] == ["Wilhelmina Kowalska, Buyer", "Ole Olsen"]
+
+
+def test_a_forged_value_in_the_place_of_an_erased_contact_is_found(customer: Customer) -> None:
+    erase(customer, jane_of(customer).pk)
+    first: Any = models.QuerySet(Change).filter(record_id=customer.pk).earliest("number")
+    for entry in first.fields:
+        if entry["field"] == "party_contacts" and "erased" in (entry["new"] or {}):
+            entry["new"] = {"idx": 0, "first_name": "Somebody"}
+    models.QuerySet(Change).filter(pk=first.pk).update(fields=first.fields)
+    assert [fault.number for fault in verify().faults] == [first.number]
