@@ -112,6 +112,7 @@ def fill(
             site_id=site.pk,
             chain=site.pk,
             number=number,
+            at=midnight,
             author_name="Bench",
             channel="back-office",
             operation=SET,

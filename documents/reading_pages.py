@@ -63,7 +63,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         return ()
-    return (RecordLink("readings", "Who has read what", reverse("admin:documents_readings")),)
+    return (RecordLink("readings", "Who has read what", reverse("admin:documents_readings"), "Reports"),)
 
 
 def my_reading(admin_site: Any, request: HttpRequest) -> HttpResponse:

@@ -31,6 +31,7 @@ GROUPS = {
         "employees",
         "attachments",
     ),
+    "Reports": (),
     "Lists": ("reference",),
     "Administration": ("sites", "accounts", "scim", "history"),
 }

@@ -61,7 +61,7 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         return ()
-    return (RecordLink("training", "Training matrix", reverse("admin:training")),)
+    return (RecordLink("training", "Training matrix", reverse("admin:training"), "Reports"),)
 
 
 def needs_at(site: Site, today: datetime.date) -> list[Need]:

@@ -105,7 +105,7 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, MAKE):
         return ()
-    return (RecordLink("packs", TITLE, reverse("admin:packs")),)
+    return (RecordLink("packs", TITLE, reverse("admin:packs"), "Reports"),)
 
 
 def _site_for(request: HttpRequest) -> Site:

@@ -36,7 +36,7 @@ def addresses(admin_site: Any) -> Sequence[Any]:
 
 def links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line that leads to the page, which is open to everybody."""
-    return (RecordLink("reminders", "My reminders", reverse("admin:reminders")),)
+    return (RecordLink("reminders", "My reminders", reverse("admin:reminders"), "Records"),)
 
 
 def reminders(admin_site: Any, request: HttpRequest) -> HttpResponse:

@@ -153,6 +153,7 @@ def test_a_hold_keeps_a_contact_from_being_erased_until_it_is_lifted(site: Site,
     expect(page.get_by_role("main")).to_contain_text("nothing of it may be erased")
 
     page.goto("/admin/")
+    page.locator("summary", has_text="Administration").click()
     page.get_by_role("link", name="Legal holds").click()
     row = page.get_by_role("row", name=re.compile("Oakfield Stores.*Court case 12"))
     row.get_by_role("link", name=re.compile("Lift")).click()

@@ -121,7 +121,7 @@ def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Lat
 
 
 def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts]) -> Chart:
-    chart, shares = Chart("responses-by-month", "Complaints answered by their target dates"), []
+    chart, shares = Chart("responses-by-month", "Complaints answered by their target dates, in %"), []
     for month, counts in zip(report.period.months, found, strict=True):
         link = partial(_submitted, scope, "answered_on", month)
         spans = [_cell(counts[f"span{value}"], link(response=value)) for value, *_ in RESPONSES]
@@ -160,7 +160,7 @@ def _actions(report: Report, admin_site: AdminSite) -> Late:
         shares.append(Share(month, counts["worked"], counts["rows"], cells, cells[0].url))
     report.lines.append(_line("Actions closed", [share.cells[0] for share in shares]))
     report.lines.append(_share_line("Actions that worked", shares, period))
-    chart = Chart("effectiveness-by-month", "Effectiveness of actions")
+    chart = Chart("effectiveness-by-month", "Effectiveness of actions, in %")
     if any(share.whole for share in shares):
         names = ("Closed", "It worked", "It did not work")
         draw_shares(chart, shares, period, names, "actions closed worked")
@@ -231,7 +231,7 @@ def _readings(report: Report) -> Late:
         shares.append(Share(month, read, asked, cells, cells[0].url))
     report.lines.append(_line("Readings due", [share.cells[0] for share in shares]))
     report.lines.append(_share_line("Readings done", shares, period))
-    chart = Chart("readings-by-month", "Reading completeness by the month in which readings were due")
+    chart = Chart("readings-by-month", "Reading completeness by the month in which readings were due, in %")
     if any(share.whole for share in shares):
         draw_shares(chart, shares, period, ("Due", "Done", "Missing"), "readings due were done")
     elif found.all_asked:

@@ -50,7 +50,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line, for those who may see at least one part of the report."""
     if not _may_see(request, current_site(request)):
         return ()
-    return (RecordLink("monthly", "Monthly report", reverse("admin:monthly"), "Records"),)
+    return (RecordLink("monthly", "Monthly report", reverse("admin:monthly"), "Reports"),)
 
 
 def report_page(admin_site: Any, request: HttpRequest) -> HttpResponse:

@@ -21,7 +21,9 @@ from records.history.trail import now
 BAR, ALARM, QUIET = colors.HexColor("#2f6f4f"), colors.HexColor("#a3261b"), colors.HexColor("#525d57")
 RULE, TRACK = colors.HexColor("#d3d9d5"), colors.HexColor("#e8ece9")
 LINK = "#14507a"
-SMALL, SMALL_BOLD = style_of("small", 7.5), style_of("small bold", 7.5, BOLD)
+SMALL, SMALL_BOLD, TINY_BOLD = style_of("small", 7.5), style_of("small bold", 7.5, BOLD), style_of("tiny", 6.5, BOLD)
+MANY = 8
+"""How many columns a table has before its head is printed smaller."""
 REMARK = style_of("remark", 8, textColor=QUIET)
 WIDTH = 174 * mm
 """How wide the text is on A4 between its margins."""
@@ -73,9 +75,11 @@ def _part(chart: Chart) -> list[Flowable]:
     return [KeepTogether(drawn), *([_table(chart.table)] if chart.table is not None else [])]
 
 
-def _table(table: Table, first: float = 32 * mm) -> Flowable:
+def _table(table: Table, first: float = 0) -> Flowable:
+    is_wide = len(table.columns) > MANY
+    first = first or (25 if is_wide else 40) * mm
     rest = (WIDTH - first) / max(1, len(table.columns) - 1)
-    head: list[Flowable] = [paragraph(name, SMALL_BOLD) for name in table.columns]
+    head: list[Flowable] = [paragraph(name, TINY_BOLD if is_wide else SMALL_BOLD) for name in table.columns]
     rows = [head, *([_linked(cell) for cell in row] for row in table.rows)]
     widths = (first, *[rest] * (len(table.columns) - 1))
     return LongTable(rows, colWidths=widths, style=GRID, hAlign="LEFT", repeatRows=1)

@@ -53,7 +53,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line, for whoever holds a role at a site."""
     if current_site(request) is None:
         return ()
-    return (RecordLink("trace", "Trace a lot", reverse("admin:trace"), "Records"),)
+    return (RecordLink("trace", "Trace a lot", reverse("admin:trace"), "Reports"),)
 
 
 def links(request: HttpRequest, record: Any) -> list[RecordLink]:

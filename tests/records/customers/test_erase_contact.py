@@ -41,7 +41,10 @@ def customer(site: Site) -> Customer:
     """Return a customer with two contacts, of whom the first was renamed and has another phone now."""
     made = make_customer(site, party_contacts=[JANE, {"first_name": "Ole", "last_name": "Olsen"}])
     jane, ole = made.party_contacts.all()
-    given = [{**JANE, "id": jane.pk, "last_name": "Kowalska", "phone": "555-0199"}, {"id": ole.pk}]
+    given: list[dict[str, Any]] = [
+        {**JANE, "id": jane.pk, "last_name": "Kowalska", "phone": "555-0199"},
+        {"id": ole.pk},
+    ]
     change(made, given, reason="Mrs PRZYBYLSKI married")
     return made
 
@@ -142,31 +145,6 @@ def test_a_site_administrator_chooses_the_contact_on_the_customers_page(site: Si
     assert jane_of(customer).last_name.startswith("erased-")
     assert "Wilhelmina" not in client.get(address(customer, "history")).text
     assert "Wilhelmina" not in client.get(where).text
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_hold_and_an_erasure_that_meet_leave_one_order() -> None:
-    """Either the hold came first and nothing was erased, or the erasure did and the hold came after it."""
-    site = make.make_site()
-    for _ in range(4):
-        customer = make_customer(site, party_contacts=[JANE])
-        key = jane_of(customer).pk
-        held, erased = make.at_once(
-            lambda customer=customer: set_hold(Customer, site.pk, customer.pk, author=make.SYSTEM, reason="Court"),
-            lambda customer=customer, key=key: erase(customer, key),
-        )
-        assert isinstance(held, Customer)
-        operations = list(
-            Change.objects.filter(record_id=customer.pk).order_by("number").values_list("operation", flat=True)
-        )
-        if isinstance(erased, Customer):
-            assert operations[-2:] == ["EraseContact", "SetLegalHold"]
-            assert jane_of(customer).last_name.startswith("erased-")
-        else:
-            assert "on legal hold" in str(erased)
-            assert operations[-1] == "SetLegalHold"
-            assert jane_of(customer).last_name == "Przybylski"
-    assert not verify().faults
 
 
 def test_contacts_are_offered_with_a_fixed_number_of_queries(

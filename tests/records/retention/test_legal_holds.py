@@ -1,5 +1,6 @@
 """Legal holds: set by Managers, lifted by Site Administrators, told by the history, and obeyed by erasing."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -211,8 +212,8 @@ def test_a_hold_and_an_erasure_that_meet_leave_one_of_two_orders() -> None:
     for _ in range(4):
         complaint = make_complaint(site, consumer_last_name="Przybylski")
         held, erased = make.at_once(
-            lambda key=complaint.pk: set_hold(Complaint, site.pk, key, author=make.SYSTEM, reason="Court"),
-            lambda key=complaint.pk: erase_consumer(site.pk, key, author=make.SYSTEM, reason="Asked"),
+            partial(set_hold, Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court"),
+            partial(erase_consumer, site.pk, complaint.pk, author=make.SYSTEM, reason="Asked"),
         )
         assert isinstance(held, Complaint)
         operations = Change.objects.filter(record_id=complaint.pk).order_by("number")
