@@ -136,7 +136,7 @@ def test_a_pack_older_than_an_erasure_is_not_given_out(site: Site) -> None:
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked for it.")
     client = sign_in(manager, site)
     assert client.get(file_of(pack)).status_code == 302
-    assert "identity was erased" in client.get(LIST).content.decode()
+    assert "Personal data was erased" in client.get(LIST).content.decode()
     again = packs.made(site, manager)
     assert opens(client, again)
 
