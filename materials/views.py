@@ -121,6 +121,9 @@ class MaterialViewSet(OperationViewSet):
         return self.written(stored.material.pk, stored.material.revision, note=_note(stored))
 
     def _post_all(self, rows: list[Any]) -> HttpResponse:
+        if self.precondition is not None:
+            text = "If-Match and If-None-Match name one material. Send it alone instead of in an array."
+            raise errors.ApiError(412, "PreconditionFailed", text)
         if len(rows) > upserts.MOST:
             text = f"An array may hold {upserts.MOST} materials; this one holds {len(rows)}."
             raise errors.ApiError(400, "ValidationFailed", text)

@@ -99,7 +99,7 @@ def run(operations: list[Operation], most_errors: int | None, send: Send) -> lis
     waiting = list(operations)
     while waiting:
         coming = {one.bulk_id for one in waiting if one.method == "POST"}
-        ready = next((one for one in waiting if not one.references & (coming - {one.bulk_id})), waiting[0])
+        ready = next((one for one in waiting if not _waits(one, coming)), waiting[0])
         waiting.remove(ready)
         result = _made(ready, made, send)
         results.append(result)
@@ -107,6 +107,11 @@ def run(operations: list[Operation], most_errors: int | None, send: Send) -> lis
         if most_errors is not None and errors >= most_errors:
             break
     return results
+
+
+def _waits(operation: Operation, coming: set[str]) -> bool:
+    """Return whether the operation refers to the resource of another one that is still to come."""
+    return any(name in coming and name != operation.bulk_id for name in operation.references)
 
 
 def _made(operation: Operation, made: dict[str, str], send: Send) -> Representation:

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from records.operations import bodies
+from records.operations.near_misses import is_near
 from records.sites.text import normalise
 from scim.errors import MEDIA_TYPE, Refused
 
@@ -111,14 +112,14 @@ class Query:
     """Where the page starts: '' for the first page, or None if the page is given by startIndex."""
 
 
-_NAMES = frozenset(
-    ("filter", "startindex", "count", "cursor", "sortby", "sortorder", "attributes", "excludedattributes")
-)
-"""The query parameters of a list or read, in lower case."""
+_SHOWN = ("filter", "startIndex", "count", "cursor", "sortBy", "sortOrder", "attributes", "excludedAttributes")
+"""The query parameters of a list or read."""
+_NAMES = frozenset(name.lower() for name in _SHOWN)
 
 
 def query_of(parameters: Mapping[str, Any]) -> Query:
     """Return the query from parameters or the body of a .search, with names in any case; raises Refused."""
+    _refuse_misspelt(parameters)
     values = {name.lower(): value for name, value in parameters.items() if value is not None}
     attributes = _names(values.get("attributes"))
     excluded = _names(values.get("excludedattributes"))
@@ -140,6 +141,18 @@ def query_of(parameters: Mapping[str, Any]) -> Query:
         excluded_attributes=excluded,
         cursor=None if cursor is None else _text("cursor", cursor),
     )
+
+
+def _refuse_misspelt(parameters: Mapping[str, Any]) -> None:
+    """Raise Refused for a name that is one typing error away from a known one: `filtr` would select everybody.
+
+    Other unknown names are ignored, because some directories add names of their own to every address.
+    """
+    for name in parameters:
+        given = name.lower()
+        near = [known for known in _SHOWN if is_near(given, known.lower())]
+        if near and given not in _NAMES:
+            raise Refused(400, f"There is no parameter {name[:100]!r}. Did you mean {near[0]}?", "invalidValue")
 
 
 def query_of_request(request: HttpRequest) -> Query:

@@ -14,17 +14,7 @@ from scim2_models.path import CompareOperator
 from records.accounts.models import ExternalId, Role, RoleMembership, UserAttribute, UserEmail
 from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
 from scim.callers import Scope
-from scim.expressions import (
-    ALWAYS,
-    NEVER,
-    ByCodePoint,
-    Condition,
-    Folded,
-    TextOfId,
-    TextOfNumber,
-    compare_text,
-    text,
-)
+from scim.expressions import ALWAYS, NEVER, ByCodePoint, Condition, Folded, TextOfId, TextOfNumber, compare_text, text
 from scim.nesting import IsHeld
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
 from scim.visibility import visible_memberships, visible_roles

@@ -4,7 +4,7 @@ import re
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from scim import views
+from scim import discovery_views, views
 from scim.callers import Mount
 
 READS = ["get", "head", "options"]
@@ -32,9 +32,9 @@ def mount(mount_name: Mount) -> list[URLPattern]:
         at(".search", "", views.SearchView, search),
         at("Users", one, views.UsersView, methods),
         at("Groups", one, views.GroupsView, methods),
-        at("ServiceProviderConfig", "s?", views.ServiceProviderConfigView, READS),
-        at("ResourceTypes", one, views.ResourceTypesView, READS),
-        at("Schemas", one, views.SchemasView, READS),
+        at("ServiceProviderConfig", "s?", discovery_views.ServiceProviderConfigView, READS),
+        at("ResourceTypes", one, discovery_views.ResourceTypesView, READS),
+        at("Schemas", one, discovery_views.SchemasView, READS),
         at("Me", "(?:/.*)?", views.NotBuiltView, methods, what="Me"),
         at("Bulk", "", views.BulkView, search),
         re_path("^$", views.RootView.as_view(mount=mount_name, http_method_names=READS)),

@@ -22,7 +22,7 @@ from records.history.models import Change
 from records.history.trail import recording, rehearsing
 from records.operations import conditional, limits
 from records.operations.credentials import keep_private
-from scim import bulk, discovery, lists, log
+from scim import bulk, lists, log
 from scim.adapters import GroupAdapter, UserAdapter
 from scim.callers import Caller, Mount, caller_of
 from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
@@ -255,8 +255,8 @@ class ResourceView(ProvisioningView):
         if not seen:
             raise not_found(self.kind, text)
         version = version_of(adapter.obj.revision)
-        wanted = request.META.get("HTTP_IF_MATCH", "")
-        if wanted and not conditional.matches(wanted, version):
+        wanted = request.META.get("HTTP_IF_MATCH")
+        if wanted is not None and not conditional.matches(wanted, version):
             raise Refused(412, "The resource has changed since this version.")
         if conditional.matches(request.META.get("HTTP_IF_NONE_MATCH", ""), version):
             raise Refused(412, "The resource is of a version that the request rules out.")
@@ -324,51 +324,6 @@ class RootView(SearchView):
         return answer(lists.found(request.caller, self.kinds, query_of_request(request)))
 
     post = None  # type: ignore[assignment]
-
-
-class DiscoveryView(ProvisioningView):
-    """The service's description of itself, which cannot be filtered (RFC 7644 section 4)."""
-
-    def _refuse_filter(self, request: HttpRequest) -> None:
-        if any(name.lower() == "filter" for name in request.GET):
-            raise Refused(403, "Filters are not allowed on what the service says about itself.")
-
-
-class ServiceProviderConfigView(DiscoveryView, stock.ServiceProviderConfigView):
-    """The endpoint ServiceProviderConfig."""
-
-    def get(self, request: ProvisioningRequest) -> HttpResponse:
-        """Answer the ServiceProviderConfig."""
-        self._refuse_filter(request)
-        return answer(discovery.service_provider_config(request.caller))
-
-
-class ResourceTypesView(DiscoveryView, stock.ResourceTypesView):
-    """The endpoints ResourceTypes and ResourceTypes/<name>."""
-
-    def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
-        """Answer all resource types, or one by its name."""
-        self._refuse_filter(request)
-        if uuid is None:
-            return answer(lists.whole_list(discovery.resource_type_documents(request.caller)))
-        found = discovery.resource_type_document(request.caller, uuid)
-        if found is None:
-            raise not_found("ResourceType", uuid)
-        return answer(found)
-
-
-class SchemasView(DiscoveryView, stock.SchemasView):
-    """The endpoints Schemas and Schemas/<name or URN>."""
-
-    def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
-        """Answer all schemas, or one by its URN or by its resource's name."""
-        self._refuse_filter(request)
-        if uuid is None:
-            return answer(lists.whole_list(discovery.schema_documents(request.caller)))
-        found = discovery.schema_document(request.caller, uuid)
-        if found is None:
-            raise not_found("Schema", uuid)
-        return answer(found)
 
 
 class BulkView(ProvisioningView):

@@ -186,15 +186,18 @@ class CalledViewSet(ViewSet):
         return getattr(self, self.operation.action)  # type: ignore[union-attr]
 
     def run(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
-        """Call the method; a POST with an Idempotency-Key runs once, and a write with `validateOnly` stores nothing.
+        """Call the method; a write with an Idempotency-Key runs once, and one with `validateOnly` stores nothing.
 
-        Such a check neither reads nor stores the answer of an Idempotency-Key (DECISIONS 13.2).
+        Such a check neither reads nor stores the answer of an Idempotency-Key (DECISIONS 13.2). An add cannot have
+        If-Match, because there is no record yet that it could name.
         """
         operation = self.operation
+        if operation is not None and operation.adds and self.http_request.META.get("HTTP_IF_MATCH") is not None:
+            raise errors.ApiError(412, "PreconditionFailed", "Send no If-Match with an add: there is no record yet.")
         if operation is not None and self.validates_only:
             with rehearsing():
                 return handler(self.request, **self.kwargs)
-        key = idempotency.key_of(self.http_request) if operation is not None and operation.method == "POST" else None
+        key = idempotency.key_of(self.http_request) if operation is not None and operation.writes else None
         if key is None or operation is None:
             return handler(self.request, **self.kwargs)
         self.prove()
@@ -208,8 +211,10 @@ class CalledViewSet(ViewSet):
         )
 
     def idempotent_body(self) -> tuple[bytes | bytearray, ...]:
-        """Return what identifies a repeated request: the query and the body, uncopied."""
-        return self.http_request.META.get("QUERY_STRING", "").encode("latin-1", "replace"), self.raw_body()
+        """Return what identifies a repeated request: the record's id if there is one, the query and the body."""
+        record_id = str(self.kwargs.get("id", ""))
+        query = self.http_request.META.get("QUERY_STRING", "")
+        return record_id.encode(), query.encode("latin-1", "replace"), self.raw_body()
 
     def options_answer(self, request: Request, **kwargs: Any) -> HttpResponse:
         """Answer OPTIONS with the methods of the path."""
@@ -289,8 +294,9 @@ class CalledViewSet(ViewSet):
 
     @property
     def precondition(self) -> Precondition | None:
-        """Return the check that the request's If-Match header asks for."""
-        return conditional.precondition(self.http_request.META.get("HTTP_IF_MATCH"))
+        """Return the check that the request's If-Match and If-None-Match headers ask for."""
+        headers = self.http_request.META
+        return conditional.precondition(headers.get("HTTP_IF_MATCH"), headers.get("HTTP_IF_NONE_MATCH"))
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """Return a boolean query parameter; raises the 400 InvalidParameter."""

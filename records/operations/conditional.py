@@ -32,20 +32,27 @@ def matches(header: str, tag: str) -> bool:
     return header.strip() == "*" or any(f'"{found[1]}"' == wanted for found in _TAG.finditer(header))
 
 
-def precondition(header: str | None) -> Precondition | None:
-    """Return the check that an If-Match header asks for, to be run on the locked record; it raises the 412 if stale.
+def precondition(if_match: str | None, if_none_match: str | None = None) -> Precondition | None:
+    """Return the check that the two headers ask for, to be run on the locked record; it raises the 412.
 
-    The tag of any view of the record matches, also in its weak form. No If-Match header matches a record that does not
-    exist.
+    The tag of any view of the record matches, also in its weak form. Nothing matches a record that does not exist, so
+    `If-Match` refuses to add it, and `If-None-Match: *` refuses everything but adding it.
     """
-    if header is None:
+    if if_match is None and if_none_match is None:
         return None
-    tags = (_OF_RECORD.fullmatch(found[1]) for found in _TAG.finditer(header))
-    revisions = {int(tag[1]) for tag in tags if tag}
-    anything = header.strip() == "*"
 
     def check(record: Any) -> None:
-        if record is None or (not anything and record.revision not in revisions):
+        if if_match is not None and not _names(if_match, record):
             raise ApiError(412, "PreconditionFailed", "The record has changed since it was read. Read it again.")
+        if if_none_match is not None and _names(if_none_match, record):
+            raise ApiError(412, "PreconditionFailed", "If-None-Match rules out the record as it is now.")
 
     return check
+
+
+def _names(header: str, record: Any) -> bool:
+    """Return whether a header of tags names the record as it is, in any of its views."""
+    if record is None or header.strip() == "*":
+        return record is not None
+    tags = (_OF_RECORD.fullmatch(found[1]) for found in _TAG.finditer(header))
+    return record.revision in {int(tag[1]) for tag in tags if tag}

@@ -39,7 +39,7 @@ PARAMETERS = (
     "search",
     "cursor",
 )
-TAKEN_ONCE = ("startIndex", "limit", "sort", "order", "modifiedSince", "cursor")
+TAKEN_ONCE = ("startIndex", "limit", "sort", "order", "modifiedSince", "search", "cursor")
 """List parameters that take only one value; the others take several."""
 LARGEST_PAGE, USUAL_PAGE = 1000, 100
 _SPACE_FOR_PLUS = re.compile(r"(.*:\d{2}(?:\.\d+)?) (\d{2}:\d{2})", re.ASCII)
@@ -146,6 +146,9 @@ def page(
     order = cursors.Order.read(plan, rules, query, hidden)
     position = cursors.read(query["cursor"][-1], order) if "cursor" in query else None
     if position is not None:
+        if "startIndex" in query and start != position.start:
+            message = f"The cursor belongs to {position.start}. Follow the link of the page before as it is."
+            raise invalid("startIndex", message)
         start = position.start
     entity = getattr(plan.model, "ENTITY", None)
     entity = None if filtered or narrowed else entity

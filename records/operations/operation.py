@@ -79,6 +79,11 @@ class Operation:
         return self.method != "GET"
 
     @property
+    def adds(self) -> bool:
+        """Return whether the operation always adds a record, instead of changing one that may be there."""
+        return self.method == "POST" and self.each is None
+
+    @property
     def pattern(self) -> str:
         """Return the path below the endpoint; every path is accepted with and without its trailing slash.
 

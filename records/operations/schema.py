@@ -103,7 +103,7 @@ _REFUSALS = {
     404: "The site has no such record.",
     406: "The answer is not available in an accepted media type.",
     409: "The record's state, or another record, does not allow it.",
-    412: "The record has changed since it was read (If-Match).",
+    412: "The record is not as If-Match or If-None-Match ask for; most often it has changed since it was read.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     429: "The minute's allowance is used up; see Retry-After.",
@@ -172,9 +172,7 @@ class OperationSchema(AutoSchema):
     def _impossible(row: Operation) -> set[int]:
         if not row.writes:
             return {409, 412, 413, 415}
-        return (set() if row.takes_id or row.each is not None else {404, 412}) | (
-            {413, 415} if row.request is None else set()
-        )
+        return ({404} if row.adds else set()) | ({413, 415} if row.request is None else set())
 
     def get_override_parameters(self) -> list[Any]:
         """Return the row's query parameters, the list parameters and the headers."""
@@ -193,7 +191,7 @@ class OperationSchema(AutoSchema):
         if row.takes_id and not row.writes and not row.many:
             text = "The ETag of the last read; 304 while the record is still the same."
             found.append(OpenApiParameter("If-None-Match", str, header, description=text))
-        if row.method == "POST":
+        if row.writes:
             text = "1 to 255 characters; a repeat within 24 hours answers what the first did and writes nothing."
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
         if (row.takes_id or row.each is not None) and row.writes:

@@ -9,3 +9,4 @@ class WebhooksConfig(AppConfig):
     name = "records.webhooks"
     label = "webhooks"
     verbose_name = "Webhooks"
+    demo_part = "records.webhooks.demo"

@@ -63,26 +63,32 @@ def due(moment: datetime.datetime) -> QuerySet[Subscription]:
     return behind().filter(_UNCLAIMED, Q(next_attempt__isnull=True) | Q(next_attempt__lte=moment))
 
 
-def deliver_to(key: uuid.UUID, *, clock: Clock = now) -> int:
-    """Deliver to one subscription for ten seconds at most, unless another worker does; return how many it took."""
+def deliver_to(key: uuid.UUID, *, clock: Clock = now, seconds: float = SLICE_SECONDS) -> int:
+    """Deliver to one subscription, unless another worker does; return how many messages it took.
+
+    No message is begun after `seconds`; the last one may take as long as an attempt may.
+    """
     claim = uuid.uuid4()
     # The condition on the row itself is judged again where another worker was faster; one on a join would not be.
     free = Subscription.objects.filter(_UNCLAIMED, pk=key)
     if not due(clock()).filter(pk=key).exists() or not free.update(claim=claim, claimed_until=Now() + LEASE):
         return 0
     try:
-        return _Turn(key, claim, clock).run()
+        with sending.Line() as line:
+            return _Turn(key, claim, clock, line, seconds).run()
     finally:
         with suppress(DatabaseError):
             Subscription.objects.filter(pk=key, claim=claim).update(claim=None, claimed_until=None)
 
 
 class _Turn:
-    """One worker's turn at one subscription, as long as its claim holds."""
+    """One worker's turn at one subscription, as long as its claim holds, on one connection."""
 
-    def __init__(self, key: uuid.UUID, claim: uuid.UUID, clock: Clock) -> None:
-        self.key, self.claim, self.clock = key, claim, clock
-        self.ends = time.monotonic() + SLICE_SECONDS
+    def __init__(
+        self, key: uuid.UUID, claim: uuid.UUID, clock: Clock, line: sending.Line, seconds: float = SLICE_SECONDS
+    ) -> None:
+        self.key, self.claim, self.clock, self.line = key, claim, clock, line
+        self.ends = time.monotonic() + seconds
 
     def run(self) -> int:
         """Deliver row after row; return how many the receiver took."""
@@ -127,7 +133,7 @@ class _Turn:
             message_id=messages.id_of(subscription, number),
             attempt=subscription.failures + 1,
         )
-        answer = send(attempt, messages.body_of(row), keys, self.clock())
+        answer = send(attempt, messages.body_of(row), keys, self.clock(), self.line)
         with recording():
             attempt.save(force_insert=True)
             if answer.is_success:
@@ -182,10 +188,12 @@ def secrets_of(subscription: Subscription, moment: datetime.datetime) -> list[st
     return found
 
 
-def send(attempt: Delivery, body: bytes, keys: list[str], moment: datetime.datetime) -> sending.Answer:
+def send(
+    attempt: Delivery, body: bytes, keys: list[str], moment: datetime.datetime, line: sending.Line
+) -> sending.Answer:
     """Send a message, write down on the attempt what came of it, and return that; stores nothing."""
     headers = signing.headers_of(keys, attempt.message_id, moment, body)
-    answer = sending.post(attempt.subscription.address, body, headers)
+    answer = line.post(attempt.subscription.address, body, headers)
     attempt.at, attempt.status, attempt.fault = moment, answer.status, answer.fault
     attempt.answer = signing.without_secrets(answer.body, keys)
     attempt.duration_ms = answer.duration_ms
@@ -209,7 +217,9 @@ def send_asked(key: int) -> bool:
     if fault:
         attempt.outcome, attempt.fault = Outcome.FAILED, fault
     else:
-        send(attempt, messages.test_body(subscription) if row is None else messages.body_of(row), keys, now())
+        body = messages.test_body(subscription) if row is None else messages.body_of(row)
+        with sending.Line() as line:
+            send(attempt, body, keys, now(), line)
     with recording():
         attempt.save(force_update=True)
         succeeded = attempt.outcome == Outcome.DELIVERED

@@ -5,13 +5,16 @@ for each connection, and the connection is made to the very address that was jud
 """
 
 import ipaddress
+import queue
 import re
-import socket
+import threading
+from socket import EAI_AGAIN, SOCK_STREAM, gaierror, getaddrinfo
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
+RESOLVE_SECONDS = 5.0
 _PLAIN = re.compile(r"[!-~]+")
 _REFUSED_NETWORKS = [
     ipaddress.ip_network(text)
@@ -65,16 +68,32 @@ def check_name(address: str) -> None:
 
 
 def resolved(parts: SplitResult) -> list[str]:
-    """Ask once which network addresses the host has and return them; raises RefusedError and OSError."""
+    """Ask once which network addresses the host has and return them; raises RefusedError and OSError.
+
+    The system's resolver has no time limit of its own, so it is asked in a thread that is left behind after 5 seconds.
+    """
+    answers: queue.SimpleQueue[list[str] | Exception] = queue.SimpleQueue()
+    threading.Thread(target=_ask, args=(parts, answers), name="resolver", daemon=True).start()
+    try:
+        found = answers.get(timeout=RESOLVE_SECONDS)
+    except queue.Empty:
+        raise gaierror(EAI_AGAIN, "The name was not resolved in time.") from None
+    if isinstance(found, UnicodeError):
+        raise OSError("The name is not a host name.") from None
+    if isinstance(found, Exception):
+        raise found
+    for one in found:
+        _refuse_private(one)
+    return found
+
+
+def _ask(parts: SplitResult, answers: "queue.SimpleQueue[list[str] | Exception]") -> None:
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
-    except UnicodeError:
-        raise OSError("The name is not a host name.") from None
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    for one in addresses:
-        _refuse_private(one)
-    return addresses
+        found = getaddrinfo(parts.hostname, port, type=SOCK_STREAM)
+        answers.put(list(dict.fromkeys(str(entry[4][0]) for entry in found)))
+    except (OSError, UnicodeError) as error:
+        answers.put(error)
 
 
 def _refuse_private(text: str) -> None:

@@ -1,14 +1,19 @@
-"""One POST to a receiver: to an address that was judged, without redirects, within 15 seconds, reading 1 kB at most."""
+"""POST messages to a receiver: to an address that was judged, without redirects, reading 1 kB of an answer at most.
+
+A connection is kept from one message to the next, so that a turn of many messages costs one TLS handshake.
+"""
 
 import http.client
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from types import TracebackType
+from typing import Self
 from urllib.parse import SplitResult
 
 from django.core.exceptions import ValidationError
@@ -17,7 +22,7 @@ from records.webhooks import destinations
 
 CONNECT_SECONDS = 5.0
 WHOLE_SECONDS = 15.0
-"""How long an attempt takes at most, behind the resolving of the name."""
+"""How long an attempt takes at most, from the resolving of the name to the end of the answer."""
 MOST_ADDRESSES = 3
 LARGEST_ANSWER = 1024
 LONGEST_WAIT = 24 * 60 * 60
@@ -46,61 +51,131 @@ class Answer:
         return self.status == http.HTTPStatus.GONE
 
 
-def post(address: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """Send a message and return what came of it; raises nothing for what a receiver or the network does."""
-    started = time.monotonic()
-    try:
-        status, text, wait = _exchange(address, body, headers)
-        fault = "" if 200 <= status < 300 else _meaning(status)
-    except (OSError, http.client.HTTPException, ValidationError, destinations.RefusedError, ValueError) as error:
-        status, text, wait, fault = None, "", 0, _words(error, time.monotonic() - started)
-    return Answer(status, fault[:255], text, round((time.monotonic() - started) * 1000), wait)
+class Line:
+    """A connection to a receiver that is kept between messages; a context manager, which closes it.
 
+    The name is resolved and judged once for each connection, and every message on it goes to that one address. A new
+    connection is opened for another address, and after the receiver closed the old one.
+    """
 
-def _exchange(address: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, str, int]:
-    parts = destinations.checked(address)
-    with _connection(parts, destinations.resolved(parts)) as connection:
+    def __init__(self) -> None:
+        self._connection: http.client.HTTPConnection | None = None
+        self._handle: socket.socket | None = None
+        self._place = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        for one in (self._connection, self._handle):
+            if one is not None:
+                one.close()
+        self._connection = self._handle = None
+
+    def post(self, address: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """Send a message and return what came of it; raises nothing for what a receiver or the network does."""
+        started = time.monotonic()
+        try:
+            parts = destinations.checked(address)
+            status, text, wait = self._exchange(parts, body, headers, started + WHOLE_SECONDS)
+            fault = "" if 200 <= status < 300 else _meaning(status)
+        except (OSError, http.client.HTTPException, ValidationError, destinations.RefusedError, ValueError) as error:
+            self.close()
+            status, text, wait, fault = None, "", 0, _words(error, time.monotonic() - started)
+        return Answer(status, fault[:255], text, round((time.monotonic() - started) * 1000), wait)
+
+    def _exchange(
+        self, parts: SplitResult, body: bytes, headers: Mapping[str, str], until: float
+    ) -> tuple[int, str, int]:
+        """Send on the connection that is kept, or on a new one where the receiver has closed it meanwhile."""
+        place = f"{parts.scheme}://{parts.netloc}"
+        if place == self._place and self._connection is not None:
+            try:
+                return self._sent(self._connection, parts, body, headers, until)
+            except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
+                # The message is at most doubled, under the same id. Whoever was too slow has had their time.
+                if time.monotonic() >= until:
+                    raise
+        self.close()
+        connection, self._place = self._opened(parts, until), place
+        return self._sent(connection, parts, body, headers, until)
+
+    def _opened(self, parts: SplitResult, until: float) -> http.client.HTTPConnection:
+        """Open a connection to one of the judged addresses; TLS checks the certificate of the name."""
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        plain = _connected(destinations.resolved(parts)[:MOST_ADDRESSES], port, until)
+        # A second handle on the same connection: a slow receiver is cut off while the first one is being read.
+        self._handle = plain.dup()
+        self._connection = connection = http.client.HTTPConnection(host, port)
+        # Otherwise the library would resolve the name itself, and connect to whatever it leads to by then.
+        connection.auto_open = 0
+        connection.sock = plain
+        if parts.scheme == "https":
+            timer = self._timer(until)
+            try:
+                plain.settimeout(_left(until))
+                connection.sock = tls().wrap_socket(plain, server_hostname=host)
+            finally:
+                timer.cancel()
+        return connection
+
+    def _sent(
+        self,
+        connection: http.client.HTTPConnection,
+        parts: SplitResult,
+        body: bytes,
+        headers: Mapping[str, str],
+        until: float,
+    ) -> tuple[int, str, int]:
+        """Send one request and return the answer's status, the beginning of its body, and how long it asks to wait."""
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         given = {"Host": parts.netloc, "User-Agent": "Larder-Webhooks/1", "Content-Type": "application/json"}
-        connection.request("POST", path, body, {**given, "Connection": "close", **headers})
-        response = connection.getresponse()
-        wait = response.headers.get("Retry-After", "").strip()
-        text = b""
-        # The status is known: whatever happens to the rest of the answer changes nothing.
-        with suppress(OSError, http.client.HTTPException, ValueError):
-            text = response.read(LARGEST_ANSWER)
+        timer = self._timer(until)
+        try:
+            connection.sock.settimeout(_left(until))
+            connection.request("POST", path, body, {**given, **headers})
+            response = connection.getresponse()
+            wait = response.headers.get("Retry-After", "").strip()
+            text = b""
+            # The status is known: whatever happens to the rest of the answer changes nothing.
+            with suppress(OSError, http.client.HTTPException, ValueError):
+                text = response.read(LARGEST_ANSWER)
+        finally:
+            timer.cancel()
+        if not response.isclosed() or response.will_close:
+            # The rest of a long answer would stand before the next one.
+            self.close()
         return response.status, _printable(text), min(int(wait), LONGEST_WAIT) if wait.isdecimal() else 0
 
-
-@contextmanager
-def _connection(parts: SplitResult, addresses: list[str]) -> Iterator[http.client.HTTPConnection]:
-    """Open a connection to one of the judged addresses; TLS checks the certificate of the name. Ends it in time."""
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    plain = _connected(addresses[:MOST_ADDRESSES], port)
-    # A second handle on the same connection: a slow receiver is cut off while the first one is being read.
-    handle = plain.dup()
-    timer = threading.Timer(WHOLE_SECONDS, _cut_off, (handle,))
-    timer.daemon = True
-    timer.start()
-    connection = http.client.HTTPConnection(host, port)
-    try:
-        plain.settimeout(WHOLE_SECONDS)
-        connection.sock = tls().wrap_socket(plain, server_hostname=host) if parts.scheme == "https" else plain
-        yield connection
-    finally:
-        timer.cancel()
-        connection.close()
-        plain.close()
-        handle.close()
+    def _timer(self, until: float) -> threading.Timer:
+        """Start a timer that cuts the connection off at a moment; cancel it when there is an answer."""
+        timer = threading.Timer(max(until - time.monotonic(), 0), _cut_off, (self._handle,))
+        timer.daemon = True
+        timer.start()
+        return timer
 
 
-def _connected(addresses: list[str], port: int) -> socket.socket:
+def _left(until: float) -> float:
+    """Return how many seconds are left; raises TimeoutError where none are."""
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _connected(addresses: list[str], port: int, until: float) -> socket.socket:
     """Return a connection to the first of the addresses that takes one; no name is resolved any more."""
     problem: OSError = ConnectionError("The name has no address.")
     for address in addresses:
         plain = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
-        plain.settimeout(CONNECT_SECONDS)
         try:
+            plain.settimeout(min(CONNECT_SECONDS, _left(until)))
             plain.connect((address, port))
         except OSError as error:
             plain.close()

@@ -9,11 +9,11 @@ from django_tasks_db.models import DBTaskResult
 
 from records.history.trail import now
 from records.webhooks import signing
-from records.webhooks.deliverer import deliver_to, due, send_asked
+from records.webhooks.deliverer import SLICE_SECONDS, deliver_to, due, send_asked
 from records.webhooks.models import Delivery, Subscription
 
 BUDGET_SECONDS = 20.0
-"""How long one task delivers, so that mails and proofs wait no longer."""
+"""How long one task begins messages, so that mails and proofs do not wait much longer."""
 KEPT = datetime.timedelta(days=30)
 AT_ONCE = 1_000
 
@@ -33,9 +33,10 @@ def deliver() -> int:
     until = time.monotonic() + BUDGET_SECONDS
     taken = 0
     for key in list(due(now()).order_by("?").values_list("pk", flat=True)):
-        if time.monotonic() > until:
+        left = until - time.monotonic()
+        if left <= 0:
             break
-        taken += deliver_to(key)
+        taken += deliver_to(key, seconds=min(left, SLICE_SECONDS))
     if taken and is_waiting():
         deliver.enqueue()
     return taken

@@ -15,6 +15,7 @@ from records.sites.models import Site
 from tests.interface.conftest import BY_KEY_ALONE
 from tests.interface.subjects import ENDPOINT_ROWS, named, path_of, stored
 from tests.interface.test_doors import refused
+from tests.make.items import make_item
 
 one_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
 every_one_row = pytest.mark.parametrize(("row", "viewset"), one_rows, ids=named(one_rows))
@@ -191,6 +192,17 @@ def test_a_forged_cursor_is_refused_whatever_it_holds(row: Any, viewset: Any, ap
             for given in (cursor, cursor + ".", f"{cursor}.{cursor}"):
                 answer = api.get(path_of(row, viewset), {"sort": name, "cursor": given})
                 assert refused(answer, 400, "InvalidParameter"), (name, value)
+
+
+def test_a_cursor_and_another_start_than_its_own_are_refused(api: Any, settings: Any) -> None:
+    for number in range(5):
+        make_item(api.key.site, name=f"Scale {number}")
+    link = api.get("/item/GetItemList?limit=2")["Link"].partition("<")[2].partition(">")[0]
+    following = link.removeprefix(settings.BASE_URL)
+    assert "startIndex=2" in following
+    assert [row["Name"] for row in api.get(following).json()] == ["Scale 2", "Scale 3"]
+    other = following.replace("startIndex=2", "startIndex=4")
+    assert refused(api.get(other), 400, "InvalidParameter")
 
 
 @every_list_row

@@ -1,10 +1,13 @@
 """Plain functions that make webhooks for tests, and a receiver that answers as it is told."""
 
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from records.sites.models import Site
@@ -44,6 +47,9 @@ class Receiver:
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     before_answer: Callable[[], Any] = lambda: None
+    connections: int = 0
+    closes_silently: bool = False
+    """Whether it closes the connection behind each answer without saying so."""
 
     @property
     def numbers(self) -> list[int]:
@@ -54,11 +60,20 @@ class Receiver:
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
-    """Run a receiver for the block."""
+def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    """Run a receiver for the block, which speaks https with a context for it."""
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def setup(self) -> None:
+            receiver.connections += 1
+            if tls is not None:
+                self.request = tls.wrap_socket(self.request, server_side=True)
+            super().setup()
+
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
@@ -70,11 +85,16 @@ def receiving() -> Iterator[Receiver]:
             self.send_header("Content-Length", str(len(receiver.body)))
             self.end_headers()
             self.wfile.write(receiver.body)
+            self.close_connection = self.close_connection or receiver.closes_silently
 
         def log_message(self, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *args: Any) -> None:
+            """Say nothing: some callers cut the connection off, or refuse the certificate."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     receiver.address = f"http://127.0.0.1:{server.server_port}/larder?from=test"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
@@ -85,3 +105,13 @@ def receiving() -> Iterator[Receiver]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    """Make a certificate for a name, signed by itself."""
+    key, made = folder / "key.pem", folder / "certificate.pem"
+    kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    subject = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
+    command = ["openssl", *kind, *subject, "-keyout", str(key), "-out", str(made)]
+    subprocess.run(command, check=True, capture_output=True)
+    return key, made

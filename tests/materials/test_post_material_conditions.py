@@ -63,6 +63,21 @@ def test_if_match_says_which_revision_is_to_be_changed(materials: Any) -> None:
         assert answer.status_code == 200, answer.content
 
 
+def test_if_none_match_adds_a_material_and_never_changes_one(materials: Any) -> None:
+    only_new = {"If-None-Match": "*"}
+    assert materials.upsert({"externalId": "A", "name": "x"}, **only_new).status_code == 200
+    answer = materials.upsert({"externalId": "A", "name": "y"}, **only_new)
+    assert (answer.status_code, answer.json()["Error"]) == (412, "PreconditionFailed")
+    assert Material.objects.get().name == "x"
+
+
+@pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
+def test_a_condition_on_an_array_is_refused_instead_of_ignored(materials: Any, header: str) -> None:
+    answer = materials.upsert([{"externalId": "A", "name": "x"}], **{header: "*"})
+    assert (answer.status_code, answer.json()["Error"]) == (412, "PreconditionFailed")
+    assert not Material.objects.exists()
+
+
 def test_a_repeat_answers_the_first_ones_tag_in_the_media_type_asked_for(materials: Any) -> None:
     once = {"Idempotency-Key": "k"}
     materials.upsert({"externalId": "A", "name": "x"})

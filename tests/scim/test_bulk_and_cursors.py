@@ -1,7 +1,11 @@
 """Many writes in one request, pages by cursor, and groups within groups."""
 
+import itertools
+import time
+
 import pytest
 from django.core.cache import cache
+from django.http import HttpResponse
 
 from records.accounts.models import User
 from scim import bulk
@@ -113,6 +117,22 @@ def test_references_in_a_circle_or_to_nothing_are_conflicts(scim):
         ({"method": "PUT", "path": "/Users/x", "data": {"userName": "x"}}, "404"),
     ],
 )
+def test_a_long_chain_of_references_costs_little_time():
+    operations = [
+        bulk.Operation("POST", "/Users", {}, f"u{number}", "", {f"u{number + 1}"} if number < 999 else set())
+        for number in range(1_000)
+    ]
+    numbers = itertools.count(1)
+
+    def send(*call):
+        return HttpResponse(status=201, headers={"Location": f"/scim/Users/{next(numbers)}"})
+
+    started = time.thread_time()
+    results = bulk.run(operations, None, send)
+    assert time.thread_time() - started < 5
+    assert [one["bulkId"] for one in results] == [f"u{number}" for number in reversed(range(1_000))]
+
+
 def test_an_operation_that_cannot_be_is_an_error_of_its_own(both, operation, status):
     answer = send(both, operation, add_user("mira"))
     assert statuses(answer) == [status, "201"]

@@ -163,6 +163,14 @@ def test_a_query_parameter_with_two_values_is_refused(both, query):
     assert both.send("GET", f"/Users?{first}&{first}").status_code == 200
 
 
+@pytest.mark.parametrize("name", ["filtr", "filters", "Filte", "startIndx", "counts", "attribute"])
+def test_a_misspelt_query_parameter_is_refused_and_finds_nobody(both, name):
+    both.add_user("mira")
+    assert_error(both.get("/Users", {name: 'userName eq "nobody"'}), 400, "invalidValue")
+    assert_error(both.post("/Users/.search", {name: 'userName eq "nobody"'}), 400, "invalidValue")
+    assert both.get("/Users", {"aadOptscim062020": ""}).status_code == 200
+
+
 def test_single_quotes_in_a_path_are_refused_too(scim):
     user = scim.add_user("mira")
     group = scim.add_group("Team", user["id"])
@@ -272,11 +280,11 @@ def test_a_thousand_removals_by_filter_cost_no_more_than_three_value_lists(scim,
 
     def seconds(*operations: dict) -> float:
         group = scim.add_group(f"Team {time.monotonic_ns()}", *keys)["id"]
-        started = time.perf_counter()
+        started = time.thread_time()
         answer = scim.patch(f"/Groups/{group}", *operations)
         assert answer.status_code == 200, answer.content
         assert scim.members(group) == set()
-        return time.perf_counter() - started
+        return time.thread_time() - started
 
     everybody = [*keys, *absent]
     listed = {"op": "remove", "path": "members", "value": [{"value": key} for key in everybody]}
@@ -287,7 +295,7 @@ def test_a_thousand_removals_by_filter_cost_no_more_than_three_value_lists(scim,
 
 def test_odd_expressions_take_linear_time(scim: Scim):
     def seconds(length: int) -> float:
-        started = time.perf_counter()
+        started = time.thread_time()
         for body in (
             {"attributes": "[" * length},
             {"attributes": ["a[" * (length // 2)]},
@@ -295,7 +303,7 @@ def test_odd_expressions_take_linear_time(scim: Scim):
             {"filter": 'userName eq "' + '\\"' * (length // 2)},
         ):
             assert scim.post("/Users/.search", body).status_code in (200, 400)
-        return time.perf_counter() - started
+        return time.thread_time() - started
 
     seconds(1_000)
     assert seconds(19_000) < 1.0

@@ -4,6 +4,7 @@ import datetime
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -28,6 +29,8 @@ from records.packs.kinds import KINDS, Span
 from records.packs.models import Pack, Status
 from records.reference.models import Rating
 from records.sites.models import Site
+from records.webhooks.models import Delivery, Outcome, State, Subscription
+from records.webhooks.tasks import is_waiting
 from tests import make
 from tests.make import packs
 from tests.make.backoffice import address, list_address, sign_in
@@ -41,7 +44,17 @@ def test_the_demo_tells_its_story_and_every_page_opens_with_it(capsys: Any, tmp_
     complaints_make_sense()
     audits_make_sense()
     the_pack_is_whole(tmp_path)
+    a_webhook_waits_for_an_address()
     every_page_opens()
+
+
+def a_webhook_waits_for_an_address() -> None:
+    """Its name can never be resolved, and nothing is sent until somebody resumes it."""
+    webhook = Subscription.objects.get()
+    assert (webhook.site.code, webhook.state) == ("HILL", State.PAUSED)
+    assert urlsplit(webhook.address).netloc.endswith(".invalid")
+    assert list(Delivery.objects.values_list("outcome", flat=True)) == [Outcome.FAILED]
+    assert not is_waiting()
 
 
 def complaints_make_sense() -> None:

@@ -1,0 +1,22 @@
+"""The demo's webhook: paused, since it leads to an address that does not exist, with one attempt to look at."""
+
+from typing import Any
+
+from records.webhooks import actions
+from records.webhooks.models import Outcome
+
+ADDRESS = "https://warehouse.example.invalid/larder"
+FAULT = "The name of the address could not be resolved."
+
+
+def fill(place: Any) -> None:
+    """Add a webhook of the main site, as its administrator left it; `place` is the site that the demo is filling."""
+    if not place.main:
+        return
+    author = place.author(place.users.get("administrator"))
+    values = {"name": "Warehouse", "address": ADDRESS, "entities": ["Complaint", "Item", "Material"]}
+    webhook = actions.add_subscription(place.site.pk, values, author=author)
+    attempt = actions.ask_for_test(webhook, author=author)
+    attempt.outcome, attempt.fault, attempt.duration_ms = Outcome.FAILED, FAULT, 21
+    attempt.save()
+    actions.pause(webhook, author=author, reason="The demo has no warehouse. Enter an address and resume.")
