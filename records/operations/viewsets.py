@@ -29,14 +29,18 @@ class OperationViewSet(CalledViewSet):
         return self.checked(bodies.decode_object(self.raw_body()), serializer)
 
     def checked(self, body: Mapping[str, Any], serializer: type[WireSerializer]) -> dict[str, Any]:
-        """Return the values of a decoded body, without private fields if the caller may not see them."""
+        """Return the values of a decoded body, without private fields if the caller may not see them.
+
+        Such a caller reads private fields as empty and may send them back so; raises the 403 for anything else in them.
+        """
         self.serializer = serializer
         found, faults = serializer.read_body(body)
         faults += self.resolve([found], serializer)[0]
         if not self.sees_private(serializer):
             fields = serializer.wire_fields()
-            for name in serializer.option("private") & body.keys():
-                found.pop(source_of(name, fields[name]), None)
+            given = {name: found.pop(source_of(name, fields[name]), None) for name in serializer.option("private")}
+            if names := sorted(name for name, value in given.items() if value not in (None, "", [])):
+                raise errors.ApiError(403, "Forbidden", f"Your roles do not let you set {', '.join(names)}.")
         self.found = found
         if faults:
             raise errors.invalid(self.with_others(faults))

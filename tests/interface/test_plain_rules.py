@@ -5,10 +5,13 @@ import itertools
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 
-from records.accounts.models import DefaultRole
+from records.accounts import actions as account_actions
+from records.accounts.models import DefaultRole, Role
 from records.complaints.workflow import archive_complaint
 from records.customers.models import Customer
+from records.employees.models import Employee
 from records.history.models import Change
 from records.items.actions import archive_item
 from records.items.models import Item
@@ -217,6 +220,25 @@ def test_each_row_of_an_array_of_materials_says_what_became_of_it(site: Site) ->
 
 
 @pytest.mark.django_db
+def test_a_private_field_is_refused_from_whoever_may_not_see_it_instead_of_ignored(api: Any, site: Site) -> None:
+    user = make.make_user(site=site)
+    role = Role(site=site, name="Clerk")
+    names = ["view_employee", "add_employee", "change_employee"]
+    account_actions.add_role(role, permissions=Permission.objects.filter(codename__in=names), author=make.SYSTEM)
+    account_actions.set_members(role, add=[user], author=make.SYSTEM)
+    clerk = Api(make.make_key(site, user=user))
+    body = make.employee_body()
+    refused = clerk.post("/employee/AddEmployee", {**body, "Phone": "1", "Notes": "x"})
+    assert (refused.status_code, refused.json()["Error"]) == (403, "Forbidden")
+    assert "Notes, Phone" in refused.json()["Message"]
+    assert not Employee.objects.exists()
+    key = api.post("/employee/AddEmployee", {**body, "Phone": "1"}).json()["Id"]
+    shown = clerk.get(f"/employee/GetEmployee/{key}").json()
+    assert shown["Phone"] == ""
+    assert clerk.put(f"/employee/UpdateEmployee/{key}", {**shown, "Position": "Lead"}).status_code == 200
+    assert Employee.objects.get().phone == "1"
+
+
 def test_what_is_private_to_consumers_is_empty_below_standard(api: Any, site: Site) -> None:
     complaint = make_complaint(site, consumer_first_name="Ann", consumer_email="ann@example.org")
     reader, standard = (Api(make.make_key(site, role)) for role in (DefaultRole.READER, DefaultRole.STANDARD))
