@@ -160,13 +160,25 @@ deploy-check: dev ## Check the container file, compose, manifests, scripts, unit
 docs: dev ## Build the documentation as a site in build/site/site
 	$(PY) -m deploy.site.build build/site
 
+# The linters of the OpenAPI document and what makes and checks a TypeScript client, at locked versions. They need npm and
+# the network once; without either, what needs them says so and is left out.
+NODE := build/node
+NODE_TOOLS := $(NODE)/node_modules/.bin
+$(NODE)/.made: tests/node/package.json tests/node/package-lock.json
+	@mkdir -p $(NODE) && cp $^ $(NODE)/
+	@npm ci --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1
+	@touch $@
+
+.PHONY: node
+node: ## Install the checks that run on Node, where npm is at hand
+	@if ! command -v npm >/dev/null; then echo 'npm is not installed: the checks that run on Node are left out.'; \
+	else $(MAKE) --no-print-directory $(NODE)/.made || echo 'npm could not install the checks that run on Node: they are left out.'; fi
+
 .PHONY: openapi-lint
-openapi-lint: ## Check the OpenAPI document by spectral and redocly, where npm has installed them
-	@if npx --no-install spectral --version >/dev/null 2>&1 && npx --no-install redocly --version >/dev/null 2>&1; then \
-		npx --no-install spectral lint docs/openapi.yaml --fail-severity=warn && npx --no-install redocly lint docs/openapi.yaml; \
-	else \
-		echo "Not checked: npm install --no-save @stoplight/spectral-cli@6 @redocly/cli@2 brings both."; \
-	fi
+openapi-lint: node ## Check the OpenAPI document by spectral and redocly, where npm is at hand
+	@if ! test -e $(NODE)/.made; then echo 'docs/openapi.yaml was not checked by spectral and redocly.'; \
+	else $(NODE_TOOLS)/spectral lint docs/openapi.yaml --fail-severity=warn && \
+		REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(NODE_TOOLS)/redocly lint docs/openapi.yaml; fi
 
 .PHONY: check
 check: openapi-lint lint types imports schema-check migrations-check locks-check deploy-check docs ## Everything but the tests: lint, types, imports, schema, migrations, locks, deployment files, documentation

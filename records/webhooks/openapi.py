@@ -30,6 +30,7 @@ def describe(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
                 "summary": "A change of a record",
                 "description": " ".join(DESCRIPTION.split()),
                 "tags": ["change"],
+                "security": [],  # The signature is in the headers; there is no credential.
                 "parameters": [
                     _header("webhook-id", "string", "The message's id: the same each time it is sent."),
                     _header("webhook-timestamp", "integer", "When the attempt was made, in seconds since 1970."),

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,8 @@ from tests import make
 from tests.make.materials import MaterialApi, make_api
 
 TOP = Path(__file__).resolve().parent.parent.parent
-MODULES = Path(os.environ.get("NODE_MODULES", TOP / "node_modules"))
+MODULES = TOP / "build" / "node" / "node_modules"
+"""Where `make node` installs the packages at their locked versions."""
 NEEDED = ("openapi-typescript", "openapi-fetch", "typescript")
 STRICT = {
     "strict": True,
@@ -124,7 +124,7 @@ def test_the_typescript_client_compiles_strictly_and_works(
 ) -> None:
     node = shutil.which("node")
     if node is None or not all((MODULES / name).is_dir() for name in NEEDED):
-        pytest.skip(f"npm install --no-save {' '.join(NEEDED)} brings what this test needs (NODE_MODULES=… names it).")
+        pytest.skip("The packages for Node are not installed; `make node` brings them where npm is at hand.")
     (tmp_path / "node_modules").symlink_to(MODULES)
     shutil.copy(Path(__file__).with_name("client.ts"), tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}')

@@ -70,8 +70,6 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
 
         def setup(self) -> None:
             receiver.connections += 1
-            if tls is not None:
-                self.request = tls.wrap_socket(self.request, server_side=True)
             super().setup()
 
         def do_POST(self) -> None:
@@ -96,6 +94,8 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
 
     server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     receiver.address = f"http://127.0.0.1:{server.server_port}/larder?from=test"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
