@@ -10,6 +10,7 @@ from django.http import HttpResponse
 
 from scim.errors import Refused, error_response
 from scim.representations import Representation
+from scim.requests import refuse_misspelt
 
 MOST_OPERATIONS = 1_000
 LARGEST_PAYLOAD = 1_048_576
@@ -40,6 +41,7 @@ def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
 
     Raises Refused: 400 for a malformed request, 413 for more operations than the ServiceProviderConfig allows.
     """
+    refuse_misspelt(body, ("schemas", "failOnErrors", "Operations"))
     given = {name.lower(): value for name, value in body.items()}
     listed, most = given.get("operations"), given.get("failonerrors")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
@@ -57,6 +59,7 @@ def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
 
 def _operation(given: dict[str, Any]) -> Operation:
     """Return an operation; raises Refused (400) when it is malformed."""
+    refuse_misspelt(given, ("method", "path", "bulkId", "version", "data"))
     parts = {name.lower(): value for name, value in given.items()}
     texts = {name: parts.get(name) or "" for name in ("method", "path", "bulkid", "version")}
     if not all(isinstance(text, str) for text in texts.values()):

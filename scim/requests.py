@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,7 @@ def refuse_odd_text(text: str, scim_type: str) -> None:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _finite(text: str) -> float:
@@ -119,7 +119,7 @@ _NAMES = frozenset(name.lower() for name in _SHOWN)
 
 def query_of(parameters: Mapping[str, Any]) -> Query:
     """Return the query from parameters or the body of a .search, with names in any case; raises Refused."""
-    _refuse_misspelt(parameters)
+    refuse_misspelt(parameters, _SHOWN)
     values = {name.lower(): value for name, value in parameters.items() if value is not None}
     attributes = _names(values.get("attributes"))
     excluded = _names(values.get("excludedattributes"))
@@ -143,16 +143,15 @@ def query_of(parameters: Mapping[str, Any]) -> Query:
     )
 
 
-def _refuse_misspelt(parameters: Mapping[str, Any]) -> None:
+def refuse_misspelt(given: Iterable[str], known: Sequence[str]) -> None:
     """Raise Refused for a name that is one typing error away from a known one: `filtr` would select everybody.
 
-    Other unknown names are ignored, because some directories add names of their own to every address.
+    Other unknown names are ignored, because some directories add names of their own.
     """
-    for name in parameters:
-        given = name.lower()
-        near = [known for known in _SHOWN if is_near(given, known.lower())]
-        if near and given not in _NAMES:
-            raise Refused(400, f"There is no parameter {name[:100]!r}. Did you mean {near[0]}?", "invalidValue")
+    for name in given:
+        near = [one for one in known if is_near(name.lower(), one.lower())]
+        if near and name.lower() not in {one.lower() for one in known}:
+            raise Refused(400, f"There is no {name[:100]!r}. Did you mean {near[0]}?", "invalidSyntax")
 
 
 def query_of_request(request: HttpRequest) -> Query:

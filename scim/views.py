@@ -187,6 +187,8 @@ class ResourceView(ProvisioningView):
         """Create a resource."""
         if uuid is not None:
             return self.http_method_not_allowed(request)
+        if request.META.get("HTTP_IF_MATCH") is not None:
+            raise Refused(412, "Send no If-Match or version with a POST: there is no resource yet.")
         body = self.read(request)
         with self._recording():
             adapter = self.scim_adapter(None, request=request)

@@ -64,6 +64,9 @@ class InterfaceHandler(WSGIHandler):
 def answer_interface(request: HttpRequest) -> HttpResponse:
     """Answer a request to an interface: from the path to the view, without any middleware."""
     response = answer(request, _answer_of_path)
+    if response.status_code in (204, 304):
+        # There is no body whose media type could be named; the framework would name that of a page.
+        response.headers.pop("Content-Type", None)
     for name, value in HARDENING.items():
         response.headers.setdefault(name, value)
     if settings.SECURE_HSTS_SECONDS:

@@ -108,13 +108,13 @@ def test_a_parameter_of_which_one_value_can_be_meant_is_refused_with_two(query: 
     assert api.get(f"/item/GetItemList?{first}&{first}").status_code == 200
 
 
-@pytest.mark.django_db
 def test_two_texts_to_search_for_are_refused(api: Any) -> None:
     answer = api.get("/item/GetItemList?search=Scale&Search=Oven")
     assert (answer.status_code, answer.json()["Error"]) == (400, "InvalidParameter")
     assert api.get("/item/GetItemList?search=Scale&Search=Scale").status_code == 200
 
 
+@pytest.mark.django_db
 def test_two_values_of_a_switch_are_refused_and_nothing_is_written(api: Any, site: Site) -> None:
     answer = api.post("/item/AddItem?validateOnly=true&validateOnly=false", {"Name": "Oven"})
     assert refused(answer, 400, "InvalidParameter")

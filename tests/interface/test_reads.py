@@ -91,6 +91,7 @@ def test_a_read_that_the_caller_has_already_is_304(row: Any, viewset: Any, api: 
     tag = read["ETag"]
     again = api.get(where, **{"If-None-Match": tag})
     assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag)
+    assert "Content-Type" not in again
     assert "Content-Length" not in again
     assert api.get(where, **{"If-None-Match": '"other"'}).status_code == 200
     head = api.send("HEAD", where)

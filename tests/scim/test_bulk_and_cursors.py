@@ -106,17 +106,6 @@ def test_references_in_a_circle_or_to_nothing_are_conflicts(scim):
     assert scim.get("/Groups", {"filter": 'displayName eq "a"'}).json()["totalResults"] == 0
 
 
-@pytest.mark.parametrize(
-    ("operation", "status"),
-    [
-        ({"method": "GET", "path": "/Users"}, "400"),
-        ({"method": "POST", "path": "/Users", "data": {"userName": "x"}}, "400"),
-        ({"method": "POST", "path": "/Bulk", "bulkId": "1", "data": {}}, "400"),
-        ({"method": "POST", "path": "/../admin/", "bulkId": "1", "data": {}}, "400"),
-        ({"method": "DELETE", "path": "/Users"}, "405"),
-        ({"method": "PUT", "path": "/Users/x", "data": {"userName": "x"}}, "404"),
-    ],
-)
 def test_a_long_chain_of_references_costs_little_time():
     operations = [
         bulk.Operation("POST", "/Users", {}, f"u{number}", "", {f"u{number + 1}"} if number < 999 else set())
@@ -133,6 +122,17 @@ def test_a_long_chain_of_references_costs_little_time():
     assert [one["bulkId"] for one in results] == [f"u{number}" for number in reversed(range(1_000))]
 
 
+@pytest.mark.parametrize(
+    ("operation", "status"),
+    [
+        ({"method": "GET", "path": "/Users"}, "400"),
+        ({"method": "POST", "path": "/Users", "data": {"userName": "x"}}, "400"),
+        ({"method": "POST", "path": "/Bulk", "bulkId": "1", "data": {}}, "400"),
+        ({"method": "POST", "path": "/../admin/", "bulkId": "1", "data": {}}, "400"),
+        ({"method": "DELETE", "path": "/Users"}, "405"),
+        ({"method": "PUT", "path": "/Users/x", "data": {"userName": "x"}}, "404"),
+    ],
+)
 def test_an_operation_that_cannot_be_is_an_error_of_its_own(both, operation, status):
     answer = send(both, operation, add_user("mira"))
     assert statuses(answer) == [status, "201"]
@@ -161,6 +161,16 @@ def test_the_limits_of_a_bulk_are_those_that_are_told(both):
     nobody = {"method": "DELETE", "path": "/Users/nobody"}
     assert_error(send(both, *[nobody] * (bulk.MOST_OPERATIONS + 1)), 413)
     assert_error(send(both, {**nobody, "data": "x" * bulk.LARGEST_PAYLOAD}), 413)
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "in_an_operation"), [("failOnError", False), ("Operation", False), ("verison", True), ("dat", True)]
+)
+def test_a_misspelt_name_in_a_bulk_is_refused_whole(scim, misspelt, in_an_operation):
+    operation = {**add_user("mira"), **({misspelt: "x"} if in_an_operation else {})}
+    answer = send(scim, operation, **({} if in_an_operation else {misspelt: 1}))
+    assert_error(answer, 400, "invalidSyntax")
+    assert scim.ids("/Users", 'userName eq "mira"') == []
 
 
 @pytest.mark.parametrize(

@@ -166,9 +166,15 @@ def test_a_query_parameter_with_two_values_is_refused(both, query):
 @pytest.mark.parametrize("name", ["filtr", "filters", "Filte", "startIndx", "counts", "attribute"])
 def test_a_misspelt_query_parameter_is_refused_and_finds_nobody(both, name):
     both.add_user("mira")
-    assert_error(both.get("/Users", {name: 'userName eq "nobody"'}), 400, "invalidValue")
-    assert_error(both.post("/Users/.search", {name: 'userName eq "nobody"'}), 400, "invalidValue")
+    assert_error(both.get("/Users", {name: 'userName eq "nobody"'}), 400, "invalidSyntax")
+    assert_error(both.post("/Users/.search", {name: 'userName eq "nobody"'}), 400, "invalidSyntax")
     assert both.get("/Users", {"aadOptscim062020": ""}).status_code == 200
+
+
+def test_a_post_under_a_condition_is_refused_and_makes_nobody(both):
+    assert_error(both.post("/Users", people.user_body("mira"), If_Match="*"), 412)
+    assert_error(both.post("/Groups", {"displayName": "Team"}, If_Match='W/"1"'), 412)
+    assert both.ids("/Users", 'userName eq "mira"') == []
 
 
 def test_single_quotes_in_a_path_are_refused_too(scim):
