@@ -29,6 +29,8 @@ SHOWN = 5
 MOST_COUNTED = 1000
 AHEAD = datetime.timedelta(days=30)
 """How long before its due date something begins to wait."""
+LONG = datetime.timedelta(days=30)
+"""What has waited for its review for longer than this is marked as late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +248,8 @@ class Desk:
                 f"Complaint {row.site_sequence_id}",
                 page_of(self.admin_site, Complaint, row.pk),
                 f"{row.product}: {row.nonconformance}",
-                f"of {day_of(row.date, self.zone)}" if row.date else "",
+                self.since(row.date),
+                is_late=self.is_old(row.date),
             )
             for row in rows.select_related("product", "nonconformance")[:SHOWN]
         ]
@@ -387,6 +390,21 @@ class Desk:
     def is_late(self, moment: datetime.datetime | None) -> bool:
         """Return whether the moment's day has passed."""
         return moment is not None and day_of(moment, CALENDAR) < self.today
+
+    def is_old(self, moment: datetime.datetime | None) -> bool:
+        """Return whether something has waited longer than LONG."""
+        return moment is not None and self.today - day_of(moment, self.zone) > LONG
+
+    def since(self, moment: datetime.datetime | None) -> str:
+        """Return since when something waits, and for how long: `of 2026-02-14, 9 months ago`."""
+        if moment is None:
+            return ""
+        day = day_of(moment, self.zone)
+        days = (self.today - day).days
+        months = days // 30
+        ago = "yesterday" if days == 1 else f"{days} days ago" if days > 1 else "today"
+        ago = f"{months} months ago" if months > 1 else ago
+        return f"of {day}, {ago}"
 
     def due(self, moment: datetime.datetime | None) -> str:
         """Return when something is due, in words."""

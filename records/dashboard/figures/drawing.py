@@ -210,9 +210,12 @@ class Row:
 
 
 def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
-    """Draw horizontal bars under their names, and the line of cumulative shares over them."""
+    """Draw horizontal bars under their names, and the line of cumulative shares over them.
+
+    The sum of all others has no bar, because it would make the named ones look small.
+    """
     chart.form, chart.height = "rows", ROW * len(rows) + 6
-    most = max(1, max(row.value for row in rows))
+    most = max([1, *(row.value for row in rows if row.kind != "others")])
     points = []
     for index, row in enumerate(rows):
         top = ROW * index
@@ -222,7 +225,7 @@ def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
             Mark(
                 "0",
                 y,
-                at(max(row.value / most * PLANE, 2 if row.value else 0)),
+                at(max(min(row.value / most, 1) * PLANE, 2 if row.value else 0)),
                 "12",
                 row.says,
                 row.url,
@@ -231,7 +234,7 @@ def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
                 value=f"{row.value}{share}",
             )
         )
-        if row.cumulative is not None:
+        if row.cumulative is not None and row.kind != "others":
             x = at(4 + row.cumulative * (PLANE - 8))
             points.append(f"{x},{at(top + 23)}")
             chart.dots.append(Mark(x, at(top + 23), "", "", ""))
