@@ -94,6 +94,10 @@ faults-postgresql: dev
 drill: dev ## Try a whole installation on this machine: loss of a server, failover, restore, upgrade, roll-back (minutes)
 	$(PY) -m deploy.drill
 
+.PHONY: screenshots
+screenshots: dev ## Take the pictures of the user guide anew, from the demo
+	$(APART) PICTURES=docs/user-guide $(PYTEST) -q tests/browser/test_pictures.py
+
 .PHONY: lint
 lint: dev ## Check style and formatting
 	$(PY) -m ruff check .
