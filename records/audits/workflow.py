@@ -96,8 +96,8 @@ def update_audit_record(
 ) -> AuditRecord:
     """Change an open audit's dates, people, checklists, rating scale, notes or findings.
 
-    In review, the audit is rated again. Findings can be changed while the audit is In Progress and, with a reason,
-    while it is Awaiting Review. For a completed or cancelled audit, only the folder can be changed. If the due date
+    In review, the audit is rated again, and every finding must keep a response. Findings can be changed while the audit
+    is In Progress and, with a reason, while it is Awaiting Review. For a completed or cancelled audit, only the folder can be changed. If the due date
     changes, the program's due date changes too.
     """
     with _auditing(
@@ -116,6 +116,8 @@ def update_audit_record(
         if record.due_date is None:
             raise ValidationError({"due_date": ValidationError("Say when the audit is due.", code="RequiredField")})
         if changed & {"findings", "rating_scale"}:
+            if record.record_status == AWAITING_REVIEW:
+                _refuse_unanswered(record)
             _rate(record)
     return record
 
@@ -265,6 +267,28 @@ def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
         raise ValidationError(faults)
 
 
+def _refuse_unanswered(record: AuditRecord) -> None:
+    """Raise ValidationError for an audit without findings, and for each finding that lacks a response of the rating.
+
+    So that no audit has a score, a rating or a result before its last answer.
+    """
+    findings = list(record.findings.all())
+    if not findings:
+        text = "Write at least one finding."
+        raise ValidationError({"findings": ValidationError(text, code="RequiredField")})
+    faults = [
+        ValidationError(
+            f"“{finding.question}” has no response yet.",
+            code="RequiredField",
+            params={"relation": "findings", "idx": idx, "name": "rating_response"},
+        )
+        for idx, finding in enumerate(findings)
+        if finding.rating_response_id is None
+    ]
+    if faults and record.rating_scale_id is not None:
+        raise ValidationError(faults)
+
+
 def _rate(record: AuditRecord) -> None:
     """Set the score, rating and result from the findings if the audit is in review or completed; else clear them."""
     outcome = Outcome()
@@ -289,22 +313,7 @@ def submit_audit_record(
         site_id, record_id, author=author, operation="SubmitAudit", reason=reason, precondition=precondition
     ) as record:
         _move(record, (IN_PROGRESS,), AWAITING_REVIEW)
-        findings = list(record.findings.all())
-        if not findings:
-            text = "Write at least one finding."
-            raise ValidationError({"findings": ValidationError(text, code="RequiredField")})
-        if record.rating_scale_id is not None:
-            faults = [
-                ValidationError(
-                    f"“{finding.question}” has no response yet.",
-                    code="RequiredField",
-                    params={"relation": "findings", "idx": idx, "name": "rating_response"},
-                )
-                for idx, finding in enumerate(findings)
-                if finding.rating_response_id is None
-            ]
-            if faults:
-                raise ValidationError(faults)
+        _refuse_unanswered(record)
         record.finish_date = record.finish_date or max(now(), record.start_date or now())
         _rate(record)
     return record

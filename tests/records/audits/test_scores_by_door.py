@@ -15,7 +15,10 @@ from records.audits.models import AuditRecord
 from records.dashboard.printing.papers import audit_paper
 from records.history.models import Change
 from records.history.verification import verify
+from records.packs import kinds
+from records.packs.tables import Table
 from tests import make
+from tests.make.actions import everything
 from tests.make.audits import (
     cancel,
     complete,
@@ -72,11 +75,16 @@ def test_the_list_reads_sorts_and_searches_only_what_is_rated(api: Any, audit_in
 
 
 @stages
-def test_the_export_has_only_what_is_rated(site: Any, audit_in: Any, status: str) -> None:
+def test_the_exports_and_the_pack_have_only_what_is_rated(site: Any, audit_in: Any, status: str) -> None:
     audit_in(status)
-    (row,) = table(export(browser(site), AuditRecord))
     score, rating, result = STAGES[status][1]
-    assert (row["Score"] and Decimal(row["Score"]), row["Rating"], row["Result"]) == (score or "", rating, result)
+    for part in ("", "interface"):
+        (row,) = table(export(browser(site), AuditRecord, part=part))
+        assert (row["Score"] and Decimal(row["Score"]), row["Rating"], row["Result"]) == (score or "", rating, result)
+    kind = next(one for one in kinds.KINDS if one.model is AuditRecord)
+    head, line = Table(kind, everything).lines(AuditRecord.objects.all())
+    cells = dict(zip(head, line, strict=True))
+    assert (cells["Score"] or None, cells["Rating"], cells["Result"]) == (score, rating, result)
 
 
 @stages

@@ -153,6 +153,26 @@ def test_during_the_review_findings_change_with_a_reason_only(site):
     assert last_change(record).reason == "One was forgotten"
 
 
+def test_during_the_review_no_answer_goes_missing(site):
+    rating = make_rating(site)
+    record = submit(find(start(make_audit(make_program(site, rating=rating))), response(rating, "Yes")))
+    before = (record.score, record.rating, record.result)
+    for answers in ((None,), (response(rating, "Yes"), None), ()):
+        with pytest.raises(ValidationError) as caught:
+            find(record, *answers, reason="Forgotten")
+        assert code_of(caught) == "RequiredField"
+    record.refresh_from_db()
+    assert (record.score, record.rating, record.result) == before
+    assert find(record, response(rating, "No"), reason="Wrong").result == "Fail"
+
+
+def test_a_rating_that_is_chosen_during_the_review_gives_no_verdict_without_answers(site):
+    record = submit(find(start(make_audit(make_program(site))), None))
+    with pytest.raises(ValidationError) as caught:
+        workflow.update_audit_record(record.site_id, record.pk, {"rating_scale": make_rating(site)}, author=make.SYSTEM)
+    assert code_of(caught) == "RequiredField"
+
+
 def in_status(site, status):
     program = make_program(site)
     record = make_audit(program)
