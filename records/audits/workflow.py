@@ -97,8 +97,8 @@ def update_audit_record(
     """Change an open audit's dates, people, checklists, rating scale, notes or findings.
 
     In review, the audit is rated again, and every finding must keep a response. Findings can be changed while the audit
-    is In Progress and, with a reason, while it is Awaiting Review. For a completed or cancelled audit, only the folder can be changed. If the due date
-    changes, the program's due date changes too.
+    is In Progress and, with a reason, while it is Awaiting Review. For a completed or cancelled audit, only the folder
+    can be changed. If the due date changes, the program's due date changes too.
     """
     with _auditing(
         site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition

@@ -160,7 +160,7 @@ def _line(
 ) -> Line:
     entries = [_audit_entry(audit, today, zone) for audit in audits]
     standing = {audit.planned_for for audit in audits if audit.record_status != RecordStatus.CANCELLED}
-    address = reverse("admin:audits_auditprogram_change", args=(program.pk,))
+    address = reverse("admin:audits_auditprogram_read", args=(program.pk,))
     if not program.is_archived:
         for due in _dates_of(program, year, zone):
             if due not in standing:
@@ -183,7 +183,7 @@ def _audit_entry(audit: Any, today: datetime.date, zone: zoneinfo.ZoneInfo) -> E
     else:
         state = State.OVERDUE if day < today else State.DUE
     label = f"audit {audit.site_sequence_id}, {audit.record_status}"
-    return Entry(state, day, label, reverse("admin:audits_auditrecord_change", args=(audit.pk,)))
+    return Entry(state, day, label, reverse("admin:audits_auditrecord_read", args=(audit.pk,)))
 
 
 def _dates_of(program: AuditProgram, year: int, zone: zoneinfo.ZoneInfo) -> Iterator[datetime.datetime]:

@@ -11,6 +11,7 @@ from django.utils.text import capfirst
 from records.backoffice.datetimes import shown
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_csv, write_xlsx
+from records.backoffice.wording import operation_label
 from records.history.models import Change
 from records.history.trail import now
 
@@ -43,7 +44,7 @@ def _lines(rows: Any, lines_of: LinesOf) -> Iterator[Line]:
             shown(change.at),
             change.author_name or "The system",
             f"{change.channel} ({change.credential})" if change.credential else change.channel,
-            change.operation,
+            operation_label(change.operation, change.model),
             change.reason,
             kind_of(change),
             change.record_name,

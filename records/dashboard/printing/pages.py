@@ -7,6 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils.http import content_disposition_header
+from django.utils.text import slugify
 
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink
@@ -43,7 +44,7 @@ def print_view(admin_site: Any, request: HttpRequest, kind: str, object_id: str)
         raise ImproperlyConfigured("A record was shown to somebody who holds no role at its site.")
     show_times_of(site)
     paper = PAPERS[model](record, site, user_of(request), model_admin.moments)
-    name = f"{kind}-{record.site_sequence_id or 'draft'}.pdf"
+    name = f"{slugify(model._meta.verbose_name)}-{record.site_sequence_id or 'draft'}.pdf"
     return HttpResponse(
         printed(paper),
         content_type="application/pdf",

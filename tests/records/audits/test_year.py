@@ -111,7 +111,7 @@ def test_the_page_says_each_state_in_words_and_leads_to_the_years_around(site: S
     found = page_of(client)
     assert "Overdue GMP, 4 May , audit 1, Scheduled" in text_of(found).replace("  ", " ")
     content = found.content.decode()
-    assert reverse("admin:audits_auditrecord_change", args=(audit.pk,)) in content
+    assert reverse("admin:audits_auditrecord_read", args=(audit.pk,)) in content
     assert 'href="?year=2025"' in content
     assert 'href="?year=2027"' in content
     assert reverse("admin:audit_year") in client.get(list_address(AuditProgram)).content.decode()

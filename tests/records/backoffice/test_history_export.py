@@ -54,8 +54,8 @@ def test_a_records_history_is_exported_field_by_field_without_formulas(site: Sit
     assert list(rows[0])[:2] == ["Number", "When (Europe/Oslo)"]
     found = [(row["Operation"], row["Reason"], row["Field"], row["Before"], row["After"]) for row in rows]
     assert found[:2] == [
-        ("UpdateItem", "'+Moved", "Notes", NOTHING, "'@cmd"),
-        ("UpdateItem", "'+Moved", "Location", "'=1+1", "Hall 2"),
+        ("Changed", "'+Moved", "Notes", NOTHING, "'@cmd"),
+        ("Changed", "'+Moved", "Location", "'=1+1", "Hall 2"),
     ]
     assert {row["Record"] for row in rows} == {"Scale"}
     sheet: Any = openpyxl.load_workbook(io.BytesIO(content(of_record(browser(site), item, "xlsx")))).active

@@ -22,7 +22,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make.actions import make_action, move
 from tests.make.audits import make_audit, make_program
-from tests.make.backoffice import browser, sign_in
+from tests.make.backoffice import address, browser, sign_in
 from tests.make.documents import make_document
 from tests.make.transfer import text_of
 
@@ -88,7 +88,7 @@ def test_the_calendar_shows_what_the_person_has_to_do(site: Site, settings: Any)
     assert first["LOCATION"] == site.name
     assert first["DTSTART;VALUE=DATE"] == f"{in_days(-3):%Y%m%d}"
     assert first["DTEND;VALUE=DATE"] == f"{in_days(-2):%Y%m%d}"
-    assert first["URL"] == f"https://larder.example/admin/actions/action/{action.pk}/change/"
+    assert first["URL"] == f"https://larder.example{address(action, 'read')}"
     assert re.fullmatch(r"\d{8}T\d{6}Z", first["DTSTAMP"])
 
 
