@@ -10,21 +10,21 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
-from django.views.decorators.http import require_POST
 
 from records.accounts.calendar_links import issue_link, live_link, revoke_links
 from records.backoffice.current import author_of, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordPanel
+from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 
 
 def addresses(admin_site: Any) -> Sequence[Any]:
-    """Return the address, below /admin/, to which the buttons of the part are sent."""
+    """Return the address, below /admin/, to which the buttons of the part are sent, and which shows a new link."""
 
     def page(request: HttpRequest) -> HttpResponse:
         return calendar_link(admin_site, request)
 
-    return [path("calendar-link/", admin_site.admin_view(require_POST(page)), name="calendar_link")]
+    return [path("calendar-link/", admin_site.admin_view(page), name="calendar_link")]
 
 
 def panels(request: HttpRequest) -> Sequence[RecordPanel]:
@@ -37,33 +37,32 @@ def panels(request: HttpRequest) -> Sequence[RecordPanel]:
 
 
 def calendar_link(admin_site: Any, request: HttpRequest) -> HttpResponse:
-    """Make a link and show it in this answer alone, or revoke the present one.
-
-    The button says which link was shown beside it, so that a page that is sent again makes no second link.
-    """
-    user = user_of(request)
-    asked = request.POST.get("do", "")
+    """Make a link, which the next page shows once, or revoke the present one."""
+    if request.method != "POST":
+        return _shown(admin_site, request)
+    user, asked = user_of(request), request.POST.get("do", "")
     if asked == "revoke":
         if revoke_links(user, author=author_of(request)):
             messages.success(request, "The calendar link was revoked. Calendar programs get nothing from it now.")
         return redirect("profile")
     if asked != "make":
         raise PermissionDenied
-    present = live_link(user)
-    if request.POST.get("seen", "") != (str(present.pk) if present is not None else ""):
-        text = "The calendar link was made already, and is shown only once. If you have lost it, make a new one."
-        messages.warning(request, text)
-        return redirect("profile")
     try:
         _, secret = issue_link(user, author=author_of(request))
     except ValidationError as fault:
         messages.error(request, " ".join(fault.messages))
         return redirect("profile")
+    return redirect_with_secret(request, {"secret": secret})
+
+
+def _shown(admin_site: Any, request: HttpRequest) -> HttpResponse:
+    secret = secret_of(request)
+    if secret is None:
+        messages.warning(request, "A calendar link is shown only once. If you have lost it, make a new one.")
+        return redirect("profile")
     context = {
         **admin_site.each_context(request),
         "title": "Your calendar link",
-        "address": settings.BASE_URL.rstrip("/") + reverse("calendar", args=(secret,)),
+        "address": settings.BASE_URL.rstrip("/") + reverse("calendar", args=(secret["secret"],)),
     }
-    response = TemplateResponse(request, "reminders/calendar_link.html", context)
-    response["Cache-Control"] = "no-store"
-    return response
+    return showing_once(request, TemplateResponse(request, "reminders/calendar_link.html", context))

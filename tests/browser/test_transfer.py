@@ -12,13 +12,17 @@ from playwright.sync_api import Page, expect
 
 from records.accounts.models import DefaultRole, User
 from records.complaints.models import Complaint
+from records.customers.models import Customer
+from records.history.models import Change
 from records.items.models import Item
 from records.sites.models import Site
 from tests import make
-from tests.make.backoffice import list_address
+from tests.browser.test_looks import faults_shown, wide_and_light, with_axe
+from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
+from tests.make.customers import make_customer
 from tests.make.items import make_item
-from tests.make.transfer import table
+from tests.make.transfer import as_book, table
 
 
 def accessible(page: Page) -> None:
@@ -61,26 +65,95 @@ def test_a_reader_saves_a_list_as_csv_and_xlsx(site: Site, page_of: Callable[...
     page = page_of(make.make_user(site=site, role=DefaultRole.READER), site)
     page.goto(f"{list_address(Complaint)}?q=00123")
     expect(page.get_by_role("link", name="Import", exact=True)).to_have_count(0)
-
-    def saved(kind: str) -> Path:
-        with page.expect_download() as started:
-            page.get_by_role("link", name=f"Export {kind}", exact=True).click()
-        file = tmp_path / started.value.suggested_filename
-        started.value.save_as(file)
-        return file
-
-    as_text, as_book = saved("CSV"), saved("XLSX")
+    as_text, as_book = (saved(page, f"Export {kind}", tmp_path) for kind in ("CSV", "XLSX"))
     assert (as_text.suffix, as_book.suffix) == (".csv", ".xlsx")
     # Only what the list was narrowed to.
     [row] = table(as_text.read_bytes())
+    assert row["Date"] == "2024-05-17 12:30"
     sheet: Any = openpyxl.load_workbook(as_book).active
     heads, cells = sheet.iter_rows()
     in_book = {head.value: cell for head, cell in zip(heads, cells, strict=True)}
     assert [*in_book] == [*row]
-    for name, held in {
-        "TraceNumber": "00123",
-        "ComplaintDescription": "'=1+1",
-        "Date": "2024-05-17T12:30:00.000Z",
-        "ManufactureDate": "2024-05-17T12:30:00.000Z",
-    }.items():
-        assert (row[name], in_book[name].value, in_book[name].data_type) == (held, held, "s")
+    for name, held, kind in (
+        ("Trace number", "00123", "s"),
+        ("Description", "'=1+1", "s"),
+        ("Date", noon.replace(tzinfo=None), "d"),
+    ):
+        assert (in_book[name].value, in_book[name].data_type) == (held, kind)
+    page.get_by_text("More exports").click()
+    [row] = table(saved(page, "CSV with the interface's names", tmp_path).read_bytes())
+    assert (row["TraceNumber"], row["Date"]) == ("00123", "2024-05-17T12:30:00.000Z")
+
+
+def saved(page: Page, link: str, folder: Path) -> Path:
+    """Press a link and return the file that the browser saves."""
+    with page.expect_download() as started:
+        page.get_by_role("link", name=link, exact=True).click()
+    file = folder / started.value.suggested_filename
+    started.value.save_as(file)
+    return file
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_that_exists_already_is_matched_and_its_import_taken_back(
+    site: Site, page_of: Callable[..., Page]
+) -> None:
+    make_customer(site, name="Oakfield Stores", code="C1", telephone="1")
+    page = with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site))
+    page.goto(list_address(Customer))
+    page.get_by_role("link", name="Import", exact=True).click()
+    expect(page.get_by_role("radio", name="Add a new customer")).to_be_checked()
+    assert faults_shown(page, "import") == []
+    wide_and_light(page)
+    book = as_book(
+        Customers=[["Name", "Code", "Telephone"], ["Oakfield Stores", "C1", 2], ["Mill Shop", "C2", 3]],
+        Contacts=[["Customer", "First name", "Last name"], ["C2", "Nia", "Novak"]],
+    )
+    page.set_input_files("input[name=file]", {"name": "customers.xlsx", "mimeType": "", "buffer": book})
+    page.get_by_role("button", name="Check the file").click()
+    expect(page.get_by_role("status").first).to_contain_text("1 row would add a customer whose code or name exists")
+    assert faults_shown(page, "report") == []
+    wide_and_light(page)
+    page.get_by_label("What a row without an Id does").select_option(label=BY_CODE)
+    page.get_by_role("button", name="Check again").click()
+    expect(page.get_by_text("Look at this")).to_have_count(0)
+    page.get_by_label("Reason for change").fill("List of the sales department")
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator(".messages")).to_contain_text("Imported: 1 added, 1 changed, 0 unchanged.")
+    assert set(Customer.objects.values_list("name", "telephone")) == {("Oakfield Stores", "2"), ("Mill Shop", "3")}
+    page.get_by_role("link", name="Imports of this list, to take one back").click()
+    assert faults_shown(page, "imports") == []
+    wide_and_light(page)
+    page.get_by_role("link", name="Take back the import of customers.xlsx").click()
+    assert faults_shown(page, "take back") == []
+    wide_and_light(page)
+    page.get_by_role("button", name="Take back").click()
+    assert page.get_by_label("Reason for change").evaluate("field => field.validity !== undefined")
+    page.get_by_label("Reason for change").fill("The wrong list")
+    page.get_by_role("button", name="Take back").click()
+    expect(page.locator(".messages")).to_contain_text("1 archived, 1 put back, 0 left as they are")
+    rows = Customer.objects.values_list("name", "telephone", "is_archived")
+    assert set(rows) == {("Oakfield Stores", "1", False), ("Mill Shop", "3", True)}
+
+
+BY_CODE = "Change the customer that has the same code; add it if there is none"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_history_is_saved_as_a_file_and_shown_whole_to_print(
+    site: Site, page_of: Callable[..., Page], tmp_path: Path
+) -> None:
+    item = make_item(site, name="Scale")
+    page = with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site))
+    page.goto(address(item, "history"))
+    assert {row["Record"] for row in table(saved(page, "Export CSV", tmp_path).read_bytes())} == {"Scale"}
+    assert faults_shown(page, "history") == []
+    wide_and_light(page)
+    page.get_by_role("link", name="All on one page, to print").click()
+    page.emulate_media(media="print")
+    expect(page.get_by_role("link", name="Export CSV")).to_be_hidden()
+    expect(page.locator(".trail")).to_be_visible()
+    page.emulate_media(media="screen")
+    page.goto(list_address(Change))
+    assert saved(page, "Export XLSX", tmp_path).read_bytes().startswith(b"PK")
+    assert faults_shown(page, "changes") == []

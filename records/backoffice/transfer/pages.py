@@ -159,7 +159,10 @@ class TransferPages(PastImportPages):
             fault=fault,
             columns=_described(resource.columns()),
             sheets=[
-                {"title": column.label, "columns": _described(resource.table.children[column.name].columns.values())}
+                {
+                    "title": column.label,
+                    "columns": _described(resource.table.children[column.name].columns.values(), "row"),
+                }
                 for column in resource.columns()
                 if column.kind == "rows" and column.writable
             ],
@@ -267,14 +270,14 @@ class TransferPages(PastImportPages):
         return {"user": str(user_of(request).pk), "site": str(site.pk), "model": self.opts.label}
 
 
-def _described(columns: Iterable[Column]) -> list[dict[str, Any]]:
-    """Return what the page says of the columns that an import reads."""
+def _described(columns: Iterable[Column], kind: str = "record") -> list[dict[str, Any]]:
+    """Return what the page says of the columns that an import reads; `kind` is what a row of the sheet is called."""
     return [
         {
             "label": column.label,
             "name": column.name if column.name != column.label else "",
             "required": column.required,
-            "holds": _HOLDS.get(column.kind, "text"),
+            "holds": _HOLDS.get(column.kind, "text").format(kind=kind),
         }
         for column in columns
         if column.writable or column.name == "Id"
@@ -296,7 +299,7 @@ _HOLDS = {
     "boolean": "yes or no",
     "choice": "one of the words that the form offers",
     "texts": "several texts, separated by semicolons",
-    "id": "Id of the record to change; empty to add one",
+    "id": "Id of the {kind} to change; empty to add one",
     "reference": "name, code or Id",
     "references": "several names, codes or Ids, separated by semicolons",
     "rows": "rows, on a sheet of their own",

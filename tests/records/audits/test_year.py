@@ -109,7 +109,7 @@ def test_the_page_says_each_state_in_words_and_leads_to_the_years_around(site: S
     audit = make_audit(program, due_date=day(5, 4))
     client = browser(site, DefaultRole.READER)
     found = page_of(client)
-    assert "Overdue GMP, 4 May , audit 1, Scheduled" in text_of(found).replace("  ", " ")
+    assert "Overdue 4 May, GMP, audit 1, Scheduled" in text_of(found).replace("  ", " ")
     content = found.content.decode()
     assert reverse("admin:audits_auditrecord_read", args=(audit.pk,)) in content
     assert 'href="?year=2025"' in content
