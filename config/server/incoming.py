@@ -13,6 +13,8 @@ HEAD_LIMIT = 128 * 1024
 """The maximum size of a request line and its headers together, in bytes."""
 KEPT_IN_MEMORY = 64 * 1024
 LONGEST_CHUNK_LINE = 4096
+FRAMING_LIMIT = 16 * 1024
+"""How many bytes of chunk sizes and extensions a body may have beyond twice its content, and of trailers."""
 END_OF_HEAD = b"\r\n\r\n"
 
 
@@ -90,6 +92,7 @@ class ChunkedBody(Body):
         super().__init__(0)
         self.file = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115 (closed with the request)
         self.limit = limit
+        self._framing_left = FRAMING_LIMIT
         self._step = self._size_line
         self._ended = False
 
@@ -113,6 +116,8 @@ class ChunkedBody(Body):
         self.left = int(digits, 16)
         if self.size + self.left > self.limit:
             raise BodyTooLargeError(self.limit)
+        # Parsing a body that is mostly framing would occupy the poller for longer than the content is worth.
+        self._framing_left = self._framing_left + 2 * self.left if self.left else FRAMING_LIMIT
         self._step = self._data if self.left else self._trailer
         return True
 
@@ -139,4 +144,7 @@ class ChunkedBody(Body):
             return None
         line = bytes(received[:end])
         del received[: end + 2]
+        self._framing_left -= len(line) + 2
+        if self._framing_left < 0:
+            raise errors.InvalidChunkSize(b"")
         return line

@@ -160,13 +160,14 @@ class Worker(ThreadWorker):
         try:
             client, peer = listener.accept()
         except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EWOULDBLOCK):
+                return False
+            if error.errno == errno.ECONNABORTED:
+                return True
             if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                 self.drop_idlest()
-                self.pause_accepting(0.1)
-            elif error.errno == errno.ECONNABORTED:
-                return True
-            elif error.errno not in (errno.EAGAIN, errno.EWOULDBLOCK):
-                raise
+            # Linux also reports here what happened to the network or to a connection that was still waiting.
+            self.pause_accepting(0.1)
             return False
         if client.family != socket.AF_UNIX:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -209,6 +210,10 @@ class Worker(ThreadWorker):
             elif connection.state is State.LINGERING and not connection.discard():
                 self.drop(connection)
         except OSError:
+            self.drop(connection)
+        except Exception:
+            # One connection must not end the process, and with it all the others.
+            logger.exception("A connection could not be served.")
             self.drop(connection)
 
     def read_on(self, connection: Connection) -> None:
@@ -268,17 +273,34 @@ class Worker(ThreadWorker):
             self.drop(connection)
 
     def send_on(self, connection: Connection) -> None:
-        """Send as much as the client takes; continue with its next request when everything is sent."""
+        """Send as much as the client takes; continue with its next request when everything is sent.
+
+        A client may send many requests at once. Others have their turn between two of them, and no more of them is read
+        before those that have arrived are answered.
+        """
         connection.sock.flush()
         if connection.sock.left:
             return
-        self.poller.modify(connection.socket, selectors.EVENT_READ, connection)
-        if connection.keep:
-            connection.next_request(self.cfg.keepalive if self.alive else STOP_IDLE_SECONDS)
-            if connection.received:
-                self.read_on(connection)
-        else:
+        if not connection.keep:
+            self.poller.modify(connection.socket, selectors.EVENT_READ, connection)
             connection.linger()
+            return
+        connection.next_request(self.cfg.keepalive if self.alive else STOP_IDLE_SECONDS)
+        if connection.received:
+            self.poller.unregister(connection.socket)
+            self.method_queue.defer(self.go_on, connection)
+        else:
+            self.poller.modify(connection.socket, selectors.EVENT_READ, connection)
+
+    def go_on(self, connection: Connection) -> None:
+        """Continue with a request that arrived together with the one before it."""
+        if connection not in self.connections:
+            return
+        try:
+            self.poller.register(connection.socket, selectors.EVENT_READ, connection)
+            self.read_on(connection)
+        except OSError:
+            self.drop(connection)
 
     def refuse(self, connection: Connection, refusal: Refusal) -> None:
         """Send a refusal, and close the connection when the client has read it."""

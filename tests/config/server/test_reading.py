@@ -15,6 +15,7 @@ from config.server.connection import Connection
 from config.server.limits import PAGE_LIMIT, largest_body
 
 PEER = ("127.0.0.1", 1)
+CHUNKED = b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.fixture
@@ -60,6 +61,9 @@ def refusal_to(pair: tuple[socket.socket, Connection], sent: bytes) -> tuple[int
         (b"POST /item/AddItem HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "MalformedRequest"),
         (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400, "MalformedRequest"),
         (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400, "MalformedRequest"),
+        (CHUNKED + b"1\r\nx\r\n" * 20_000, 400, "MalformedRequest"),
+        (CHUNKED + (b"1;a=" + b"b" * 4_000 + b"\r\nx\r\n") * 5, 400, "MalformedRequest"),
+        (CHUNKED + b"0\r\n" + b"Trailer: x\r\n" * 1_500, 400, "MalformedRequest"),
         (b"GET /item/GetItemList?search=" + b"x" * 9_000 + b" HTTP/1.1\r\n\r\n", 414, "UriTooLong"),
         (b"GET /item/GetItemList?search=" + b"x" * 9_000, 414, "UriTooLong"),
         (b"GET /item/GetItemList HTTP/1.1\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431, "HeadersTooLarge"),
@@ -108,6 +112,11 @@ def test_chunks_are_put_together_whatever_the_pieces_in_which_they_arrive(pair: 
     found = [send(pair, sent[place : place + 1]) for place in range(len(sent))]
     assert found == [False] * (len(sent) - 1) + [True]
     assert pair[1].body.rewind().read() == b"abc0123456789"
+
+
+def test_a_body_in_small_chunks_is_taken(pair: Any) -> None:
+    assert send(pair, CHUNKED + b"2\r\nxy\r\n" * 20_000 + b"0\r\n\r\n")
+    assert pair[1].body.rewind().read() == b"xy" * 20_000
 
 
 def test_a_second_request_sent_along_with_the_first_is_read_after_it(pair: Any) -> None:
