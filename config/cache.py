@@ -19,8 +19,9 @@ LOG_SECONDS = 60.0
 class ReliableRedisCache(RedisCache):
     """Uses Redis, and the memory of the process while Redis does not answer.
 
-    After a failure Redis is not used for 5 seconds; then one caller tries again while the others use the memory. The
-    memory's content is not carried over: counters start again, as they do when Redis itself restarts.
+    After a failure Redis is not used for 5 seconds; then one caller tries again while the others use the memory. Redis
+    counts as available again when it stores something: a replica, or a Redis without free memory, still answers reads.
+    The memory's content is not carried over: counters start again, as they do when Redis itself restarts.
     """
 
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
@@ -37,6 +38,8 @@ class ReliableRedisCache(RedisCache):
             return getattr(self._memory, name)(*args, **kwargs)
         method: Callable[..., Any] = getattr(super(), name)
         try:
+            if _state.away:
+                super().set("trial", 1, 60)
             found = method(*args, **kwargs)
         except RedisError as error:
             _state.failed(error)

@@ -1,9 +1,11 @@
 """The cache while Redis is away."""
 
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from redis.exceptions import AuthenticationError, OutOfMemoryError, ReadOnlyError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from config import cache as module
@@ -11,18 +13,27 @@ from config.cache import ReliableRedisCache
 
 
 class Client:
-    """A Redis client whose server can be away."""
+    """A Redis client whose server can be away, or refuse to store anything."""
 
     def __init__(self) -> None:
         self.is_away, self.asked = True, 0
+        self.refusal: RedisError = RedisConnectionError()
         self._pools: dict[int, Any] = {}
 
     def add(self, key: str, value: Any, timeout: float) -> bool:
         """Answer, or fail as a client does whose server is away."""
         self.asked += 1
         if self.is_away:
-            raise RedisConnectionError
+            raise self.refusal
         return True
+
+    def set(self, key: str, value: Any, timeout: float) -> None:
+        """Store, or fail as `add` does."""
+        self.add(key, value, timeout)
+
+    def get(self, key: str, default: Any) -> Any:
+        """Answer: also a Redis that stores nothing can be read."""
+        return default
 
 
 @pytest.fixture
@@ -49,7 +60,7 @@ def test_redis_that_is_away_is_asked_once_in_five_seconds_and_named_once_a_minut
 ) -> None:
     cache, client = away
     clock = [100.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     with caplog.at_level(logging.WARNING, "larder.cache"):
         for _ in range(12):
             for number in range(20):
@@ -66,3 +77,20 @@ def test_redis_is_used_again_when_it_answers(away: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(module._state, "_next_attempt", 0.0)
     assert cache.add("a", 1)
     assert not cache.is_away
+
+
+@pytest.mark.parametrize("refusal", [ReadOnlyError(), OutOfMemoryError(), AuthenticationError()])
+def test_redis_that_stores_nothing_is_away_although_it_can_be_read(
+    away: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, refusal: RedisError
+) -> None:
+    cache, client = away
+    client.refusal = refusal
+    clock = [100.0]
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    with caplog.at_level(logging.WARNING, "larder.cache"):
+        for number in range(12):
+            assert cache.add(f"a{number}", 1)
+            assert cache.get(f"a{number}") == 1
+            clock[0] += 5
+    assert cache.is_away
+    assert [type(refusal).__name__ in record.message for record in caplog.records] == [True]
