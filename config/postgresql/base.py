@@ -15,6 +15,7 @@ from config.statements import observed, observing
 
 BEYOND_THE_LIMIT = 2.0
 """Seconds for which a statement may exceed the server's own limit before its connection is cut."""
+TOO_SLOW = OperationalError("a statement was not ended by the server's own time limit")
 
 Statement = tuple[str, Sequence[Any]]
 Rows = list[tuple[Any, ...]]
@@ -104,7 +105,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except (OperationalError, InterfaceError):
             was_cut = bool(seconds) and watchdog.end(connection)
             if was_cut:
-                self._breaker.failed(self._connect_once)
+                self._breaker.failed(self._connect_once, TOO_SLOW)
             raise
         finally:
             if starts:
@@ -139,8 +140,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._breaker.check()
         try:
             connection = super().get_new_connection(conn_params)
-        except self.Database.OperationalError:
-            self._breaker.failed(self._connect_once)
+        except self.Database.OperationalError as error:
+            self._breaker.failed(self._connect_once, error)
             raise
         return connection
 
@@ -177,7 +178,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except (OperationalError, InterfaceError):
             was_cut = watchdog.end(connection) if seconds else False
             if was_cut:
-                self._breaker.failed(self._connect_once)
+                self._breaker.failed(self._connect_once, TOO_SLOW)
             if was_cut or many or self.in_atomic_block or not _is_read(sql) or self.is_usable():
                 raise
         finally:

@@ -1,5 +1,6 @@
 """Prevents an unavailable or frozen database from blocking the threads of the server."""
 
+import logging
 import os
 import socket
 import threading
@@ -9,6 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError
+
+logger = logging.getLogger("larder.database")
 
 RETRY_SECONDS = 1.0
 
@@ -22,6 +25,7 @@ class Breaker:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._failing = False
+        self._reason = ""
 
     @property
     def is_open(self) -> bool:
@@ -29,26 +33,34 @@ class Breaker:
         return self._failing
 
     def check(self) -> None:
-        """Raise OperationalError while the database is known to be unavailable."""
+        """Raise OperationalError, with the reason, while the database is known to be unavailable."""
         if self._failing:
-            raise OperationalError("The database was away a moment ago.")
+            raise OperationalError(self._reason)
 
-    def failed(self, attempt: Callable[[], Any]) -> None:
-        """Record that the database is unavailable; `attempt` connects to it, and raises while that is not possible."""
+    def failed(self, attempt: Callable[[], Any], error: BaseException) -> None:
+        """Record that the database is unavailable; `attempt` connects to it, and raises while that is not possible.
+
+        The log gets the error of the driver once for each outage. It names the server and its reason, such as a refused
+        password or too many connections, and no value of a record.
+        """
         with self._lock:
             if self._failing:
                 return
-            self._failing = True
+            self._failing, self._reason = True, str(error)
+        logger.warning("PostgreSQL cannot be used: %s", " ".join(str(error).split()))
         threading.Thread(target=self._try_until_it_works, args=(attempt,), name="database breaker", daemon=True).start()
 
     def _try_until_it_works(self, attempt: Callable[[], Any]) -> None:
         while True:
             time.sleep(RETRY_SECONDS)
-            with suppress(Exception):
+            try:
                 attempt()
                 break
+            except Exception as error:
+                self._reason = str(error)
         with self._lock:
             self._failing = False
+        logger.warning("PostgreSQL can be used again.")
 
 
 class Watchdog:

@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.cache import cache
 from django.core.files.storage import FileSystemStorage, default_storage
-from django.db import DatabaseError, Error, connection, transaction
+from django.db import Error, connection, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 
@@ -19,10 +19,12 @@ from records.operations import heartbeats, outages
 from records.operations.error_handlers import refuse
 
 ALLOWED = "GET, HEAD, OPTIONS"
+PARTS = ("database", "writes", "cache", "worker", "files")
 KEPT_SECONDS = 2.0
 """How long an answer of `/readyz` is reused, so that frequent requests cost nothing."""
 REFUSED_SECONDS = 15.0
-NEEDED_SPACE = 64 * 1024 * 1024
+PATIENCE_SECONDS = 2.0
+"""How long a request waits while another one checks."""
 
 
 def _only_asked(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -63,16 +65,24 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 def state() -> dict[str, str]:
     """Check everything and return one word for each, `status` first."""
-    database = _database()
-    parts = {
-        "database": database,
-        "writes": _writes() if database == "ok" else "unknown",
-        "cache": "away" if getattr(cache, "is_away", False) or not _cache_answers() else "ok",
-        "worker": _worker() if database == "ok" else "unknown",
-        "files": _files(),
-    }
-    status = "unavailable" if database != "ok" else "ok" if set(parts.values()) == {"ok"} else "degraded"
-    return {"status": status, **parts}
+    return _summary(**_in_database(), cache=_cache(), files=_files())
+
+
+def _summary(**parts: str) -> dict[str, str]:
+    status = "unavailable" if parts["database"] != "ok" else "ok" if set(parts.values()) == {"ok"} else "degraded"
+    return {"status": status, **{name: parts.get(name, "unknown") for name in PARTS}}
+
+
+_asks_database = threading.Event()
+
+
+def _in_database() -> dict[str, str]:
+    _asks_database.set()
+    try:
+        database = _database()
+        return {"database": database} | ({"writes": _writes(), "worker": _worker()} if database == "ok" else {})
+    finally:
+        _asks_database.clear()
 
 
 def _database() -> str:
@@ -89,7 +99,7 @@ def _writes() -> str:
     try:
         with _short_wait(), transaction.atomic():
             heartbeats.beat(heartbeats.WRITE_CHECK)
-    except DatabaseError as error:
+    except Error as error:
         found = outages.outage_of(error)
         return "ok" if found is outages.BUSY else "failing"
     return "ok"
@@ -109,18 +119,19 @@ def _short_wait() -> Iterator[None]:
                 cursor.execute(setting.format(1000 * settings.LOCK_TIMEOUT))
 
 
-def _cache_answers() -> bool:
+def _cache() -> str:
+    """Store something: a replica of Redis, or one without free memory, still answers reads."""
     try:
-        cache.get("readyz")
+        cache.set("readyz", 1, 60)
     except Exception:
-        return False
-    return not getattr(cache, "is_away", False)
+        return "away"
+    return "away" if getattr(cache, "is_away", False) else "ok"
 
 
 def _worker() -> str:
     try:
         return "ok" if heartbeats.living_workers() else "missing"
-    except DatabaseError:
+    except Error:
         return "unknown"
 
 
@@ -141,7 +152,10 @@ def _files() -> str:
 
 
 class _Kept:
-    """The last answer; one thread at a time renews it."""
+    """The last answer; one thread at a time renews it.
+
+    The others do not wait long for it, so that probes do not take every thread while the database is frozen.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -149,11 +163,15 @@ class _Kept:
         self._until = 0.0
 
     def get(self) -> dict[str, str]:
-        with self._lock:
+        if not self._lock.acquire(timeout=PATIENCE_SECONDS):
+            return _summary(database="away") if _asks_database.is_set() or not self._found else self._found
+        try:
             if time.monotonic() >= self._until:
                 self._found = state()
                 self._until = time.monotonic() + KEPT_SECONDS
             return self._found
+        finally:
+            self._lock.release()
 
     def forget(self) -> None:
         """Check again at the next request."""

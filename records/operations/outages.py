@@ -24,15 +24,20 @@ class Outage:
 
 
 AWAY = Outage("away", "The database cannot be reached. Try again.")
+CROWDED = Outage("crowded", "The database has no connection left for this request. Try again.")
 BUSY = Outage("busy", "Another change holds what this request needs. Try again.")
 SLOW = Outage("slow", "The database did not answer in time. Try again, or ask for less at once.")
 FULL = Outage("full", "The database cannot store anything: it has no space left. Reading works.", 30, stops_writes=True)
 READ_ONLY = Outage("read-only", "The database cannot be written at the moment. Reading works.", 30, stops_writes=True)
+DAMAGED = Outage("damaged", "The database is damaged. Whoever runs Larder has to repair or restore it.", 60)
 UNMIGRATED = Outage("unmigrated", "The database is not prepared for this version yet. Try again later.", 30)
 
 _OF_SQLSTATE = {
     "53100": FULL,
     "53200": SLOW,
+    "53300": CROWDED,
+    "XX001": DAMAGED,
+    "XX002": DAMAGED,
     "25006": READ_ONLY,
     "55P03": BUSY,
     "40001": BUSY,
@@ -46,7 +51,11 @@ _OF_SQLITE = {
     sqlite3.SQLITE_FULL: FULL,
     sqlite3.SQLITE_IOERR: FULL,
     sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_NOTADB: DAMAGED,
 }
+_CROWDED_WORDS = ("too many clients", "too many connections", "remaining connection slots")
+"""What PostgreSQL says, in English, instead of opening a connection; the driver gives no sqlstate for it."""
 _FAULTS_OF_OURS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE})
 
 _writes_stopped_at = float("-inf")
@@ -99,6 +108,8 @@ def _of_state(error: BaseException, state: str | None) -> Outage | None:
     known = _OF_SQLSTATE.get(state or "")
     if known is not None:
         return known
+    if state is None and any(words in str(error) for words in _CROWDED_WORDS):
+        return CROWDED
     return AWAY if isinstance(error, OperationalError | InterfaceError) else None
 
 

@@ -1,5 +1,6 @@
 """What keeps requests from waiting for a database that is away."""
 
+import logging
 import threading
 
 import pytest
@@ -9,7 +10,9 @@ from config.postgresql import breaker as module
 from config.postgresql.breaker import Breaker
 
 
-def test_requests_are_refused_at_once_until_the_breaker_itself_could_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_are_refused_at_once_until_the_breaker_itself_could_connect(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.01)
     is_back, attempts, third = threading.Event(), [], threading.Event()
 
@@ -18,16 +21,21 @@ def test_requests_are_refused_at_once_until_the_breaker_itself_could_connect(mon
         if len(attempts) == 3:
             third.set()
         if not is_back.is_set():
-            raise OperationalError
+            raise OperationalError("the database system is starting up")
 
     breaker = Breaker()
     breaker.check()
-    breaker.failed(attempt)
-    breaker.failed(attempt)
+    caplog.set_level(logging.WARNING, "larder.database")
+    breaker.failed(attempt, OperationalError("connection failed:\nsorry, too many clients already"))
+    breaker.failed(attempt, OperationalError("another request says the same"))
     assert third.wait(10)
-    with pytest.raises(OperationalError):
+    with pytest.raises(OperationalError, match="starting up"):
         breaker.check()
     is_back.set()
     attempts[0].join(10)
     breaker.check()
+    assert [record.getMessage() for record in caplog.records] == [
+        "PostgreSQL cannot be used: connection failed: sorry, too many clients already",
+        "PostgreSQL can be used again.",
+    ]
     assert set(attempts) == {attempts[0]} != {threading.current_thread()}

@@ -2,13 +2,14 @@
 
 import logging
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from django.core.cache import caches
-from django.db import InternalError, OperationalError, ProgrammingError
+from django.db import DatabaseError, InternalError, OperationalError, ProgrammingError
 from django.test import Client
 
 from records.operations import errors, health, heartbeats, outages
@@ -21,11 +22,11 @@ def _looked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "_writes_stopped_at", float("-inf"))
 
 
-def caused(kind: type[Exception], cause: Exception, **facts: Any) -> Exception:
+def caused(kind: type[Exception], cause: Exception, text: str = "text that quotes a value", **facts: Any) -> Exception:
     """Return an error of Django's with the driver's behind it."""
     for name, value in facts.items():
         setattr(cause, name, value)
-    error = kind("text that quotes a value")
+    error = kind(text)
     error.__cause__ = cause
     return error
 
@@ -34,6 +35,14 @@ def caused(kind: type[Exception], cause: Exception, **facts: Any) -> Exception:
     ("error", "words"),
     [
         (caused(OperationalError, psycopg.OperationalError()), "cannot be reached"),
+        (
+            caused(OperationalError, psycopg.OperationalError(), text="FATAL:  sorry, too many clients already"),
+            "no connection",
+        ),
+        (caused(OperationalError, psycopg.errors.TooManyConnections()), "no connection left"),
+        (caused(InternalError, psycopg.errors.DataCorrupted()), "damaged"),
+        (caused(DatabaseError, sqlite3.DatabaseError(), sqlite_errorcode=sqlite3.SQLITE_CORRUPT), "damaged"),
+        (caused(DatabaseError, sqlite3.DatabaseError(), sqlite_errorcode=sqlite3.SQLITE_NOTADB), "damaged"),
         (caused(OperationalError, psycopg.errors.DiskFull()), "no space left"),
         (caused(InternalError, psycopg.errors.ReadOnlySqlTransaction()), "cannot be written"),
         (caused(OperationalError, psycopg.errors.LockNotAvailable()), "Another change holds"),
@@ -142,3 +151,31 @@ def test_readyz_is_503_without_the_database_or_its_migrations(
     answer = ready()
     assert (answer.status_code, answer.json()["status"], answer.json()["database"]) == (503, "unavailable", word)
     assert answer["Retry-After"]
+
+
+@pytest.mark.parametrize(("hangs", "status", "word"), [("_database", 503, "away"), ("_files", 200, "ok")])
+def test_readyz_does_not_wait_for_a_check_that_hangs(
+    db: None, monkeypatch: pytest.MonkeyPatch, hangs: str, status: int, word: str
+) -> None:
+    """A frozen database serves nobody; storage that hangs says nothing about the records."""
+    assert ready().status_code == 200
+    monkeypatch.setattr(health, "PATIENCE_SECONDS", 0.1)
+    reached, ended = threading.Event(), threading.Event()
+
+    def hang() -> str:
+        reached.set()
+        ended.wait(30)
+        return "ok"
+
+    for part in ("_database", "_writes", "_worker", "_files"):
+        monkeypatch.setattr(health, part, hang if part == hangs else lambda: "ok")
+    health.forget()
+    first = threading.Thread(target=health._kept.get)
+    first.start()
+    try:
+        assert reached.wait(30)
+        answer = Client().get("/readyz")
+    finally:
+        ended.set()
+        first.join()
+    assert (answer.status_code, answer.json()["database"]) == (status, word)
