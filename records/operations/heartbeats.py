@@ -1,11 +1,13 @@
 """Heartbeats of the workers, and when the regular jobs were last started (DECISIONS 10.4).
 
 All times come from the clock of the database. A worker with a wrong clock therefore neither considers other workers
-dead nor prevents their regular jobs.
+dead nor prevents their regular jobs. If the clock of the database itself was wrong and is set back, times that lie in
+the future count as none: they say nothing about now.
 """
 
 import datetime
 
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from records.operations.models import Heartbeat
@@ -25,11 +27,14 @@ def beat(name: str) -> None:
 
 def living_workers() -> set[str]:
     """Return the ids of the workers that are alive."""
-    names = Heartbeat.objects.filter(name__startswith=WORKER, at__gt=Now() - LATE).values_list("name", flat=True)
+    names = Heartbeat.objects.filter(name__startswith=WORKER, at__gt=Now() - LATE, at__lt=Now() + LATE).values_list(
+        "name", flat=True
+    )
     return {name.removeprefix(WORKER) for name in names}
 
 
 def claim_job(name: str, every: datetime.timedelta) -> bool:
     """Claim a regular job if it is due; False if it is not due or another worker has claimed it."""
     _, is_new = Heartbeat.objects.get_or_create(name=JOB + name, defaults={"at": Now()})
-    return is_new or bool(Heartbeat.objects.filter(name=JOB + name, at__lte=Now() - every).update(at=Now()))
+    is_due = Q(at__lte=Now() - every) | Q(at__gt=Now() + LATE)
+    return is_new or bool(Heartbeat.objects.filter(is_due, name=JOB + name).update(at=Now()))

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, connections
+from django.db.models import Q
 from django.utils.crypto import get_random_string
 from django.utils.module_loading import import_string
 from django_tasks import TaskResultStatus
@@ -112,7 +113,9 @@ def put_back(task: DBTaskResult[Any, Any]) -> None:
 
 def take_up_abandoned() -> int:
     """Put back the tasks of workers without heartbeat; return how many there were."""
-    running = DBTaskResult.objects.running().filter(started_at__lt=now() - heartbeats.LATE)
+    # A start in the future was stamped before the clock was set back.
+    long_ago, to_come = now() - heartbeats.LATE, now() + heartbeats.LATE
+    running = DBTaskResult.objects.running().filter(Q(started_at__lt=long_ago) | Q(started_at__gt=to_come))
     found = list(running.order_by("started_at")[:100])
     if not found:
         return 0
