@@ -340,7 +340,11 @@ REGULAR_JOBS = {
     "records.webhooks.tasks.clean_up": timedelta(hours=1),
 }
 # Tasks that the worker enqueues within seconds when there is work: their dotted path and the function that checks.
-AWAITED_JOBS = {"records.webhooks.tasks.deliver": "records.webhooks.tasks.is_waiting"}
+AWAITED_JOBS = {
+    "documents.tasks.send_notices": "documents.tasks.is_waiting",
+    "records.reminders.tasks.send_reminders": "records.reminders.tasks.is_waiting",
+    "records.webhooks.tasks.deliver": "records.webhooks.tasks.is_waiting",
+}
 # Whether webhooks may use plain http addresses, private networks and this machine.
 WEBHOOK_ALLOW_PRIVATE = environment.switch("WEBHOOK_ALLOW_PRIVATE", default=False)
 

@@ -6,9 +6,10 @@ import uuid
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.template.loader import render_to_string
 from django_tasks import task
+from django_tasks_db.models import DBTaskResult
 
 from documents import reading
 from documents.models import WAITING, Notice, Status
@@ -16,8 +17,11 @@ from records.accounts import access
 from records.history.trail import now
 
 logger = logging.getLogger("larder.documents")
-LEASE = datetime.timedelta(minutes=5)
-"""The time for which other workers leave a taken notice alone; it is longer than any mail server's timeout."""
+LEASE = datetime.timedelta(seconds=45)
+"""How long other workers leave a taken notice alone, so that one that a killed worker took is sent within a minute.
+
+A mail server that takes longer gets the mail twice, under the same Message-ID.
+"""
 DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180))
 BATCH = 200
 GIVEN_UP = datetime.timedelta(days=7)
@@ -25,6 +29,18 @@ NOT_OWED = "No longer owed; not sent."
 INBOX = "/admin/documents/inbox/"
 READING = "/admin/documents/reading/"
 TEMPLATES = {Notice.Kind.IN_FORCE: "document_in_force", Notice.Kind.READ: "document_read"}
+
+
+def _due() -> QuerySet[Notice]:
+    return Notice.objects.filter(sent__isnull=True, due__lte=now(), created__gt=now() - GIVEN_UP)
+
+
+def is_waiting() -> bool:
+    """Return whether a mail is due for which no task is queued; the worker asks every few seconds.
+
+    This is how a mail is sent that a killed worker had taken.
+    """
+    return _due().exists() and not DBTaskResult.objects.ready().filter(task_path=send_notices.module_path).exists()
 
 
 @task()
@@ -35,11 +51,7 @@ def send_notices() -> int:
     a worker is killed, its mails become due again when the lease ends and keep their Message-ID.
     """
     sent = 0
-    due = Notice.objects.filter(sent__isnull=True, due__lte=now(), created__gt=now() - GIVEN_UP)
-    keys = list(due.order_by("created", "id").values_list("pk", flat=True)[:BATCH])
-    if keys:
-        send_notices.using(run_after=now() + LEASE).enqueue()
-    for key in keys:
+    for key in list(_due().order_by("created", "id").values_list("pk", flat=True)[:BATCH]):
         if _take(key):
             notice = Notice.objects.select_related("version__document__site", "user").get(pk=key)
             sent += _send(notice)

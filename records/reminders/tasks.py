@@ -6,9 +6,10 @@ import uuid
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.template.loader import render_to_string
 from django_tasks import task
+from django_tasks_db.models import DBTaskResult
 
 from records.history.trail import now
 from records.reminders.contents import everybody, frequencies, is_day_for, parts_for, people, zone_for
@@ -17,8 +18,11 @@ from records.reminders.models import Frequency, Reminder
 logger = logging.getLogger("larder.mail")
 HOUR = 6
 """The hour of the day, on the clocks of the person's home site, from which reminders are sent."""
-LEASE = datetime.timedelta(minutes=5)
-"""How long a taken reminder is left alone; longer than any mail server is waited for."""
+LEASE = datetime.timedelta(seconds=45)
+"""How long other workers leave a taken reminder alone, so that one that a killed worker took is sent within a minute.
+
+A mail server that takes longer gets the mail twice, under the same Message-ID.
+"""
 DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180))
 BATCH = 200
 KEPT = datetime.timedelta(days=30)
@@ -49,6 +53,19 @@ def remind() -> int:
     return len(new)
 
 
+def _due() -> QuerySet[Reminder]:
+    yesterday = now().date() - datetime.timedelta(days=1)
+    return Reminder.objects.filter(sent__isnull=True, due__lte=now(), day__gte=yesterday)
+
+
+def is_waiting() -> bool:
+    """Return whether a reminder is due for which no task is queued; the worker asks every few seconds.
+
+    This is how a reminder is sent that a killed worker had taken.
+    """
+    return _due().exists() and not DBTaskResult.objects.ready().filter(task_path=send_reminders.module_path).exists()
+
+
 @task()
 def send_reminders() -> int:
     """Send every reminder of the last day that is due, and return how many mails went out.
@@ -56,10 +73,7 @@ def send_reminders() -> int:
     It takes only what is due, and one that fails is due again later. What a killed worker had taken comes up again when
     its lease ends, under the same Message-ID, so that mail programs show it once.
     """
-    due = Reminder.objects.filter(sent__isnull=True, due__lte=now(), day__gte=now().date() - datetime.timedelta(days=1))
-    keys = list(due.order_by("day", "id").values_list("pk", flat=True)[:BATCH])
-    if keys:
-        send_reminders.using(run_after=now() + LEASE).enqueue()
+    keys = list(_due().order_by("day", "id").values_list("pk", flat=True)[:BATCH])
     return sum(_send(key) for key in keys if _take(key))
 
 

@@ -27,8 +27,9 @@ from records.webhooks.notices import tell_administrators
 logger = logging.getLogger("larder.webhooks")
 
 DELIVERER = Author(None, "Webhook deliverer", Channel.SYSTEM)
-LEASE = datetime.timedelta(minutes=2)
-"""How long a claim lasts without a sign of its holder; longer than any attempt takes."""
+LEASE = datetime.timedelta(seconds=50)
+"""How long a claim lasts without a sign of its holder: longer than any attempt takes, and what a killed worker had
+begun is taken up within a minute."""
 SLICE_SECONDS = 10.0
 """How long one subscription is delivered to before others have their turn."""
 BATCH = 100

@@ -14,6 +14,7 @@ from documents import actions, approvals, tasks
 from documents.models import Notice, Signer
 from records.accounts.actions import set_members
 from records.accounts.models import Role
+from records.operations import worker
 from records.sites.models import Site
 from tests import make
 from tests.make import documents as docs
@@ -117,8 +118,12 @@ def test_what_a_killed_worker_had_taken_comes_up_again(site: Site, monkeypatch: 
             tasks.send_notices.call()
     tasks.send_notices.call()
     assert to() == []
-    assert DBTaskResult.objects.filter(status="READY", run_after__isnull=False).exists()
+    DBTaskResult.objects.all().delete()
+    assert not tasks.is_waiting()
     Notice.objects.update(due=Notice.objects.get().due - tasks.LEASE)
+    assert tasks.is_waiting()
+    worker.enqueue_due_jobs()
+    assert not tasks.is_waiting(), "It is queued."
     tasks.send_notices.call()
     assert to() == [signer.email]
 

@@ -84,6 +84,22 @@ def test_a_worker_whose_clock_is_a_day_ahead_leaves_the_tasks_of_living_workers_
     assert task.status == TaskResultStatus.RUNNING
 
 
+def test_times_from_before_the_clock_was_set_back_neither_keep_a_dead_worker_alive_nor_stop_a_job(
+    task: DBTaskResult, settings: Any
+) -> None:
+    settings.REGULAR_JOBS = {"records.operations.housekeeping.clean_up": HOUR}
+    abandon(task)
+    heartbeats.beat(heartbeats.WORKER + "dead 0")
+    worker.enqueue_due_jobs()
+    before = DBTaskResult.objects.count()
+    DBTaskResult.objects.running().update(started_at=now() + 25 * HOUR)
+    Heartbeat.objects.update(at=now() + 25 * HOUR)
+    assert worker.take_up_abandoned() == 1
+    worker.enqueue_due_jobs()
+    worker.enqueue_due_jobs()
+    assert DBTaskResult.objects.count() == before + 1
+
+
 def test_a_task_that_kills_its_workers_is_given_up(task: DBTaskResult) -> None:
     abandon(task, worker.MOST_ATTEMPTS)
     assert worker.take_up_abandoned() == 0
@@ -160,6 +176,7 @@ def test_what_is_awaited_is_queued_once_it_waits_and_by_one_worker_only(
     waits = [False]
     monkeypatch.setattr("records.webhooks.tasks.is_waiting", lambda: waits[0])
     settings.REGULAR_JOBS = {}
+    settings.AWAITED_JOBS = {"records.webhooks.tasks.deliver": "records.webhooks.tasks.is_waiting"}
     worker.enqueue_due_jobs()
     assert not DBTaskResult.objects.exists()
     waits[0] = True

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core import mail
 from django.db import connection
 from django.urls import reverse
+from django_tasks_db.models import DBTaskResult
 
 from records.accounts.models import DefaultRole, User
 from records.actions.models import Status
@@ -240,7 +241,10 @@ def test_what_a_killed_worker_had_taken_comes_up_again_under_the_same_message_id
     # The worker takes it and is killed.
     assert tasks._take(reminder.pk)
     assert work() == []
+    DBTaskResult.objects.all().delete()
+    assert not tasks.is_waiting()
     clock(TUESDAY + tasks.LEASE)
+    assert tasks.is_waiting()
     assert work() == ["ada@example.org"]
     assert str(reminder.pk) in mail.outbox[0].extra_headers["Message-ID"]
 
