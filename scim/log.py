@@ -106,21 +106,21 @@ def keep(entries: Sequence[ProvisioningCall]) -> None:
     """
     if len(entries) == 1 and entries[0].status < 400 and buffer.put_aside(entries[0], _write):
         return
-    if entries:
-        _write(entries)
+    try:
+        if entries:
+            _write(entries)
+    except DatabaseError as error:
+        logger.error("The provisioning log could not be written.", exc_info=error)
 
 
 def _write(entries: Sequence[ProvisioningCall]) -> None:
-    """Write entries, and once an hour delete those older than 30 days."""
-    try:
-        if len(entries) == 1:
-            entries[0].save(force_insert=True)
-        else:
-            ProvisioningCall.objects.bulk_create(entries, batch_size=500)
-        if _sweeps.is_due():
-            prune()
-    except DatabaseError as error:
-        logger.error("The provisioning log could not be written.", exc_info=error)
+    """Delete entries older than 30 days once an hour, then write all entries or none; raises DatabaseError."""
+    if _sweeps.is_due():
+        prune()
+    if len(entries) == 1:
+        entries[0].save(force_insert=True)
+    else:
+        ProvisioningCall.objects.bulk_create(entries, batch_size=500)
 
 
 def unidentified_calls() -> int:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from django.db import OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 
 from records.accounts.calls import NEWEST, CallKeeper
 from records.accounts.models import KeyCall
@@ -84,6 +84,8 @@ class CallBuffer:
     def put_aside(self, row: Any, write: Writer) -> bool:
         """Collect a line of another log until the thread calls `write` with all of them; never accesses the database.
 
+        `write` stores all of them or none, and raises DatabaseError then; it may be called again with the same ones.
+
         Returns False in a process without such a thread; the caller then writes the line itself.
         """
         if not self._wanted:
@@ -107,21 +109,26 @@ class CallBuffer:
         atexit.register(self.end)
 
     def flush(self) -> int:
-        """Write the collected calls and return how many there were; raises DatabaseError, and then keeps them."""
+        """Write the collected calls and lines and return the number of calls; raises DatabaseError.
+
+        What an outage prevents is kept for the next time; what the database refuses otherwise is dropped.
+        """
         with self._lock:
             taken, self._calls = self._calls, {}
             aside, self._aside = self._aside, {}
-        for write, rows in aside.items():
-            write(list(rows))
         calls = [_row(key, call) for key, of_key in taken.items() for call in of_key]
-        if not calls:
-            return 0
         try:
-            self._keeper.keep(calls)
-        except OperationalError:
+            for write in list(aside):
+                write(list(aside[write]))
+                del aside[write]
+            if calls:
+                self._keeper.keep(calls)
+        except (OperationalError, InterfaceError):
             with self._lock:
                 for key, of_key in taken.items():
                     self._calls[key] = deque(chain(of_key, self._calls.get(key, ())), maxlen=NEWEST)
+                for write, rows in aside.items():
+                    self._aside[write] = deque(chain(rows, self._aside.get(write, ())), maxlen=MOST_ASIDE)
             raise
         return len(calls)
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.db import OperationalError
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
@@ -96,3 +97,22 @@ def test_answered_calls_are_noted_in_memory_where_a_thread_writes_and_written_to
     assert ProvisioningCall.objects.get(status=201).outcome.startswith("Created: ")
     buffer.flush()
     assert ProvisioningCall.objects.count() == 4
+
+
+def test_entries_wait_in_memory_while_the_database_is_away(scim, monkeypatch):
+    buffer = CallBuffer()
+    monkeypatch.setattr(buffer, "_wanted", True)
+    monkeypatch.setattr(buffer, "_start_writer", lambda: None)
+    monkeypatch.setattr(log, "buffer", buffer)
+    scim.get("/Users")
+
+    def away(*args, **kwargs):
+        raise OperationalError
+
+    with monkeypatch.context() as outage:
+        outage.setattr(ProvisioningCall, "save", away)
+        with pytest.raises(OperationalError):
+            buffer.flush()
+    scim.get("/Groups")
+    buffer.flush()
+    assert [call.line for call in ProvisioningCall.objects.order_by("id")] == ["/scim/Users", "/scim/Groups"]
