@@ -10,9 +10,10 @@ import hashlib
 import io
 import os
 import tarfile
+import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,14 +33,19 @@ class ArchiveError(Exception):
 
 
 class Writer:
-    """Writes an archive beside its place, and moves it there when it is complete."""
+    """Writes an archive beside its place, and moves it there when it is complete and on the disk.
+
+    Two backups that are made at the same time have a draft each. Raises FileExistsError where another file has taken
+    the place meanwhile, and OSError where the disk is full; no draft is left then.
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.draft = path, path.with_name(f".{path.name}.part")
+        self.path = path
         self.digest = hashlib.sha256()
 
     def __enter__(self) -> "Writer":
-        descriptor = os.open(self.draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor, draft = tempfile.mkstemp(prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent)
+        self.draft = Path(draft)
         self.file = open(descriptor, "wb")
         self.packed = gzip.GzipFile(fileobj=self.file, mode="wb", compresslevel=5)
         self.tar = tarfile.open(fileobj=self.packed, mode="w|")
@@ -52,10 +58,18 @@ class Writer:
                 self.packed.close()
                 self.file.flush()
                 os.fsync(self.file.fileno())
+                if self.path.exists():
+                    raise FileExistsError(f"{self.path} is there already.")
                 self.draft.rename(self.path)
         finally:
-            self.file.close()
-            self.draft.unlink(missing_ok=True)
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Remove the draft and close everything; what is still buffered has no place on a full disk."""
+        self.draft.unlink(missing_ok=True)
+        for one in (self.tar, self.packed, self.file):
+            with suppress(OSError, ValueError):
+                one.close()
 
     def add(self, name: str, content: IO[bytes] | bytes, size: int | None = None) -> None:
         """Add a member; the size of a stream must be known."""

@@ -1,5 +1,7 @@
 """Backup and restore: everything comes back as it was, on either database, or nothing is touched."""
 
+import errno
+import gc
 import io
 import os
 import subprocess
@@ -7,18 +9,20 @@ import sys
 import tarfile
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 
 from records.backoffice import passwords
 from records.backoffice.tasks import mail_links
 from records.files import storage
 from records.history.models import ChainHead, Change, Proof
-from records.recovery import rows
+from records.recovery import archive, rows
+from records.recovery.management.commands import restore
 from records.sites.models import Site
 from tests import make
 from tests.make import signing_in
@@ -134,6 +138,87 @@ def test_a_place_that_is_not_empty_is_refused_and_left_as_it_is(tmp_path: Path) 
     assert contents() == before
     with pytest.raises(CommandError, match="there already"):
         backup(tmp_path / "b.tar.gz")
+
+
+def test_a_place_that_is_not_empty_is_refused_before_it_is_migrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled()
+    backup(tmp_path / "b.tar.gz")
+    asked: list[str] = []
+    monkeypatch.setattr(restore, "call_command", lambda name, **_: asked.append(name))
+    with pytest.raises(CommandError, match="not empty"):
+        call_command("restore", tmp_path / "b.tar.gz")
+    assert asked == []
+
+
+class FullDisk(io.FileIO):
+    """A file on a disk that has space for 10 kB."""
+
+    def write(self, data: Any) -> int:
+        """Write, or fail as a full disk does."""
+        if self.tell() + len(data) > 10_000:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(data)
+
+
+def test_a_backup_on_a_full_disk_is_refused_in_one_sentence_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = filled()
+    make_document(site, os.urandom(100_000))
+    monkeypatch.setattr(archive, "open", lambda file, mode: io.BufferedWriter(FullDisk(file, mode)), raising=False)
+    with pytest.raises(CommandError, match=r"could not be made: .*No space left"):
+        call_command("backup", tmp_path / "b.tar.gz")
+    gc.collect()
+    assert [path.name for path in tmp_path.iterdir() if "b.tar.gz" in path.name] == []
+    assert "ignored" not in capsys.readouterr().err
+    monkeypatch.undo()
+    assert "saved" in backup(tmp_path / "b.tar.gz")
+
+
+def test_a_restore_that_a_full_disk_ends_leaves_the_place_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_document(filled())
+    backup(tmp_path / "b.tar.gz")
+    empty_place()
+    save, saved = default_storage.save, list[str]()
+
+    def save_one(name: str, content: Any) -> str:
+        if saved:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        saved.append(name)
+        return save(name, content)
+
+    monkeypatch.setattr(restore, "default_storage", SimpleNamespace(save=save_one, delete=default_storage.delete))
+    with pytest.raises(CommandError, match=r"Nothing was restored: .*No space left"):
+        call_command("restore", tmp_path / "b.tar.gz")
+    assert saved
+    assert not files()
+    assert not Site.objects.exists()
+    monkeypatch.undo()
+    call_command("restore", tmp_path / "b.tar.gz", stdout=StringIO())
+    assert Site.objects.count() == 1
+
+
+def test_a_database_that_is_away_ends_backup_and_restore_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled()
+    backup(tmp_path / "b.tar.gz")
+
+    def away(*_: Any) -> Any:
+        raise OperationalError("connection refused")
+
+    empty_place()
+    monkeypatch.setattr(rows, "load", away)
+    monkeypatch.setattr(rows, "dump", away)
+    with pytest.raises(CommandError, match="Nothing was restored: connection refused"):
+        call_command("restore", tmp_path / "b.tar.gz")
+    with pytest.raises(CommandError, match="could not be made: connection refused"):
+        call_command("backup", tmp_path / "c.tar.gz")
+    assert not files()
 
 
 def test_a_restore_without_the_secrets_names_the_digest_that_it_expects(tmp_path: Path, settings: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError
+from django.db import Error
 
 from records.files import storage
 from records.files.models import kept_file_models
@@ -51,9 +51,9 @@ class Command(BaseCommand):
                 files = self._add_files(writer, paths, damaged)
                 writer.add("seal.json", orjson.dumps(sealed))
                 writer.end({"rows": counts, "files": files, "damaged": damaged})
-        except (OSError, seals.SealError, storage.StorageUnavailableError) as error:
-            raise CommandError(f"The backup could not be made: {error or type(error).__name__}") from error
-        with suppress(DatabaseError):
+        except (OSError, Error, seals.SealError, storage.StorageUnavailableError) as error:
+            raise CommandError(f"The backup could not be made: {str(error) or type(error).__name__}") from error
+        with suppress(Error):
             # Metrics tell how old the newest backup is; a database that cannot be written has been saved all the same.
             heartbeats.beat(heartbeats.BACKUP)
         for text in damaged:
