@@ -31,13 +31,15 @@ def faults_of(migration: Any, state: Any) -> Iterator[str]:
         table = getattr(operation, "model_name_lower", getattr(operation, "name_lower", ""))
         if table in new:
             continue
-        kind = type(operation).__name__
+        kind = "AddField" if isinstance(operation, migrations.AddField) else type(operation).__name__
         if kind == "AddIndex":
             yield f"{kind} on {table}: use AddIndexConcurrently with atomic = False."
         elif kind == "AddConstraint":
             yield f"{kind} on {table}: use AddConstraintNotValid, and ValidateConstraint in a migration of its own."
         elif kind == "AddField" and adds_a_value(operation.field):
             yield f"{kind} {table}.{operation.name}: allow null or give it a db_default."
+        elif type(operation) is migrations.AddField and not migration.atomic:
+            yield f"{kind} {table}.{operation.name}: use AddMissingField, since the migration may have to run again."
         elif kind == "AlterField" and changes_the_column(operation, state, migration.app_label):
             yield f"{kind} {table}.{operation.name}: add a new column and move the values in steps."
         elif kind in ("RemoveField", "DeleteModel", "RenameField", "RenameModel"):

@@ -1,5 +1,5 @@
-"""Creating an index on a table that already has rows, under the name by which migrations know it."""
+"""Operations of migrations that run while the service does, under the name by which migrations know them."""
 
-from records.history.indexes import AddIndexInBackground
+from records.history.indexes import AddIndexInBackground, AddMissingField
 
-__all__ = ("AddIndexInBackground",)
+__all__ = ("AddIndexInBackground", "AddMissingField")

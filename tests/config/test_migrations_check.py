@@ -6,7 +6,7 @@ import pytest
 from django.db import migrations, models
 
 from deploy.check_migrations import faults_of
-from records.sites.indexes import AddIndexInBackground
+from records.sites.indexes import AddIndexInBackground, AddMissingField
 
 INDEX = models.Index(fields=["code"], name="by_code")
 UNIQUE = models.UniqueConstraint(fields=["code"], name="one_code")
@@ -61,3 +61,16 @@ def test_a_table_of_the_same_migration_has_no_rows_yet() -> None:
     """An index on it locks nobody out."""
     migration = migration_of(migrations.CreateModel("Item", [("code", CODE)]), migrations.AddIndex("item", INDEX))
     assert list(faults_of(migration, SimpleNamespace(models={}))) == []
+
+
+@pytest.mark.parametrize(("kind", "faults"), [(migrations.AddField, 1), (AddMissingField, 0)])
+def test_a_migration_outside_a_transaction_adds_only_fields_that_are_missing(
+    kind: type[migrations.AddField], faults: int
+) -> None:
+    migration = migration_of(kind("item", "shelf", models.CharField(max_length=20, null=True)))
+    type(migration).atomic = False
+    assert len(list(faults_of(migration, None))) == faults
+
+
+def test_a_field_that_may_be_missing_is_checked_like_any_other() -> None:
+    assert found(AddMissingField("item", "shelf", models.CharField(max_length=20)))

@@ -4,7 +4,7 @@ from django.db import migrations, models
 from django.db.models import F
 
 from records.accounts.names import look_of
-from records.sites.indexes import AddIndexInBackground
+from records.sites.indexes import AddIndexInBackground, AddMissingField
 
 
 def fill(apps, schema_editor):
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
     dependencies = [("accounts", "0009_access_changes")]
 
     operations = [
-        migrations.AddField(
+        AddMissingField(
             model_name="user",
             name="user_name_look",
             field=models.CharField(editable=False, max_length=1020, null=True),

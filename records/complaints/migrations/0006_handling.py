@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import records.sites.text
-from records.sites.indexes import AddIndexInBackground
+from records.sites.indexes import AddIndexInBackground, AddMissingField
 
 
 class Migration(migrations.Migration):
@@ -20,14 +20,14 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
+        AddMissingField(
             model_name="complaint",
             name="answered_on",
             field=models.DateTimeField(
                 blank=True, help_text="The day on which whoever complained was answered.", null=True
             ),
         ),
-        migrations.AddField(
+        AddMissingField(
             model_name="complaint",
             name="cause",
             field=models.ForeignKey(
@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
                 to="reference.cause",
             ),
         ),
-        migrations.AddField(
+        AddMissingField(
             model_name="complaint",
             name="correction",
             field=records.sites.text.FreeTextField(
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 max_length=20000,
             ),
         ),
-        migrations.AddField(
+        AddMissingField(
             model_name="complaint",
             name="owner",
             field=models.ForeignKey(
@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
                 to=settings.AUTH_USER_MODEL,
             ),
         ),
-        migrations.AddField(
+        AddMissingField(
             model_name="complaint",
             name="severity",
             field=models.CharField(
@@ -73,7 +73,7 @@ class Migration(migrations.Migration):
                 max_length=10,
             ),
         ),
-        migrations.AddField(
+        AddMissingField(
             model_name="complaint",
             name="target_date",
             field=models.DateTimeField(
