@@ -64,11 +64,11 @@ class Answer(NamedTuple):
 class Process:
     """A process with its log, which ends with the test."""
 
-    def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
+    def __init__(self, command: list[str], environment: dict[str, str], log: Path, code: Path = ROOT) -> None:
         self.log = log
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                command, env=environment, cwd=ROOT, stdout=output, stderr=output, start_new_session=True
+                command, env=environment, cwd=code, stdout=output, stderr=output, start_new_session=True
             )
 
     def signal(self, number: int) -> None:
@@ -94,12 +94,12 @@ class Process:
 class Server(Process):
     """A running server."""
 
-    def __init__(self, environment: dict[str, str], log: Path, credentials: dict[str, Any]) -> None:
+    def __init__(self, environment: dict[str, str], log: Path, credentials: dict[str, Any], code: Path) -> None:
         self.port = int(environment["PORT"])
         self.credentials = credentials
         self.key = {"Ocp-Apim-Subscription-Key": credentials["subscription_key"]}
         super().__init__(
-            [sys.executable, "-m", "gunicorn", "config.wsgi", "-c", "config/gunicorn.py"], environment, log
+            [sys.executable, "-m", "gunicorn", "config.wsgi", "-c", "config/gunicorn.py"], environment, log, code
         )
         wait_for(lambda: self.get("/healthz").status == 200, 60)
 
@@ -116,9 +116,11 @@ class Server(Process):
         token = {"Authorization": f"Bearer {self.credentials['scim_token']}"}
         return self.get("/scim/Users?count=1", token, **options)
 
-    def add(self, **options: Any) -> Answer:
+    def add(self, headers: Mapping[str, str] | None = None, **options: Any) -> Answer:
         """Add an item with the demo's key."""
-        return self.send("POST", "/item/AddItem", b'{"Name": "Thermometer"}', self.key, **options)
+        return self.send(
+            "POST", "/item/AddItem", b'{"Name": "Thermometer"}', {**self.key, **(headers or {})}, **options
+        )
 
     def send(
         self,
@@ -181,10 +183,10 @@ class Postgres:
                 start_new_session=True,
             )
 
-    def stop(self) -> None:
-        """Stop the server at once, as a power cut would."""
-        self.process.send_signal(signal.SIGQUIT)
-        self.process.wait(20)
+    def stop(self, how: int = signal.SIGQUIT) -> None:
+        """Stop the server at once, as a power cut would, or with SIGINT in good order."""
+        self.process.send_signal(how)
+        self.process.wait(60)
 
     def answers(self) -> bool:
         """Return whether the server takes connections."""
@@ -282,10 +284,10 @@ class Installation:
         return done.stdout
 
     @contextmanager
-    def server(self, **variables: str) -> Iterator[Server]:
-        """Run a server."""
-        environment = self.environment | {"PORT": str(free_port())} | variables
-        server = Server(environment, self.logs / "server.log", self.credentials)
+    def server(self, variables: Mapping[str, str] | None = None, *, code: Path = ROOT) -> Iterator[Server]:
+        """Run a server with variables of its own, from the code in a folder."""
+        environment = self.environment | {"PORT": str(free_port())} | dict(variables or {})
+        server = Server(environment, self.logs / "server.log", self.credentials, code)
         try:
             yield server
         finally:

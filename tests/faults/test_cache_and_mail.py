@@ -1,14 +1,17 @@
 """Redis that is killed or frozen, a mail server that stalls, and workers that are killed or lose their database."""
 
+import json
 import shutil
 import signal
 import socketserver
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+import redis as redis_client
 
 from tests.faults.processes import Installation, Postgres, Process, Server, allowed, free_port, wait_for
 
@@ -31,6 +34,28 @@ class Redis:
         self.process.kill()
         self.process.wait()
 
+    def break_down(self, how: str) -> None:
+        """Kill or freeze the server, or make it a replica, which can only be read."""
+        if how == "killed":
+            self.kill()
+        elif how == "frozen":
+            self.process.send_signal(signal.SIGSTOP)
+        else:
+            self.client().replicaof("127.0.0.1", str(free_port()))
+
+    def mend(self, how: str) -> None:
+        """Undo `break_down`."""
+        if how == "killed":
+            self.start()
+        elif how == "frozen":
+            self.process.send_signal(signal.SIGCONT)
+        else:
+            self.client().replicaof("NO", "ONE")
+
+    def client(self) -> "redis_client.Redis":
+        """Return a client of the server, beside those of the product."""
+        return redis_client.Redis(port=self.port)
+
 
 @pytest.fixture
 def redis() -> Iterator[Redis]:
@@ -46,16 +71,13 @@ def limited(server: Server) -> int:
     return int(server.read().headers["X-RateLimit-Remaining"])
 
 
-@pytest.mark.parametrize("frozen", [False, True], ids=["killed", "frozen"])
-def test_without_redis_each_process_counts_for_itself(installation: Installation, redis: Redis, frozen: bool) -> None:
-    with installation.server(CACHE_URL=f"redis://127.0.0.1:{redis.port}/0") as server:
+@pytest.mark.parametrize("how", ["killed", "frozen", "a replica"])
+def test_without_redis_each_process_counts_for_itself(installation: Installation, redis: Redis, how: str) -> None:
+    with installation.server({"CACHE_URL": f"redis://127.0.0.1:{redis.port}/0"}) as server:
         for _ in range(8):
             assert server.read().status == 200
         assert server.get("/readyz").json()["cache"] == "ok"
-        if frozen:
-            redis.process.send_signal(signal.SIGSTOP)
-        else:
-            redis.kill()
+        redis.break_down(how)
         answers = [ask() for _ in range(15) for ask in (server.read, lambda: server.get("/healthz"))]
         assert {answer.status for answer in answers} == {200}
         assert sum(answer.seconds > allowed(0.4) for answer in answers) <= 6
@@ -66,10 +88,7 @@ def test_without_redis_each_process_counts_for_itself(installation: Installation
             line for line in server.lines() if line["logger"] == "larder.cache" and "not answer" in line["message"]
         ]
         assert 1 <= len(lines) <= 2  # one a minute for each of the two processes
-        if frozen:
-            redis.process.send_signal(signal.SIGCONT)
-        else:
-            redis.start()
+        redis.mend(how)
         wait_for(lambda: server.read().status == 200 and server.get("/readyz").json()["cache"] == "ok", 15)
 
 
@@ -81,7 +100,7 @@ class Mails(socketserver.ThreadingTCPServer):
 
     def __init__(self) -> None:
         self.taken: list[str] = []
-        self.stalls = False
+        self.stalls_for = ""
         super().__init__(("127.0.0.1", 0), _Mail)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -100,7 +119,7 @@ class _Mail(socketserver.StreamRequestHandler):
                 while (line := self.rfile.readline()) not in (b".\r\n", b""):
                     mail += line
                 self.server.taken.append(mail.decode())
-                while self.server.stalls and b"To: nora@example.com" in mail:
+                while self.server.stalls_for and f"To: {self.server.stalls_for}".encode() in mail:
                     time.sleep(0.1)
             self.wfile.write(b"221 bye\r\n" if word == b"QUIT" else b"250 fine\r\n")
             if word == b"QUIT":
@@ -121,60 +140,78 @@ def inviting(installation: Installation) -> Installation:
     return installation
 
 
-def invite(server: Server) -> None:
-    """Provision a person, who is invited by mail."""
+def invite(server: Server) -> str:
+    """Provision a person, who is invited by mail, and return the address."""
     user = b'{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "nora@example.com", '
     user += b'"name": {"givenName": "Nora", "familyName": "Field"}, "emails": [{"value": "nora@example.com"}]}'
     token = {"Authorization": f"Bearer {server.credentials['scim_rfc_token']}"}
     answer = server.send("POST", "/scim/Users", user, {**token, "Content-Type": "application/scim+json"})
     assert answer.status == 201, answer.body
+    return "nora@example.com"
+
+
+def ask_for_review(server: Server) -> str:
+    """Add a document that somebody has to review, who gets a mail, and return the address."""
+    people = server.get("/category/GetUserList", server.key).json()
+    reviewer = next(person for person in people if person["EmailAddress"])
+    body: dict[str, Any] = {"Name": "Silo 77", "FileType": "text/plain", "FileName": "a.txt", "FileContent": "YQ=="}
+    body |= {"UserToReview": [{"Id": reviewer["Id"]}]}
+    answer = server.send("POST", "/document/AddDocument", json.dumps(body).encode(), server.key)
+    assert answer.status == 200, answer.body
+    return str(reviewer["EmailAddress"])
+
+
+def mails_to(mails: Mails, address: str, about: str = "") -> list[str]:
+    """Return the mails to an address with a word in them; the demo has mails of its own."""
+    return [mail for mail in mails.taken if f"To: {address}" in mail and about in mail]
 
 
 def invitations(mails: Mails) -> list[str]:
-    """Return the invitations among the mails; the demo has mails of its own."""
-    return [mail for mail in mails.taken if "To: nora@example.com" in mail]
+    return mails_to(mails, "nora@example.com")
 
 
-def ids_of(mails: Mails) -> list[str]:
-    lines = [
-        line for mail in invitations(mails) for line in mail.splitlines() if line.lower().startswith("message-id:")
-    ]
+def ids_of(found: list[str]) -> list[str]:
+    lines = [line for mail in found for line in mail.splitlines() if line.lower().startswith("message-id:")]
     return [line.partition(":")[2].strip() for line in lines]
 
 
-def test_an_invitation_whose_worker_is_killed_is_sent_under_the_same_id(inviting: Installation, mails: Mails) -> None:
+@pytest.mark.parametrize(("cause", "about"), [(invite, ""), (ask_for_review, "Silo 77")])
+def test_a_mail_whose_worker_is_killed_is_sent_within_a_minute_under_the_same_id(
+    inviting: Installation, mails: Mails, cause: Callable[[Server], str], about: str
+) -> None:
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
-    with inviting.server(EMAIL_URL=url) as server:
-        mails.stalls = True
+    with inviting.server({"EMAIL_URL": url}) as server:
+        address = mails.stalls_for = cause(server)
         with inviting.worker(EMAIL_URL=url) as worker:
-            invite(server)
-            wait_for(lambda: invitations(mails), 60)
+            wait_for(lambda: mails_to(mails, address, about), 60)
             worker.signal(signal.SIGKILL)
-        mails.stalls = False
+        mails.stalls_for = ""
+        # A request for a review that another worker has is left alone for 45 seconds, which are cut short here.
+        inviting.rows("UPDATE documents_notice SET due = created WHERE sent IS NULL")
         with inviting.worker(EMAIL_URL=url):
-            wait_for(lambda: len(invitations(mails)) > 1, 60)
-        assert len(set(ids_of(mails))) == 1
+            wait_for(lambda: len(mails_to(mails, address, about)) > 1, 60)
+        assert len(set(ids_of(mails_to(mails, address, about)))) == 1
 
 
 def test_a_mail_server_that_stalls_costs_neither_the_mail_nor_the_worker(inviting: Installation, mails: Mails) -> None:
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
-    with inviting.server(EMAIL_URL=url) as server, inviting.worker(EMAIL_URL=url) as worker:
-        mails.stalls = True
+    with inviting.server({"EMAIL_URL": url}) as server, inviting.worker(EMAIL_URL=url) as worker:
+        mails.stalls_for = "nora@example.com"
         invite(server)
         wait_for(lambda: invitations(mails), 60)
         # The worker gives the mail up after 10 s, and tries again a minute later; that minute is cut short here.
         wait_for(lambda: any("could not be mailed" in line["message"] for line in worker.lines()), 30)
         assert worker.process.poll() is None
         assert server.get("/readyz").json()["worker"] == "ok"
-        mails.stalls = False
+        mails.stalls_for = ""
         inviting.rows("UPDATE django_tasks_database_dbtaskresult SET run_after = enqueued_at WHERE status = 'READY'")
         wait_for(lambda: len(invitations(mails)) > 1, 30)
-        assert len(set(ids_of(mails))) == 1
+        assert len(set(ids_of(invitations(mails)))) == 1
 
 
 def test_the_worker_outlives_its_database(pg: Postgres, inviting: Installation, mails: Mails) -> None:
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
-    with inviting.server(EMAIL_URL=url) as server, inviting.worker(EMAIL_URL=url) as worker:
+    with inviting.server({"EMAIL_URL": url}) as server, inviting.worker(EMAIL_URL=url) as worker:
         wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)
         for pid in pg.backends(inviting.name):
             with pg.connect() as connection:

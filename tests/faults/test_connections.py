@@ -1,6 +1,7 @@
 """Clients that send slowly, send too much, read slowly or do nothing, and servers that stop or reload under load."""
 
 import http.client
+import shutil
 import signal
 import socket
 import threading
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import Answer, Installation, Server, allowed, wait_for
+from tests.faults.processes import ROOT, Answer, Installation, Server, allowed, wait_for
 
 MANY = 1_000
 
@@ -37,8 +38,21 @@ def not_reading(server: Server, client: socket.socket) -> None:
     client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
 
 
+def slow_chunks(server: Server, client: socket.socket) -> None:
+    client.sendall(b"POST /item/AddItem HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{")
+
+
+def endless_trailers(server: Server, client: socket.socket) -> None:
+    client.sendall(b"POST /item/AddItem HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n")
+
+
+def half_of_two(server: Server, client: socket.socket) -> None:
+    client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /healthz HTTP/1.1\r\nX-Half: ")
+
+
 def mixed(server: Server, client: socket.socket) -> None:
-    kinds = (slow_head, slow_body, slow_body_without_key, silent, not_reading)
+    stopped = (slow_chunks, endless_trailers, half_of_two)
+    kinds = (slow_head, slow_body, slow_body_without_key, silent, not_reading, *stopped)
     kinds[client.fileno() % len(kinds)](server, client)
 
 
@@ -198,13 +212,20 @@ def test_stopping_under_load_resets_no_connection(shared: Installation) -> None:
         assert load.faults == []
 
 
-def test_new_code_is_loaded_under_load_without_an_error(own_server: Server) -> None:
-    before = set(own_server.workers())
-    with Load(own_server, 4) as load:
-        time.sleep(1)
-        own_server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: len(own_server.workers()) == 2 and not before & set(own_server.workers()), 60)
-        answers = [own_server.get("/healthz") for _ in range(5)]
+def test_new_code_is_loaded_under_load_without_an_error(shared: Installation, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    shutil.copytree(ROOT, code, ignore=shutil.ignore_patterns(".*", "build", "docs", "tests", "var", "staticfiles"))
+    module = code / "records" / "operations" / "middleware.py"
+    with shared.server(code=code) as server:
+        before = set(server.workers())
+        assert server.read().headers["X-Api-Version"] == "1"
+        with Load(server, 4) as load:
+            time.sleep(1)
+            module.write_text(module.read_text().replace('VERSION = "1"', 'VERSION = "2 in a test"'))
+            server.process.send_signal(signal.SIGHUP)
+            wait_for(lambda: len(server.workers()) == 2 and not before & set(server.workers()), 60)
+            answers = [server.get("/healthz") for _ in range(5)]
+        assert {server.read().headers["X-Api-Version"] for _ in range(8)} == {"2 in a test"}
     assert load.faults == []
     assert {answer.status for answer in answers} == {200}
     assert max(answer.seconds for answer in answers) < allowed(1)

@@ -3,12 +3,18 @@
 import os
 import signal
 import sqlite3
+import sys
 import threading
 import time
+import uuid
+from contextlib import suppress
+from typing import Any
 
+import psycopg
 import pytest
 
-from tests.faults.processes import Answer, Installation, Postgres, Server, allowed, wait_for
+from records.operations import outages
+from tests.faults.processes import Answer, Installation, Postgres, Process, Server, allowed, wait_for
 
 
 def together(number: int, ask: "threading.Thread | object", answers: list[Answer]) -> None:
@@ -65,6 +71,93 @@ def test_no_reader_meets_a_connection_that_was_cut(pg: Postgres, server: Server,
     time.sleep(1)
     together(16, server.read, answers)
     assert {answer.status for answer in answers} == {200}
+
+
+def test_connections_that_are_cut_under_load_lose_and_double_nothing(
+    pg: Postgres, server: Server, shared: Installation
+) -> None:
+    before = shared.rows("SELECT count(*) FROM items_item")[0][0]
+    read: list[Answer] = []
+    added: list[Answer] = []
+    until = time.monotonic() + 6
+
+    def add() -> None:
+        while time.monotonic() < until:
+            key = {"Idempotency-Key": str(uuid.uuid4())}
+            while (answer := server.add(key)).status != 200:
+                assert answer.status == 503, answer.body
+                added.append(answer)
+            added.append(answer)
+
+    def look() -> None:
+        while time.monotonic() < until:
+            read.append(server.read())
+
+    threads = [threading.Thread(target=work) for work in (add, look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while time.monotonic() < until:
+        time.sleep(0.5)
+        with pg.connect() as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [shared.name]
+            )
+    for thread in threads:
+        thread.join()
+    assert {answer.status for answer in read} == {200}
+    acknowledged = [answer.json()["Id"] for answer in added if answer.status == 200]
+    assert len(acknowledged) > 20
+    assert shared.rows("SELECT count(*) FROM items_item")[0][0] == before + len(set(acknowledged))
+    assert not [line for line in server.lines() if line["level"] == "ERROR"]
+
+
+def test_a_database_without_a_free_connection_is_503_that_says_so(pg: Postgres, own_server: Server) -> None:
+    taken: list[psycopg.Connection[Any]] = []
+    try:
+        with suppress(psycopg.OperationalError):
+            while len(taken) < 1000:
+                taken.append(pg.connect())
+        answers: list[Answer] = []
+        together(8, own_server.read, answers)
+        assert {answer.status for answer in answers} == {503}
+        assert {answer.json()["Message"] for answer in answers} == {outages.CROWDED.message}
+        assert own_server.get("/healthz").seconds < allowed(1)
+        assert own_server.get("/readyz").json()["database"] == "away"
+    finally:
+        for connection in taken:
+            connection.close()
+    assert wait_for(lambda: own_server.read().status == 200, 20) < allowed(5)
+    assert any("too many clients" in line["message"] for line in own_server.lines())
+
+
+def test_a_migration_that_was_killed_can_run_again_while_the_server_waits(installation: Installation) -> None:
+    if installation.pg:
+        with installation.pg.connect(installation.name) as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+    else:
+        (installation.folder / "larder.sqlite3").unlink()
+
+    def applied() -> int:
+        try:
+            return int(installation.rows("SELECT count(*) FROM django_migrations")[0][0])
+        except (psycopg.Error, sqlite3.Error):
+            return 0
+
+    with installation.server() as server:
+        for least in (5, 60):
+            command = [sys.executable, "manage.py", "migrate", "--no-input"]
+            migrating = Process(command, installation.environment, installation.logs / "migrate.log")
+            wait_for(lambda: applied() >= least, 60, 0.01)  # noqa: B023
+            migrating.signal(signal.SIGKILL)
+            migrating.process.wait()
+            assert server.get("/readyz").json()["database"] == "unmigrated"
+            # Without its table the key cannot be looked up; in an empty table there is no such key.
+            assert server.read().status in (401, 503)
+        installation.manage("migrate", "--no-input", "-v", "0")
+        wait_for(lambda: server.get("/readyz").json()["database"] == "ok", 20)
+        assert server.read().status == 401
+        assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
 def test_a_frozen_database_costs_bounded_time_and_healthz_none(pg: Postgres, server: Server) -> None:

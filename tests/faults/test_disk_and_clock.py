@@ -4,16 +4,22 @@ import base64
 import datetime
 import json
 import os
+import shutil
+import signal
 import subprocess
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from tests.faults.processes import Answer, Installation, Server, wait_for
+from tests.faults.processes import Answer, Installation, Postgres, Server, allowed, wait_for
 
 SMALL = 96 * 1024 * 1024
+SEGMENT = 16 * 1024 * 1024
+"""The size of a file of PostgreSQL's log."""
 FAKE_CLOCKS = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 
 
@@ -103,14 +109,78 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
     assert not list(installation.folder.glob("larder.sqlite3-*"))
 
 
+@pytest.fixture
+def small_log(pg: Postgres) -> Iterator[Path]:
+    """Let PostgreSQL write its log to a disk of its own, and return a file with which to fill that disk."""
+    with pg.connect() as connection:
+        connection.execute("CHECKPOINT")
+    pg.stop(signal.SIGINT)
+    here, disk = pg.folder / "data" / "pg_wal", pg.folder / "small"
+    disk.mkdir()
+    size = sum(path.stat().st_size for path in here.rglob("*")) + 8 * SEGMENT
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(disk)]
+    mounted = not subprocess.run(mount, check=False, capture_output=True).returncode
+    try:
+        if mounted:
+            subprocess.run(["cp", "-a", here, disk / "pg_wal"], check=True)
+            here.rename(pg.folder / "kept")
+            here.symlink_to(disk / "pg_wal")
+            pg.start()
+            wait_for(pg.answers, 30)
+            yield disk / "filler"
+            (disk / "filler").unlink(missing_ok=True)
+            if pg.process.poll() is None:
+                pg.stop(signal.SIGINT)
+            here.unlink()
+            subprocess.run(["cp", "-a", disk / "pg_wal", here], check=True)
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=mounted)
+        disk.rmdir()
+        shutil.rmtree(pg.folder / "kept", ignore_errors=True)
+        pg.start()
+        wait_for(pg.answers, 30)
+    if not mounted:
+        pytest.skip("This machine lets no small disk be mounted.")
+
+
+def test_a_full_disk_under_the_log_of_postgresql_loses_nothing(
+    pg: Postgres, small_log: Path, installation: Installation
+) -> None:
+    with installation.server() as server:
+        before = installation.rows("SELECT count(*) FROM items_item")[0][0]
+        fill(small_log)
+        answers: list[Answer] = []
+
+        def add() -> bool:
+            # The server takes a new file of its log when it is told to; it keeps some that it can use again.
+            with suppress(psycopg.Error), pg.connect() as connection:
+                connection.execute("SELECT pg_switch_wal()")
+            answers.append(server.add())
+            return answers[-1].status == 503
+
+        wait_for(add, 60, 0)
+        assert server.get("/healthz").status == 200
+        small_log.unlink()
+        if pg.process.poll() is not None:
+            pg.start()
+        assert wait_for(pg.answers, 60) >= 0
+        assert wait_for(lambda: server.add().status == 200, 20) < allowed(5)
+        assert {answer.status for answer in answers} == {200, 503}
+        acknowledged = [answer for answer in answers if answer.status == 200]
+        # One more was added last, and the one that broke off may have been stored without being acknowledged.
+        assert installation.rows("SELECT count(*) FROM items_item")[0][0] - before - len(acknowledged) in (1, 2)
+        assert not [line for line in server.lines() if line["level"] == "ERROR"]
+
+
 def files_of(installation: Installation) -> set[Path]:
     """Return the stored files."""
     return {path for path in (installation.folder / "files").rglob("*") if path.is_file()}
 
 
 @pytest.mark.skipif(not FAKE_CLOCKS, reason="libfaketime is not installed.")
-def test_a_server_whose_clock_is_a_day_ahead_repeats_no_write_and_stamps_none_in_the_future(
-    installation: Installation, tmp_path: Path
+@pytest.mark.parametrize("shift", ["+25h", "-25h"])
+def test_a_server_whose_clock_is_a_day_off_repeats_no_write_and_stamps_it_rightly(
+    installation: Installation, tmp_path: Path, shift: str
 ) -> None:
     if installation.pg is None:
         pytest.skip("SQLite has the clock of the machine that serves.")
@@ -120,21 +190,21 @@ def test_a_server_whose_clock_is_a_day_ahead_repeats_no_write_and_stamps_none_in
     )
     wrong = {
         "LD_PRELOAD": str(FAKE_CLOCKS[0]),
-        "FAKETIME": "+25h",
+        "FAKETIME": shift,
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "PYTHONPATH": str(tmp_path),
     }
     key = {"Idempotency-Key": str(uuid.uuid4())}
     body = b'{"Name": "Thermometer"}'
-    with installation.server() as right, installation.server(**wrong) as ahead:
+    with installation.server() as right, installation.server(wrong) as off:
         first = right.send("POST", "/item/AddItem", body, {**right.key, **key})
-        again = ahead.send("POST", "/item/AddItem", body, {**ahead.key, **key})
+        again = off.send("POST", "/item/AddItem", body, {**off.key, **key})
         assert (first.status, again.status) == (200, 200)
         assert again.headers["Idempotency-Replayed"] == "true"
         assert again.json() == first.json()
-        added = ahead.add()
+        added = off.add()
         assert added.status == 200
         stamp = installation.rows("SELECT max(created) FROM items_item")[0][0]
         assert abs(stamp - datetime.datetime.now(datetime.UTC)) < datetime.timedelta(minutes=5)
         with installation.worker():
-            wait_for(lambda: ahead.get("/readyz").json()["worker"] == "ok", 30)
+            wait_for(lambda: off.get("/readyz").json()["worker"] == "ok", 30)

@@ -1,0 +1,153 @@
+"""Rare but allowed requests, and floods of bytes that are none: each is answered, and none holds up others."""
+
+import http.client
+import socket
+import struct
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults.processes import Server, allowed, wait_for
+
+HOST = b"Host: 127.0.0.1\r\n"
+
+
+def connected(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), 60)
+
+
+def read_answers(client: socket.socket, number: int) -> list[int]:
+    """Read so many answers with a body from a connection and return their status codes."""
+    found = []
+    with client.makefile("rb") as stream:
+        for _ in range(number):
+            found.append(int(stream.readline().split()[1]))
+            length = 0
+            while (line := stream.readline()) not in (b"\r\n", b""):
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            assert len(stream.read(length)) == length
+    return found
+
+
+@pytest.mark.parametrize(("path", "number"), [("/healthz", 5_000), ("/item/GetItemList?limit=1", 100)])
+def test_many_requests_sent_at_once_are_all_answered_and_hold_up_nobody(server: Server, path: str, number: int) -> None:
+    before = server.workers()
+    key = server.credentials["subscription_key"].encode()
+    request = b"GET %s HTTP/1.1\r\n%sOcp-Apim-Subscription-Key: %s\r\n\r\n" % (path.encode(), HOST, key)
+    answers: list[int] = []
+    with connected(server) as client:
+        reading = threading.Thread(target=lambda: answers.extend(read_answers(client, number)))
+        reading.start()
+        client.sendall(request * number)
+        slowest = 0.0
+        while reading.is_alive():
+            slowest = max(slowest, server.get("/healthz").seconds)
+            time.sleep(0.05)
+    assert answers == [200] * number
+    assert slowest < allowed(1)
+    assert server.workers() == before
+
+
+def test_a_client_of_http_1_0_keeps_its_connection_only_if_it_asks_for_it(server: Server) -> None:
+    request = b"GET /healthz HTTP/1.0\r\n%sConnection: keep-alive\r\n\r\n" % HOST
+    with connected(server) as client:
+        for _ in range(2):
+            client.sendall(request)
+            answer = http.client.HTTPResponse(client)
+            answer.begin()
+            assert answer.status == 200
+            assert answer.getheader("Connection", "").lower() == "keep-alive"
+            answer.read()
+    with connected(server) as client:
+        client.sendall(request.replace(b"Connection: keep-alive\r\n", b""))
+        received = b""
+        while piece := client.recv(4096):
+            received += piece
+        assert received.split()[1] == b"200"
+
+
+def test_a_client_that_only_ends_its_sending_still_gets_the_answer(server: Server) -> None:
+    with connected(server) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\n%s\r\n" % HOST)
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+
+
+def test_uploads_that_are_reset_in_the_middle_leave_nothing_open(server: Server) -> None:
+    key = server.credentials["subscription_key"].encode()
+    head = b"POST /document/AddDocument HTTP/1.1\r\n%sOcp-Apim-Subscription-Key: %s\r\n" % (HOST, key)
+    server.read()
+    before = open_files(server)
+    for number in range(200):
+        with connected(server) as client:
+            if number % 2:
+                client.sendall(head + b"Content-Length: 1000000\r\n\r\n" + b"x" * 100_000)
+            else:
+                client.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n20000\r\n" + b"x" * 100_000)
+            # The connection is reset instead of closed.
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wait_for(lambda: open_files(server) <= before + 8, 20)
+    assert server.read().status == 200
+
+
+def open_files(server: Server) -> int:
+    """Return how many files and connections the workers have open."""
+    return sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in server.workers())
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET /healthz HTTP/1.1\r\n" + HOST + b"X-A: b\r\n" * 100_000, 431),
+        (
+            b"POST /item/AddItem HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 200_000,
+            400,
+        ),
+        (
+            b"POST /item/AddItem HTTP/1.1\r\n"
+            + HOST
+            + b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
+            + b"A: b\r\n" * 200_000,
+            400,
+        ),
+    ],
+    ids=["headers", "chunks of one byte", "trailers"],
+)
+def test_a_flood_of_framing_is_refused_and_holds_up_nobody(server: Server, sent: bytes, status: int) -> None:
+    answers: list[int] = []
+
+    def flood() -> None:
+        with connected(server) as client:
+            client.sendall(sent)
+            answers.append(int(client.recv(4096).split()[1]))
+
+    threads = [threading.Thread(target=flood) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    slowest = max(server.get("/healthz").seconds for _ in range(10))
+    for thread in threads:
+        thread.join()
+    assert answers == [status] * 20
+    assert slowest < allowed(1)
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://127.0.0.1/healthz", 200),
+        ("/healthz?%", 200),
+        ("/%", 404),
+        ("/%ff%fe", 404),
+        ("/item/GetItem/%00", 401),
+        ("//healthz", 404),
+        ("/item/../healthz", 404),
+        ("*", 400),
+    ],
+)
+def test_no_form_of_address_is_an_error_of_ours(server: Server, target: str, status: int) -> None:
+    with connected(server) as client:
+        client.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+        assert read_answers(client, 1) == [status]
