@@ -15,7 +15,7 @@ from documents.actions import USERS
 from documents.approvals import overdue_signatures
 from documents.models import FACTS as VERSION_FACTS
 from documents.models import FIRST_VERSION, LAST_VERSION, Document
-from documents.visibility import SEE_PENDING, documents_for
+from documents.visibility import SEE_PENDING, as_shown_to
 from records.accounts import access
 from records.backoffice.current import author_of, current_site, user_of, zone_of
 from records.backoffice.date_filters import DaysFilter, today_at
@@ -146,7 +146,7 @@ class DocumentAdmin(RecordAdmin):
     def get_queryset(self, request: HttpRequest) -> Any:
         """Return the documents that the user may see, each with the version data that the user sees."""
         sites = {*self.sites_where(request, "view"), *self.sites_where(request, "change")}
-        return documents_for(user_of(request), super().get_queryset(request), sites)
+        return as_shown_to(user_of(request), super().get_queryset(request), sites)
 
     def sees_pending(self, request: HttpRequest, record: Any = None) -> bool:
         """Return whether the user may see versions that are not in force, at the record's or else the current site."""

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from django.db import models
@@ -11,7 +10,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from documents import actions
-from documents.models import FACTS, IN_FORCE, Document, DocumentVersion, shown_in_force
+from documents.models import IN_FORCE, Document, DocumentVersion
 from documents.serializers import (
     DocumentInForceSerializer,
     DocumentSerializer,
@@ -24,8 +23,7 @@ from records.files.addresses import FileAddresses
 from records.files.bodies import FileViewSet
 from records.operations import errors, lists, values
 from records.operations.lists import ListRules
-from records.operations.operation import Parameter
-from records.operations.plans import ReadPlan, Shape
+from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.serializers import WireSerializer
 
 DOCUMENTS = ListRules(search=("name", "description", "file_name"))
@@ -91,10 +89,8 @@ class DocumentViewSet(FileViewSet):
 
     def get_document_list(self, request: Request) -> HttpResponse:
         """List the site's documents, always without file content; callers below Manager see the versions in force."""
-        if self.sees_all:
-            return self.listing(DocumentSerializer, DOCUMENTS)
-        hidden = Document.hidden_from(self.caller.user_id).order_by().values("pk")
-        return self.listing(DocumentInForceSerializer, DOCUMENTS_IN_FORCE, within=~Q(pk__in=hidden))
+        rules = DOCUMENTS if self.sees_all else DOCUMENTS_IN_FORCE
+        return self.listing(self.seen(DocumentSerializer), rules)
 
     # --- Callers who see only versions in force ---------------------------------------------------------------------
 
@@ -107,36 +103,15 @@ class DocumentViewSet(FileViewSet):
         """Return the serializer whose shape the caller sees."""
         return serializer if self.sees_all else AS_IN_FORCE[serializer]
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        """Return the list's filters, which compare the values that the caller sees."""
-        given = super().parameters
-        if self.sees_all:
-            return given
-        return [replace(one, lookup=f"shown_{one.lookups[0]}") if one.lookups[0] in FACTS else one for one in given]
-
-    def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
-        """Return the records, with annotations where the caller sees other values than the record's own columns."""
-        rows = super().records(model)
-        if model is not Document or self.sees_all:
-            return rows
-        return rows.annotate(**shown_in_force())
-
     def fetch_one(
-        self, plan: ReadPlan, records: Callable[[], models.QuerySet[Any, Any]], record_id: uuid.UUID
+        self, plan: ReadPlan, records: Callable[[], models.QuerySet[Any, Any]], key: uuid.UUID | KeyQuery
     ) -> Sequence[Any] | None:
         """Return one record as a tuple if it exists for the caller, or None."""
-        row = super().fetch_one(plan, records, record_id)
-        if row is None or self.sees_all:
+        row = super().fetch_one(plan, records, key)
+        if row is None or self.sees_all or plan.model is Document:
             return row
         shape = plan.show(row)
-        if "DocumentId" in shape:
-            return row if self.is_seen(shape, shape) else None
-        return (
-            row
-            if any(line["Version"] == shape["Version"] for line in self.narrowed(shape)["DocumentVersion"])
-            else None
-        )
+        return row if self.is_seen(shape, shape) else None
 
     def narrowed(self, shape: Shape) -> Shape:
         """Return a document's data without the versions that do not exist for the caller."""

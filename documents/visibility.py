@@ -15,6 +15,7 @@ from django.db.models.query import ModelIterable
 from documents.models import FACTS, IN_FORCE, Document, DocumentVersion, shown_in_force
 from records.accounts import access
 from records.accounts.models import User
+from records.backoffice.about import existing_for
 
 SEE_PENDING = Document.SEEN_WHOLE_WITH
 
@@ -40,7 +41,12 @@ def versions_for(user: User, document: Document) -> QuerySet[DocumentVersion]:
 
 
 def documents_for(user: User, rows: QuerySet[Document], sites: Collection[uuid.UUID]) -> QuerySet[Document]:
-    """Return the documents of these sites that exist for the user, each with the data that this user sees.
+    """Return the documents of these sites that exist for the user, each with the data that this user sees."""
+    return as_shown_to(user, existing_for(user, rows, sites), sites)
+
+
+def as_shown_to(user: User, rows: QuerySet[Document], sites: Collection[uuid.UUID]) -> QuerySet[Document]:
+    """Return documents of these sites, all of which exist for the user, with the data that this user sees.
 
     At a site where the user does not see pending versions, a loaded document has the data of its version in force
     instead of its newest version. Use such a document for display only; writes load their own.
@@ -49,8 +55,7 @@ def documents_for(user: User, rows: QuerySet[Document], sites: Collection[uuid.U
     if len(whole) == len(sites):
         return rows
     here = Case(When(site__in=whole, then=Value(value=True)), default=Value(value=False))
-    hidden = Document.hidden_from(user.pk).order_by().values("pk")
-    seen = rows.filter(Q(site__in=whole) | ~Q(pk__in=hidden)).annotate(is_whole=here, **shown_in_force())
+    seen = rows.annotate(is_whole=here, **shown_in_force())
     seen._iterable_class = _AsSeen
     return seen
 

@@ -76,7 +76,7 @@ def update_action(
         to = Status(given.pop("record_status", "") or action.record_status)
         moves = to != action.record_status
         judged = given.pop("effective", action.effective)
-        changed = _change(action, given)
+        changed = _change(action, given, mover)
         if action.is_archived and (changed or moves):
             raise refuse("This action is archived; restore it first.")
         if not mover.may(CHANGE) and changed - ANSWER:
@@ -97,12 +97,12 @@ def _not_judged_now() -> ValidationError:
     return ValidationError({"effective": ValidationError(text, code="InvalidValue")})
 
 
-def _change(action: Action, given: Values) -> set[str]:
+def _change(action: Action, given: Values, mover: Mover) -> set[str]:
     """Set values on a locked action and return the names of those that are new."""
     before = columns(action)
     pointers: list[Any] = [given.pop(name, getattr(action, name)) for name in POINTERS]
     if pointers != [action.record_id, action.finding_id]:
-        action.point_at(*pointers)
+        action.point_at(*pointers, sees=mover.sees)
     apply(action, given)
     return {name for name, value in columns(action).items() if value != before[name]}
 

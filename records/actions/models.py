@@ -1,12 +1,13 @@
 """Corrective and preventive actions, and what must be true of one in each status."""
 
-from typing import ClassVar
+import uuid
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
-from records.sites.about import AboutRecord
+from records.sites.about import AboutRecord, kinds
 from records.sites.models import Entity, SiteRecord, site_record_constraints
 from records.sites.text import FreeTextField, LineField, is_blank
 
@@ -47,6 +48,7 @@ class Action(AboutRecord, SiteRecord):
     """
 
     ENTITY = Entity.ACTION
+    SEEN_WHOLE_WITH = "documents.view_pending_version"
     ABOUT = (
         Entity.COMPLAINT,
         Entity.AUDIT_RECORD,
@@ -107,6 +109,16 @@ class Action(AboutRecord, SiteRecord):
         """Return the lowest default role that sees the action: whoever sees the record that it is about."""
         record = self.about()
         return super().record_role() if record is None else record.record_role()
+
+    @classmethod
+    def hidden_from(cls, user_id: uuid.UUID) -> models.QuerySet[Any]:
+        """Return the actions about records that are hidden from an account. An owner sees their own all the same."""
+        about = Q(pk__in=())
+        for entity in cls.ABOUT:
+            if kinds()[entity].SEEN_WHOLE_WITH:
+                hidden = kinds()[entity].hidden_from(user_id).order_by().values("pk")
+                about |= Q(entity=entity, record_id__in=hidden)
+        return cls.objects.filter(about).exclude(owner=user_id)
 
     def clean(self) -> None:
         """Check that what is Done or Closed says what came of it."""

@@ -13,7 +13,7 @@ from records.operations import values
 from records.operations.lists import ListRules
 from records.operations.operation import Operation
 from records.operations.viewsets import OperationViewSet
-from records.sites.about import exists_for
+from records.sites.hidden import exists_for
 
 ACTIONS = ListRules(search=("name", "description"))
 

@@ -12,6 +12,8 @@ from django.core.exceptions import ValidationError
 
 from records.actions.models import Action, Status
 from records.history.trail import Author, now
+from records.sites.hidden import exists_for
+from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
 
 CHANGE, CLOSE = "actions.change_action", "actions.close_action"
@@ -30,6 +32,10 @@ class Mover:
     def user_id(self) -> uuid.UUID | None:
         """Return the account's Id; None for the system."""
         return self.author.id
+
+    def sees(self, record: SiteRecord) -> bool:
+        """Return whether a record of the site exists for the mover."""
+        return self.user_id is None or exists_for(record, self.user_id, self.may)
 
     def owns(self, action: Action) -> bool:
         """Return whether the action is the mover's own."""

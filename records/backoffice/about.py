@@ -1,45 +1,45 @@
 """Links to the record that another record is about, and whether a user may see it."""
 
+import uuid
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
 from records.accounts import access
 from records.accounts.models import User
-from records.sites.about import exists_for
+from records.sites.hidden import exists_for, hides, is_hidden, without_hidden
 from records.sites.models import SiteRecord
-from records.sites.targets import seen_by
+
+
+def asking(user: User, site_id: uuid.UUID | None) -> Callable[[str], bool]:
+    """Return the function that tells whether the user holds a permission at the site."""
+    return lambda permission: access.may(user, site_id, permission)
+
+
+def existing_for(user: User, rows: QuerySet[Any], sites: Collection[uuid.UUID]) -> QuerySet[Any]:
+    """Return those of the rows, which are records of these sites, that exist for the user."""
+    if not getattr(rows.model, "SEEN_WHOLE_WITH", ""):
+        return rows
+    whole = [site for site in sites if not hides(rows.model, asking(user, site))]
+    if len(whole) == len(sites):
+        return rows
+    return rows.filter(Q(site__in=whole) | ~is_hidden(rows.model, user.pk, "pk"))
 
 
 def may_see(user: User, record: SiteRecord) -> bool:
     """Return whether the record exists for the user; one query for a kind with hidden records."""
-    options = record._meta
-
-    def may(permission: str) -> bool:
-        return access.may(user, record.site_id, permission)
-
+    options, may = record._meta, asking(user, record.site_id)
     return may(f"{options.app_label}.view_{options.model_name}") and exists_for(record, user.pk, may)
 
 
 def hide_targets(user: User, record: Any) -> None:
     """Clear a loaded record's references to records that do not exist for the user; do not save the record then."""
-    site_id = getattr(record, "site_id", None)
-
-    def may(permission: str) -> bool:
-        return access.may(user, site_id, permission)
-
-    for field in (*record._meta.concrete_fields, *record._meta.many_to_many):
-        needed = getattr(field.related_model, "SEEN_WHOLE_WITH", "")
-        if not needed or may(needed):
-            continue
-        if field.many_to_many:
-            shown = seen_by(user.pk, may, getattr(record, field.name).all())
-            record.__dict__.setdefault("_prefetched_objects_cache", {})[field.name] = shown
-        elif (target := getattr(record, field.name)) is not None and not exists_for(target, user.pk, may):
-            setattr(record, field.name, None)
+    without_hidden(user.pk, asking(user, getattr(record, "site_id", None)), [record])
 
 
 def address_of(record: Any) -> str:

@@ -17,7 +17,7 @@ from django.forms.models import modelform_factory
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
 from records.backoffice import conflicts
-from records.backoffice.about import address_of, hide_targets
+from records.backoffice.about import address_of, asking, hide_targets
 from records.backoffice.conflicts import Conflict, StaleError
 from records.backoffice.current import (
     FormState,
@@ -34,6 +34,7 @@ from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
 from records.backoffice.history_pages import TrailPages
 from records.backoffice.transitions import StepPages
+from records.sites.hidden import references, with_hidden_kept
 from records.sites.writing import RecordNotFoundError, Values, add_record, apply, changing
 
 Action = Callable[..., Any]
@@ -141,7 +142,7 @@ class FormPages(StepPages, TrailPages):
         writable = self.has_change_permission(request, record) if record else self.has_add_permission(request)
         if not writable and (record is None or request.method == "POST"):
             raise PermissionDenied
-        if record is not None and not writable:
+        if record is not None:
             hide_targets(user_of(request), record)
         site_id = self.site_id_of(record) if record is not None else self._site_for_new(request)
         state = state_of(request).form = FormState(record, site_id, writable)
@@ -198,6 +199,7 @@ class FormPages(StepPages, TrailPages):
             except StaleError:
                 # Somebody changed the record between reading and locking it: read it again, and show the changes.
                 state.record = self.found(request, str(record.pk))
+                hide_targets(user_of(request), state.record)
                 return self._write(request, state, copy(state.record), form_class, extra_context)
             except RecordNotFoundError:
                 raise Http404 from None
@@ -216,6 +218,9 @@ class FormPages(StepPages, TrailPages):
                 values[formset.relation] = formset.rows()
         if record is None:
             return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
+        if references(self.model, asking(user_of(request), state.site_id)):
+            stored = self.model._default_manager.get(pk=record.pk)
+            values = with_hidden_kept(stored, values, user_of(request).pk, asking(user_of(request), state.site_id))
         return self.update_record(
             request,
             record,

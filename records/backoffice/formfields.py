@@ -25,7 +25,7 @@ from records.backoffice.fields import (
     TextField,
 )
 from records.reference.lists import LISTS
-from records.sites.targets import seen_by
+from records.sites.hidden import seen_by
 from records.sites.text import FREE_TEXT
 
 

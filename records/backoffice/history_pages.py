@@ -17,7 +17,7 @@ from django.urls import path, reverse
 from django.utils.http import urlencode
 
 from records.accounts import access
-from records.backoffice.about import address_of
+from records.backoffice.about import address_of, asking
 from records.backoffice.conflicts import Conflict, trail_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
@@ -28,6 +28,7 @@ from records.backoffice.wording import field_label, operation_label, printed
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
 from records.sites.about import about_models, trail_ids
+from records.sites.hidden import telling_fields
 from records.sites.models import SiteRecord
 
 PAGE = 25
@@ -91,6 +92,11 @@ class TrailPages(SitePermissions):
         """Return the fields that this user must not see."""
         return ()
 
+    def untold_fields(self, request: HttpRequest, record: Any) -> tuple[str, ...]:
+        """Return the fields whose changes the user does not see: hidden ones, and references to hidden records."""
+        telling = telling_fields(self.model, asking(user_of(request), self.site_id_of(record)))
+        return (*self.hidden_fields(request, record), *telling)
+
     def is_day(self, name: str) -> bool:
         """Return whether a date-time field is a day, which is the same in every zone."""
         own = name.split(".")
@@ -104,7 +110,7 @@ class TrailPages(SitePermissions):
 
     def conflict_context(self, request: HttpRequest, record: Any, form: Any, conflict: Conflict) -> dict[str, Any]:
         """Return the content of a conflict's notice: who changed what and when, and which fields both changed."""
-        hidden = self.hidden_fields(request, record)
+        hidden = self.untold_fields(request, record)
         return {
             "changes": [
                 {
@@ -121,7 +127,7 @@ class TrailPages(SitePermissions):
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show a page of the record's changes, newest first, or the difference between two of them."""
         record = self._record_with_history(request, object_id)
-        hidden = self.hidden_fields(request, record)
+        hidden = self.untold_fields(request, record)
         asked = request.GET
         story = self.story_of(request, record)
         people = list(story.order_by("author_name").values_list("author_id", "author_name").distinct())
@@ -188,7 +194,7 @@ class TrailPages(SitePermissions):
         record = self._record_with_history(request, object_id)
         if kind not in ("csv", "xlsx"):
             raise Http404
-        hidden = self.hidden_fields(request, record)
+        hidden = self.untold_fields(request, record)
         rows = self._narrowed(self.story_of(request, record), request.GET, dict(self._field_choices(record, hidden)))
         if is_too_long(rows):
             self.message_user(request, TOO_MANY, messages.ERROR)

@@ -1,6 +1,6 @@
 """The list of a kind of record: of the current site, not counted, served by indexes, and always with a next step."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from typing import Any
@@ -15,14 +15,13 @@ from django.http import HttpRequest, QueryDict
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
-from records.accounts import access
-from records.backoffice.about import address_of
+from records.backoffice.about import address_of, asking
 from records.backoffice.current import current_site, user_of
 from records.backoffice.fields import as_uuid
 from records.history import replica
+from records.sites.hidden import hides, references, seen_by, without_hidden
 from records.sites.models import SiteRecord
 from records.sites.sequences import totals
-from records.sites.targets import seen_by
 from records.sites.trigrams import holding
 
 
@@ -79,7 +78,22 @@ class RecordList(ChangeList):
             rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         if fault := _unreadable(self.filter_specs):
             raise UnreadableListError(f"The list cannot be narrowed to “{fault[:100]}”.")
-        return rows
+        return rows.none() if self._names_hidden() else rows
+
+    @property
+    def may(self) -> Callable[[str], bool]:
+        """Return the function that tells what the user may do at the current site."""
+        return asking(self.reader, self.site.pk if self.site is not None else None)
+
+    def _names_hidden(self) -> bool:
+        """Return whether the URL narrows the list to a record that does not exist for the user; usually no query."""
+        for column in references(self.model, self.may):
+            for name, given in self.filter_params.items():
+                keys = [key for value in given for part in str(value).split(",") if (key := as_uuid(part))]
+                is_meant = name.split("__")[0] == column.name and keys
+                if is_meant and column.related_model.hidden_from(self.reader.pk).filter(pk__in=keys).exists():
+                    return True
+        return False
 
     def without(self, names: Sequence[str]) -> str:
         """Return the list's URL without these parameters, on its first page."""
@@ -114,6 +128,7 @@ class RecordList(ChangeList):
                 # The rows are counted only for a URL that is beyond the last page.
                 self.page_num = max(-(-self.queryset.count() // self.list_per_page), 1)
                 self.result_list = paginator.read(self.page_num)
+        without_hidden(self.reader.pk, self.may, self.result_list, lists=False)
         self.has_next = paginator.has_more
         self.total = paginator.kept_count = self._kept_total(request)
         self.result_count = paginator.count
@@ -156,7 +171,7 @@ class RecordList(ChangeList):
         rows: Any = model._default_manager.filter(pk__in=[key for key in map(as_uuid, values) if key])
         if any(field.name == "site" for field in model._meta.concrete_fields):
             rows = rows.filter(site=self.site)
-            rows = seen_by(self.reader.pk, lambda permission: access.may(self.reader, self.site, permission), rows)
+            rows = seen_by(self.reader.pk, self.may, rows)
         elif model._meta.app_label != "reference":
             return []
         return list(rows.order_by("pk")[:10])
@@ -169,6 +184,9 @@ class RecordList(ChangeList):
         site = current_site(request)
         used = {name for name in self.params if name != ArchivedFilter.parameter_name}
         if entity is None or site is None or self.query or used or self.filter_params.keys() - {"archived"}:
+            return None
+        if hides(self.model, self.may):
+            # The stored total counts what does not exist for the user, too.
             return None
         unnumbered: Any = getattr(self.model_admin, "count_unnumbered", lambda site_id: (0, 0))
         everything, archived = map(sum, zip(totals(site.pk, entity), unnumbered(site.pk), strict=True))

@@ -13,9 +13,11 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from records.accounts import access
+from records.backoffice.about import asking, existing_for
 from records.backoffice.current import current_site, user_of
 from records.backoffice.fields import as_uuid
 from records.backoffice.lists import UnreadableListError
+from records.sites.hidden import hides, telling_fields
 from records.sites.models import Site
 
 
@@ -92,8 +94,13 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return self.may(request, "archive", obj)
 
     def has_history_permission(self, request: HttpRequest, obj: Any) -> bool:
-        """Return whether the user may read the record's history (Managers and above)."""
-        return access.may(user_of(request), self.site_id_of(obj), "history.view_change")
+        """Return whether the user may read the record's history (Managers and above).
+
+        If some records of the kind are hidden from the user, the whole history of the kind is.
+        """
+        may = asking(user_of(request), self.site_id_of(obj))
+        # What was hidden at some time stands in the history for ever.
+        return may("history.view_change") and not hides(self.model, may)
 
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
         """Return the rows that the list shows for the site."""
@@ -113,6 +120,9 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             # The parameter of one of our filters; an unknown parameter is refused later.
             return True
         hidden = getattr(self, "hidden_fields", lambda request: ())(request) if request is not None else ()
+        if lookup.endswith("__isnull") and request is not None and self.site_field:
+            site = current_site(request)
+            hidden = {*hidden, *telling_fields(self.model, asking(user_of(request), site.pk if site else None))}
         plain = {
             field.name
             for field in self.opts.concrete_fields
@@ -148,7 +158,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         if not self.site_field:
             return rows
         sites = {*self.sites_where(request, "view"), *self.sites_where(request, "change")}
-        return rows.filter(**{f"{self.site_field}__in": sites})
+        return existing_for(user_of(request), rows.filter(**{f"{self.site_field}__in": sites}), sites)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
         """Return a record that the user may see, with the records that it refers to, or None."""

@@ -193,7 +193,7 @@ class ReadingPage(StepPages, TrailPages):
         """Return the newest changes in one line each, if the user may read the history."""
         if not self.has_history_permission(request, record):
             return []
-        hidden = self.hidden_fields(request, record)
+        hidden = self.untold_fields(request, record)
         return [
             {
                 "at": shown(change.at),

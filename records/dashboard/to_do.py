@@ -17,6 +17,7 @@ from documents.visibility import documents_for
 from records.accounts import access
 from records.actions.models import Action, Status
 from records.audits.models import OPEN, AuditProgram, AuditRecord
+from records.backoffice.about import existing_for
 from records.backoffice.current import current_site, sites_of, user_of, zone_of
 from records.backoffice.date_filters import CALENDAR, address_part, before, day_of, today_at
 from records.backoffice.datetimes import shown
@@ -175,6 +176,7 @@ class Desk:
         )
         done = Action.objects.filter(site=self.site, record_status=Status.DONE, is_archived=False)
         others = done.exclude(owner=self.user).filter(~Q(done_by=self.user) | Q(done_by=None))
+        others = existing_for(self.user, others, [self.key])
         return self._actions(section, others, "Judge whether it worked")
 
     def _actions(self, section: Section, rows: QuerySet[Action], task: str) -> Section:

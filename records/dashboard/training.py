@@ -17,6 +17,8 @@ from django.urls import path, reverse
 
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading
 from records.accounts import access
+from records.accounts.models import User
+from records.backoffice.about import existing_for
 from records.backoffice.current import current_site, user_of, zone_of
 from records.backoffice.date_filters import today_at
 from records.backoffice.extension_points import RecordLink
@@ -64,13 +66,17 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
     return (RecordLink("training", "Training matrix", reverse("admin:training"), "Reports"),)
 
 
-def needs_at(site: Site, today: datetime.date) -> list[Need]:
-    """Return what everybody with a job at the site must have, by person, job and name; a fixed number of queries."""
+def needs_at(site: Site, today: datetime.date, user: User) -> list[Need]:
+    """Return what everybody with a job at the site must have, by person, job and name; a fixed number of queries.
+
+    Documents that do not exist for the user are left out.
+    """
     active = {"is_archived": False}
+    documents_seen = existing_for(user, Document.objects.filter(**active), [site.pk])
     jobs = JobDescription.objects.filter(site=site, **active).prefetch_related(
         Prefetch("employees", Employee.objects.filter(**active)),
         Prefetch("required_courses", Course.objects.filter(**active)),
-        Prefetch("required_documents", Document.objects.filter(**active)),
+        Prefetch("required_documents", documents_seen),
     )
     people = {person.pk: person for job in jobs for person in job.employees.all()}
     taken: dict[tuple[uuid.UUID, uuid.UUID], datetime.datetime] = {}
@@ -134,7 +140,7 @@ def training(request: HttpRequest) -> HttpResponse:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         raise PermissionDenied
-    needs = needs_at(site, today_at(zone_of(site)))
+    needs = needs_at(site, today_at(zone_of(site)), user_of(request))
     gaps = [need for need in needs if need.state != VALID]
     by, everything = request.GET.get("by"), request.GET.get("show") == "all"
     lines: Sequence[Any] = by_job(needs) if by == "job" else needs if everything else gaps

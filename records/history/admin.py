@@ -15,7 +15,7 @@ from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, path, reverse
 from django.utils.text import capfirst
 
-from records.accounts import access
+from records.backoffice.about import asking
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
 from records.backoffice.datetimes import moment_column, shown
 from records.backoffice.fields import as_uuid
@@ -28,6 +28,8 @@ from records.backoffice.wording import operation_label, operation_words
 from records.history.models import Change
 from records.history.proofs import last_proof
 from records.history.trail import now
+from records.sites.about import kinds
+from records.sites.hidden import hides, telling_fields
 
 PERIODS = {"1": "Today", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
 
@@ -97,7 +99,13 @@ class ChangeAdmin(SavedFilterPages):
         rows: models.QuerySet[Any] = Change.objects.all()
         if user_of(request).is_superuser:
             return rows
-        return rows.filter(site__in=self.sites_where(request, "view"))
+        rows = rows.filter(site__in=self.sites_where(request, "view"))
+        for model in kinds().values():
+            for site_id in self.sites_where(request, "view") if model.SEEN_WHOLE_WITH else ():
+                if hides(model, asking(user_of(request), site_id)):
+                    # What was hidden at some time stands in the history for ever.
+                    rows = rows.exclude(model__startswith=f"{model._meta.app_label}.", site=site_id)
+        return rows
 
     def get_urls(self) -> Any:
         """Return the admin's URLs, preceded by that of the trail as a file."""
@@ -191,9 +199,10 @@ class ChangeAdmin(SavedFilterPages):
             page: Any = self.admin_site.get_model_admin(model)
         except (LookupError, NotRegistered):
             return lines_of(Change, change.fields, (), lambda name: False)
+        may = asking(user_of(request), change.site_id)
         private = getattr(page, "private_fields", ())
-        shown = not private or access.may(user_of(request), change.site_id, page.private_permission)
-        return lines_of(model, change.fields, () if shown else private, page.is_day)
+        hidden = () if not private or may(page.private_permission) else private
+        return lines_of(model, change.fields, [*hidden, *telling_fields(model, may)], page.is_day)
 
 
 def _record_url(label: str, record_id: uuid.UUID) -> str:

@@ -1,6 +1,8 @@
 """ETag, If-Match and If-None-Match (DECISIONS 1.13)."""
 
+import hashlib
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from records.operations.errors import ApiError
@@ -9,6 +11,7 @@ from records.sites.writing import Precondition
 _TAG = re.compile(r'"([^"]*)"')
 """A tag in a header. The weak mark `W/`, which a compressing proxy adds, makes no difference (DECISIONS 1.13)."""
 _OF_RECORD = re.compile(r"(\d+)(?:-[a-z]+)?")
+_LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 def etag(revision: int, *, with_private: bool = True, variant: str = "") -> str:
@@ -18,6 +21,12 @@ def etag(revision: int, *, with_private: bool = True, variant: str = "") -> str:
     """
     marks = ("" if with_private else "r") + variant
     return f'"{revision}-{marks}"' if marks else f'"{revision}"'
+
+
+def fingerprint(values: Sequence[Any]) -> str:
+    """Return letters that differ if what a view shows of other records differs, for its tag."""
+    digest = hashlib.sha256(repr([str(value) for value in values]).encode()).hexdigest()[:16]
+    return digest.translate(_LETTERS)
 
 
 def as_variant(tag: str, variant: str) -> str:

@@ -19,8 +19,12 @@ class JsonRows(Subquery):
     """A correlated subquery whose rows are returned as one JSON array of arrays, in the subquery's order."""
 
     def __init__(self, queryset: models.QuerySet[Any, Any], columns: Sequence[tuple[str, bool]], **extra: Any) -> None:
-        self.row_columns = tuple(columns)
+        self.listed, self.row_columns = queryset, tuple(columns)
         super().__init__(queryset, output_field=models.TextField(), **extra)
+
+    def without(self, hidden: models.Exists) -> "JsonRows":
+        """Return the subquery without the rows for which the condition is true."""
+        return JsonRows(self.listed.filter(~hidden), self.row_columns)
 
     def as_sql(self, compiler: Any, connection: Any, template: str | None = None, **extra: Any) -> Any:
         """Wrap the subquery in the aggregate of PostgreSQL."""

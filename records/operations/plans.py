@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 
 import orjson
 from django.db import connection, models
-from django.db.models import F
+from django.db.models import Case, F, Value, When
 
 from records.accounts.opening import Proof, check, proof_column
 from records.history.statements import converted, parameter
 from records.operations.json_subqueries import Convert, JsonRows
+from records.sites.about import AboutRecord, kinds
+from records.sites.hidden import POINTERS, hides, is_about_hidden, is_hidden
+from records.sites.models import SiteRecord
 
 Shape = dict[str, Any]
 
@@ -40,6 +43,13 @@ _FORM = """'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'"""
 class ReadPlan:
     """The columns and subqueries of a response, in the wire's order, with the function that shows each value."""
 
+    reader: uuid.UUID | None = None
+    """The account that does not see everything, for which `as_seen_by` made the plan."""
+    lacking: frozenset[str] = frozenset()
+    """The permissions that this account lacks."""
+    whole: "ReadPlan"
+    """The plan from which it was made."""
+
     def __init__(self, model: type[models.Model]) -> None:
         self.model = model
         self.names: list[str] = []
@@ -52,7 +62,13 @@ class ReadPlan:
         self.rows: dict[str, Any] = {}
         self.private: dict[str, Any] = {}
         self.columns: dict[str, models.Field[Any, Any]] = {}
-        self._compiled: dict[tuple[str, bool, str], Compiled] = {}
+        self.pointers: dict[str, models.Field[Any, Any]] = {}
+        """The foreign keys, and what a row is about, of a record whose targets can be hidden from an account."""
+        self.lists: dict[str, tuple[type[models.Model], str]] = {}
+        """The id lists whose targets can be hidden from an account: their kind, and the column of the target's key."""
+        self._compiled: dict[tuple[str, bool, str, frozenset[str]], Compiled] = {}
+        self._for_anybody: dict[frozenset[str], ReadPlan] = {}
+        """The plans for accounts that lack permissions, with a placeholder as the account."""
         self._lock = threading.Lock()
 
     def add_column(self, name: str, column: Any, show: Convert | None, *, empty: Any, private: bool) -> None:
@@ -66,11 +82,20 @@ class ReadPlan:
             self.written[self.texts[-1]] = written
         if private:
             self.private[name] = empty
+        is_about = issubclass(self.model, AboutRecord) and column.name in POINTERS
+        if is_about or (issubclass(self.model, SiteRecord) and getattr(column.related_model, "SEEN_WHOLE_WITH", "")):
+            self.pointers[name] = column
 
     def add_rows(self, name: str, rows: JsonRows, shape: Convert) -> None:
-        """Show child rows or an id list under a wire name."""
+        """Show child rows under a wire name."""
         self._add(name, name, shape)
         self.rows[name] = rows
+
+    def add_ids(self, name: str, rows: JsonRows, shape: Convert, kind: type[models.Model], target: str) -> None:
+        """Show an id list under a wire name: the keys of records of a kind, which are in the column `target`."""
+        self.add_rows(name, rows, shape)
+        if getattr(kind, "SEEN_WHOLE_WITH", ""):
+            self.lists[name] = kind, target
 
     def add_constant(self, name: str, value: str) -> None:
         """Show an empty text under a wire name; the view replaces it if the caller asks for it."""
@@ -88,7 +113,79 @@ class ReadPlan:
         self.text_steps[place] = self.steps[place]
         self.columns[name] = column
         self.rows[column.attname] = expression
+        self.written.pop(f"written_{column.attname.removeprefix('shown_')}", None)
         return str(column.attname)
+
+    def as_seen_by(self, user_id: uuid.UUID | None, may: Callable[[str], bool]) -> "ReadPlan":
+        """Return the plan for an account: what does not exist for it is left out, and references to it are empty.
+
+        `may` asks what the account may do at the site. The plan itself is returned if nothing can be hidden, and for
+        the product itself (None). The result fetches one record; take its `for_rows` to fetch several.
+        """
+        meant: set[Any] = {self.model, *(kind for kind, _ in self.lists.values())}
+        for column in self.pointers.values():
+            meant |= set(kinds().values()) if column.name in POINTERS else {column.related_model}
+        lacking = frozenset(kind.SEEN_WHOLE_WITH for kind in meant if hides(kind, may))
+        if user_id is None or not lacking:
+            return self
+        if lacking not in self._for_anybody:
+            self._for_anybody[lacking] = self._for_reader(_READER, lacking)
+        found = copy(self._for_anybody[lacking])
+        found.reader, found.whole = user_id, self
+        return found
+
+    def for_rows(self) -> "ReadPlan":
+        """Return the plan with the account in its expressions, where a single read puts it into the statement."""
+        return self if self.reader is None else self.whole._for_reader(self.reader, self.lacking)
+
+    def _for_reader(self, user_id: uuid.UUID, lacking: frozenset[str]) -> "ReadPlan":
+        found = copy(self)
+        for name in ("sources", "texts", "steps", "text_steps", "written", "rows", "columns"):
+            setattr(found, name, copy(getattr(self, name)))
+        found.reader, found.lacking = user_id, lacking
+
+        def may(permission: str) -> bool:
+            return permission not in lacking
+
+        for name, column in self.pointers.items():
+            kind: Any = column.related_model
+            if kind is not None and not hides(kind, may):
+                continue
+            hidden = is_about_hidden(user_id, may) if kind is None else is_hidden(kind, user_id, column.attname)
+            shown = Case(When(hidden, then=Value(None)), default=F(column.attname), output_field=models.UUIDField())
+            found.show_instead(name, shown)
+        for name, (kind, target) in self.lists.items():
+            if hides(kind, may):
+                found.rows[name] = self.rows[name].without(is_hidden(kind, user_id, target))
+        return found
+
+    def seen(self, rows: models.QuerySet[Any, Any]) -> models.QuerySet[Any, Any]:
+        """Return the rows that exist for the plan's reader, with what the reader sees instead of columns."""
+        if self.reader is None:
+            return rows
+        if self.hides_rows:
+            rows = rows.filter(~is_hidden(self.model, self.reader, "pk"))
+        return rows.annotate(**{name: self.rows[name] for name in self.instead.values()})
+
+    @property
+    def hides_rows(self) -> bool:
+        """Return whether some rows do not exist for the plan's reader."""
+        return getattr(self.model, "SEEN_WHOLE_WITH", "") in self.lacking
+
+    @property
+    def instead(self) -> dict[str, str]:
+        """Return the attributes that show other values than the record's columns, by the column."""
+        attributes = {column.attname for column in self.columns.values()}
+        return {name.removeprefix("shown_"): name for name in self.rows if name in attributes}
+
+    @property
+    def tells_of_others(self) -> bool:
+        """Return whether an answer can change although the record does not: a target came into sight."""
+        return self.reader is not None and bool(self.pointers or self.lists)
+
+    def targets(self, row: Sequence[Any]) -> list[Any]:
+        """Return what a fetched tuple shows of references whose targets can be hidden."""
+        return [row[self.names.index(name)] for name in (*self.pointers, *self.lists)]
 
     def _add(self, name: str, source: str, step: Convert | None) -> None:
         self.names.append(name)
@@ -145,9 +242,13 @@ class ReadPlan:
         The statement also checks the proof, if there is one; raises StaleAccessError.
         """
         query = key if isinstance(key, KeyQuery) else KeyQuery("", _RECORD_ID, {_RECORD_ID: key})
-        compiled = self._compiled.get((connection.vendor, proof is not None, query.name))
-        compiled = compiled or self._compile(queryset, query, asks=proof is not None)
+        compiled = self._compiled.get((connection.vendor, proof is not None, query.name, self.lacking))
+        if compiled is None:
+            plan = self if self.reader is None else self.whole._for_anybody[self.lacking]
+            compiled = plan._compile(queryset, query, asks=proof is not None)
         parameters = list(compiled.parameters)
+        if self.reader is not None:
+            parameters = [parameter(self.reader) if one in (_READER, _READER.hex) else one for one in parameters]
         for place, placeholder in compiled.key_at:
             value = query.given[placeholder]
             parameters[place] = parameter(value) if isinstance(value, uuid.UUID) else value
@@ -169,7 +270,7 @@ class ReadPlan:
         self, queryset: Callable[[], models.QuerySet[Any, Any]], query: "KeyQuery", *, asks: bool
     ) -> "Compiled":
         with self._lock:
-            rows = queryset()
+            rows = self.seen(queryset())
             if asks:
                 rows = rows.annotate(access_version=proof_column(_OWNERS))
             extra = ("site_id", "access_version") if asks else ("site_id",)
@@ -190,7 +291,7 @@ class ReadPlan:
                 parameters.index(_OWNERS[0]) if asks else 0,
                 compiler.get_converters([column[0] for column in shown]),
             )
-            self._compiled[connection.vendor, asks, query.name] = compiled
+            self._compiled[connection.vendor, asks, query.name, self.lacking] = compiled
             return compiled
 
 
@@ -218,5 +319,5 @@ class Compiled(NamedTuple):
     converters: Any
 
 
-_RECORD_ID = uuid.uuid4()
+_RECORD_ID, _READER = uuid.uuid4(), uuid.uuid4()
 _OWNERS = tuple(uuid.uuid4() for _ in range(3))

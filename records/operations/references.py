@@ -78,10 +78,10 @@ def outside(
 ) -> set[uuid.UUID]:
     """Return those loaded rows that the site's records may not refer to, except rows that one already refers to.
 
-    `hidden` are keys of rows that do not exist for the caller.
+    `hidden` are keys of rows that do not exist for the caller, who therefore may not name them at all.
     """
-    elsewhere = unknown_among(model, known.values(), site_id, serializer.Meta.model) | set(hidden)
-    return elsewhere - _pointed_at(serializer, model, elsewhere, site_id)
+    elsewhere = unknown_among(model, known.values(), site_id, serializer.Meta.model)
+    return (elsewhere - _pointed_at(serializer, model, elsewhere, site_id)) | set(hidden)
 
 
 def _pointed_at(

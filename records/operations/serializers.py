@@ -221,14 +221,23 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
 
     def reading(self, model: type[models.Model], source: str) -> tuple[JsonRows, Convert]:
         """Return the subquery over the linking table and the converter of the array."""
-        field: Any = model._meta.get_field(source)
-        if hasattr(field, "m2m_field_name"):
-            through, owner, target = field.remote_field.through, field.m2m_field_name(), field.m2m_reverse_field_name()
-        else:
-            many = field.field
-            through, owner, target = field.through, many.m2m_reverse_field_name(), many.m2m_field_name()
+        through, owner, target = self._link(model, source)
         rows = rows_of(through, owner, [target], ("pk",))
         return rows, shaper(["Id"], [converter(through._meta.get_field(target), None)])
+
+    def target(self, model: type[models.Model], source: str) -> tuple[type[models.Model], str]:
+        """Return the kind of record that the list names, and the column of the linking table with its key."""
+        through, _, target = self._link(model, source)
+        column = through._meta.get_field(target)
+        return column.related_model, column.attname
+
+    @staticmethod
+    def _link(model: type[models.Model], source: str) -> tuple[Any, str, str]:
+        """Return the linking table and its foreign keys to the record and to the target."""
+        field: Any = model._meta.get_field(source)
+        if hasattr(field, "m2m_field_name"):
+            return field.remote_field.through, field.m2m_field_name(), field.m2m_reverse_field_name()
+        return field.through, field.field.m2m_reverse_field_name(), field.field.m2m_field_name()
 
 
 def _build_fields(cls: type[WireSerializer]) -> Iterable[tuple[str, Any]]:
@@ -300,7 +309,10 @@ def _plan(cls: type[WireSerializer]) -> ReadPlan:
         source = source_of(name, field)
         if isinstance(field, ChildRows | IdList):
             rows, shape = field.reading(cls.Meta.model, source)
-            plan.add_rows(name, rows, shape)
+            if isinstance(field, IdList):
+                plan.add_ids(name, rows, shape, *field.target(cls.Meta.model, source))
+            else:
+                plan.add_rows(name, rows, shape)
             continue
         if isinstance(field, wire.OnDemandField):
             plan.add_constant(name, field.empty)

@@ -5,7 +5,7 @@ A room builds `WireTable(ItsSerializer)` and gives it to its resource (records.b
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -120,12 +120,15 @@ class WireTable:
 
     # --- Out ---------------------------------------------------------------------------------------------------------
 
-    def fetch(self, queryset: models.QuerySet[Any, Any], step: int) -> Iterator[dict[str, Any]]:
+    def fetch(
+        self, queryset: models.QuerySet[Any, Any], step: int, user_id: uuid.UUID | None, may: Callable[[str], bool]
+    ) -> Iterator[dict[str, Any]]:
         """Yield each record's values by column, read in batches: times, decimals, ids and lists of objects.
 
-        One statement for any number of records.
+        One statement for any number of records. References to records that do not exist for the user are empty; `may`
+        asks what the user may do at the site.
         """
-        plan = self.serializer.plan()
+        plan = self.serializer.plan().as_seen_by(user_id, may).for_rows()
         for row in plan.fetching(queryset, as_stored=True).iterator(chunk_size=step):
             yield {
                 name: convert(value) if convert is not None and name in plan.rows else value

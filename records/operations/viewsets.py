@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from records.operations.operation import Parameter
 from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.references import resolve_all
 from records.operations.serializers import WireSerializer, source_of
-from records.sites.targets import seen_by
+from records.sites.hidden import seen_by, with_hidden_kept
 from records.sites.writing import faults_in
 
 
@@ -44,7 +45,7 @@ class OperationViewSet(CalledViewSet):
         self.found = found
         if faults:
             raise errors.invalid(self.with_others(faults))
-        return found
+        return self.keeping_hidden(found, serializer)
 
     def resolve(
         self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer]
@@ -57,6 +58,24 @@ class OperationViewSet(CalledViewSet):
         self.proven = True
         return faults
 
+    def keeping_hidden(self, found: dict[str, Any], serializer: type[WireSerializer]) -> dict[str, Any]:
+        """Return the values of an update, completed by the references that the caller does not see.
+
+        Raises the 404 if the record itself does not exist for the caller.
+        """
+        row, plan = self.operation, self.plan_of(serializer)
+        if row is None or not row.takes_id or plan.reader is None:
+            return found
+        record = self.stored(serializer)
+        if record is None:
+            raise errors.not_found()
+        return with_hidden_kept(record, found, self.caller.user_id, self.caller.may)
+
+    def stored(self, serializer: type[WireSerializer]) -> Any:
+        """Return the record that the path names if the site has it and it exists for the caller, or None."""
+        rows = self.plan_of(serializer).for_rows().seen(self.records(serializer.Meta.model))
+        return rows.filter(site_id=self.site_id, pk=self.kwargs["id"]).first()
+
     def with_others(self, faults: list[errors.FieldError]) -> list[errors.FieldError]:
         """Return the faults and all other problems of the body, so that they are reported together (DECISIONS 6).
 
@@ -68,7 +87,7 @@ class OperationViewSet(CalledViewSet):
         model: Any = serializer.Meta.model
         record = model(site_id=self.site_id)
         if row.takes_id:
-            record = self.records(model).filter(site_id=self.site_id, pk=self.kwargs["id"]).first()
+            record = self.stored(serializer)
         if record is None:
             return faults
         error = faults_in(record, self.found)
@@ -124,12 +143,13 @@ class OperationViewSet(CalledViewSet):
 
         If the endpoint adds something to the object, `show` makes the response; otherwise the object is the body.
         """
-        plan = serializer.plan()
+        plan = self.plan_of(serializer)
         row = self.fetch_one(plan, lambda: self.records(serializer.Meta.model), key)
         if row is None:
             raise errors.not_found()
         with_private = self.sees_private(serializer)
-        tag = conditional.etag(row[len(plan.names)], with_private=with_private, variant=self.variant)
+        variant = self.variant + (conditional.fingerprint(plan.targets(row)) if plan.tells_of_others else "")
+        tag = conditional.etag(row[len(plan.names)], with_private=with_private, variant=variant)
         held = self.http_request.META.get("HTTP_IF_NONE_MATCH")
         if held is not None and conditional.matches(held, tag):
             response = HttpResponse(status=304)
@@ -137,6 +157,10 @@ class OperationViewSet(CalledViewSet):
             response = (show or self.json)(self.narrowed(plan.show(row, with_private=with_private)))
         response["ETag"] = tag
         return response
+
+    def plan_of(self, serializer: type[WireSerializer]) -> ReadPlan:
+        """Return the serializer's plan, without what does not exist for the caller."""
+        return serializer.plan().as_seen_by(self.caller.user_id, self.caller.may)
 
     def narrowed(self, shape: Shape) -> Shape:
         """Return the object as the caller may see it; an endpoint whose callers see different parts overrides this."""
@@ -158,11 +182,12 @@ class OperationViewSet(CalledViewSet):
         `within` restricts the list to the records that belong to the one in the path.
         """
         asked = self.records(serializer.Meta.model).filter(site_id=self.site_id)
+        plan = self.plan_of(serializer).for_rows()
         return self.page_of(
-            asked if within is None else asked.filter(within),
-            serializer.plan(),
+            plan.seen(asked if within is None else asked.filter(within)),
+            plan,
             rules,
-            narrowed=within is not None,
+            narrowed=within is not None or plan.hides_rows,
             hidden=frozenset() if self.sees_private(serializer) else serializer.option("private"),
             own=True,
         )
@@ -176,9 +201,13 @@ class OperationViewSet(CalledViewSet):
         self, rows: models.QuerySet[Any, Any], plan: ReadPlan, rules: lists.ListRules, **options: Any
     ) -> HttpResponse:
         """Return the requested page of rows of the caller's site; its statements also prove the caller."""
-        page = lists.page(
-            rows, plan, rules, self.query, self.parameters, site_id=self.site_id, proof=self.proof, **options
-        )
+        # A filter compares what the caller sees, as the sort order does.
+        instead = plan.instead
+        parameters = [
+            replace(one, lookup=instead[one.lookups[0]]) if one.lookups[0] in instead else one
+            for one in self.parameters
+        ]
+        page = lists.page(rows, plan, rules, self.query, parameters, site_id=self.site_id, proof=self.proof, **options)
         self.proven = True
         response = self.json([self.narrowed(shape) for shape in page.shapes])
         for name, value in page.headers(self.http_request).items():

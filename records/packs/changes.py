@@ -25,6 +25,7 @@ from records.history.digests import VERSION, canonical, facts, value_digest, val
 from records.history.models import Change
 from records.packs.kinds import Span
 from records.packs.tables import May, cut
+from records.sites.hidden import telling_fields
 
 STEP = 1_000
 HEADER = ("Number", "When", "Who", "Door", "Operation", "Kind", "Record", "Reason", "What changed")
@@ -70,7 +71,8 @@ class Wording:
         """Return the fields whose values are not shown."""
         page = self.page_of(change.model)
         private = getattr(page, "private_fields", ())
-        return frozenset() if not private or self.may(page.private_permission) else frozenset(private)
+        hidden = frozenset() if not private or self.may(page.private_permission) else frozenset(private)
+        return hidden if page is None else hidden | telling_fields(page.model, self.may)
 
     def lines(self, steps: Iterator[list[Change]]) -> Iterator[Line]:
         """Yield the header and a line for each change."""

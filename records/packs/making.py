@@ -32,12 +32,13 @@ from records.packs.kinds import ATTACHMENTS, BY_KEY, CHANGES, Kind, Span, permis
 from records.packs.models import Pack
 from records.packs.tables import ATTACHMENT, STEP, Table, names_of_records
 from records.sites.about import kinds
+from records.sites.hidden import seen_by
 
 CHANGES_PER_SHEET = 500_000
 """An XLSX sheet has at most 1,048,576 rows."""
 MOST_RECORDS, MOST_BYTES = 200_000, 20 * 1024**3
 """How many records and attachments a pack holds at most, and how many bytes of files."""
-PRIVATE = ("complaints.view_private_complaint", "employees.view_private_employee")
+PRIVATE = ("complaints.view_private_complaint", "employees.view_private_employee", "documents.view_pending_version")
 Told = Callable[[int], None]
 
 
@@ -69,7 +70,7 @@ class Making:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Return how many records, files and changes there are, by the key of their part; a query a part."""
-        found = {kind.key: kind.rows(self.site, self.span).count() for kind in self.chosen}
+        found = {kind.key: self.rows(kind).count() for kind in self.chosen}
         if ATTACHMENTS in self.keys:
             found[ATTACHMENTS] = self.attachments().count()
         if self.stretch is not None:
@@ -90,6 +91,10 @@ class Making:
                 f"The files of this pack have {size / 1024**3:.1f} GiB; the most is {MOST_BYTES // 1024**3}. {advice}"
             )
         return ""
+
+    def rows(self, kind: Kind) -> Any:
+        """Return the records of a kind that belong to the period and exist for whoever asked."""
+        return seen_by(self.user.pk, self.may, kind.rows(self.site, self.span))
 
     def write(self, bundle: Bundle, told: Told) -> None:
         """Write every part into the bundle; `told` gets how many records were done since it was told last.
@@ -116,7 +121,7 @@ class Making:
     # --- Records ------------------------------------------------------------------------------------------------------
 
     def _records(self, bundle: Bundle, kind: Kind, told: Told) -> None:
-        table, rows = Table(kind, self.may), kind.rows(self.site, self.span)
+        table, rows = Table(kind, self.user.pk, self.may), self.rows(kind)
         folder = f"records/{safe_name(kind.title.lower())}"
         self._sheet(bundle, kind.title, folder, f"{kind.title} as a table", table.lines(rows))
         for child in table.children:
@@ -149,7 +154,7 @@ class Making:
 
     def _versions(self) -> Any:
         """Return the versions in force whose files belong to the pack."""
-        chosen = BY_KEY["documents"].rows(self.site, self.span).order_by()
+        chosen = self.rows(BY_KEY["documents"]).order_by()
         return DocumentVersion.objects.filter(document__in=chosen, record_status__in=IN_FORCE)
 
     def attachments(self) -> Any:
@@ -158,7 +163,7 @@ class Making:
         for kind in self.chosen:
             model: Any = kind.model
             if model in kinds().values() and model is not Attachment and sees(model.ENTITY, self.may):
-                records = kind.rows(self.site, self.span).order_by().values("pk")
+                records = self.rows(kind).order_by().values("pk")
                 on |= Q(entity=model.ENTITY, record_id__in=records)
         return Attachment.objects.filter(on, site=self.site).order_by("site_sequence_id")
 
@@ -175,13 +180,13 @@ class Making:
         def register() -> Iterator[Line]:
             yield from lines
             for step in steps():
-                records = names_of_records(step)
+                records = names_of_records(step, self.user.pk, self.may)
                 for row in step:
                     yield [guarded(path_of(row)), guarded(records[row.pk]), *ATTACHMENT.cells(row)]
 
         self._sheet(bundle, part, "records/attachments", "Attachments as a table", register())
         for step in steps():
-            records = names_of_records(step)
+            records = names_of_records(step, self.user.pk, self.may)
             for row in step:
                 self._file(bundle, part, path_of(row), records[row.pk], row)
                 told(1)
@@ -233,7 +238,11 @@ class Making:
         }
 
 
-_HIDDEN = ("who consumers are, on complaints", "private facts of employees")
+_HIDDEN = (
+    "who consumers are, on complaints",
+    "private facts of employees",
+    "documents of which no version is in force, and actions about them",
+)
 
 
 class _Stream:

@@ -1,5 +1,6 @@
 """Records as tables and papers: every field under its label, names instead of ids, as whoever asked may see them."""
 
+import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
@@ -17,6 +18,7 @@ from records.dashboard.printing.papers import value_of
 from records.dashboard.search import name_of
 from records.packs.kinds import Kind, Rows
 from records.sites.about import AboutRecord, kinds
+from records.sites.hidden import seen_by, without_hidden
 from records.sites.models import Entity
 
 STEP = 250
@@ -62,7 +64,8 @@ class Sheet:
 class Table:
     """One kind of record in a pack: its sheet, the sheets of its rows, and the papers that print it."""
 
-    def __init__(self, kind: Kind, may: May) -> None:
+    def __init__(self, kind: Kind, user_id: uuid.UUID, may: May) -> None:
+        self.user_id, self.may = user_id, may
         page: Any = admin.site.get_model_admin(kind.model)
         private = page.private_fields if page.private_permission and not may(page.private_permission) else ()
         self.kind, self.private = kind, private
@@ -87,13 +90,14 @@ class Table:
             some = keys[start : start + STEP]
             loaded = self.sheet.loaded(self.kind.model._default_manager.all()).prefetch_related(*meant)
             found = loaded.in_bulk(some)
+            without_hidden(self.user_id, self.may, found.values())
             yield [found[key] for key in some if key in found]
 
     def lines(self, rows: Rows) -> Iterator[Line]:
         """Yield the header and a line for each record."""
         yield [*(("About",) if self.is_about else ()), *self.sheet.labels]
         for step in self.steps(rows):
-            about = names_of_records(step) if self.is_about else {}
+            about = names_of_records(step, self.user_id, self.may) if self.is_about else {}
             for record in step:
                 first = [guarded(about.get(record.pk, ""))] if self.is_about else []
                 yield [*first, *self.sheet.cells(record)]
@@ -112,7 +116,7 @@ class Table:
         for step in self.steps(rows):
             if not step:
                 continue
-            about = names_of_records(step) if self.is_about else {}
+            about = names_of_records(step, self.user_id, self.may) if self.is_about else {}
             first, last = step[0].site_sequence_id, step[-1].site_sequence_id
             span = f"{first}-{last}" if first != last else str(first)
             parts = [Part(name_of(record), self._values(record, about)) for record in step]
@@ -129,8 +133,11 @@ class Table:
         return found
 
 
-def names_of_records(rows: Sequence[Any]) -> dict[Any, str]:
-    """Return, for each row about a record, what that record is called; a query for each kind of record."""
+def names_of_records(rows: Sequence[Any], user_id: uuid.UUID, may: May) -> dict[Any, str]:
+    """Return, for each row about a record, what that record is called; a query for each kind of record.
+
+    The name of a record that does not exist for the account is empty.
+    """
     wanted: dict[str, set[Any]] = defaultdict(set)
     for row in rows:
         if row.record_id is not None:
@@ -139,7 +146,7 @@ def names_of_records(rows: Sequence[Any]) -> dict[Any, str]:
     for entity, keys in wanted.items():
         model = kinds()[Entity(entity)]
         names = Sheet(model).pointers
-        for key, record in model._base_manager.select_related(*names).in_bulk(keys).items():
+        for key, record in seen_by(user_id, may, model._base_manager.select_related(*names)).in_bulk(keys).items():
             kind, name = capfirst(str(model._meta.verbose_name)), str(record)
             found[key] = name if name.startswith(kind) else f"{kind} {record.site_sequence_id}: {name}"
     return {row.pk: found.get(row.record_id, "") for row in rows if row.record_id is not None}

@@ -68,7 +68,7 @@ def events_of(user: User) -> list[Event]:
     items = [
         item
         for source in found
-        for item in source.items(before, [user.pk])
+        for item in source.items(before, user, ())
         if item.site_id in access.sites_where(user, item.needs)
     ]
     names = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))

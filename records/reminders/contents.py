@@ -89,7 +89,7 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
     items = [
         item
         for source in sources()
-        for item in source.items(bare(today + datetime.timedelta(days=AHEAD + 2)), [user.pk, *names])
+        for item in source.items(bare(today + datetime.timedelta(days=AHEAD + 2)), user, names.keys())
         if item.site_id in access.sites_where(user, item.needs)
     ]
     sites = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))

@@ -5,18 +5,21 @@ A document's next review is for whoever added the document; a signature is due a
 
 import datetime
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.urls import reverse
 
 from documents import reading
 from documents.approvals import SIGN_WITHIN, waiting
 from documents.models import Document
+from records.accounts import access
+from records.accounts.models import User
 from records.actions.models import Action, Status
 from records.audits.models import OPEN, AuditRecord
+from records.backoffice.about import existing_for
 from records.complaints.filters import WAITS_FOR_ANSWER
 from records.complaints.models import Complaint
 from records.sites.models import Site
@@ -55,6 +58,8 @@ class Source:
     site: str = "site_id"
     in_calendars: bool = False
     """Whether calendar programs, which may belong to outside services, get it too."""
+    seen: Callable[[User, QuerySet[Any]], QuerySet[Any]] | None = None
+    """Leaves out the rows of others that do not exist for a person; None where all exist."""
 
     def _due(self, before: datetime.datetime, users: Users) -> QuerySet[Any]:
         rows = self.rows.filter(**{f"{self.when}__lt": before - self.within, f"{self.owner}__isnull": False})
@@ -64,10 +69,16 @@ class Source:
         """Return the people who have something due before the moment; one query."""
         return set(self._due(before, None).order_by().values_list(self.owner, flat=True).distinct())
 
-    def items(self, before: datetime.datetime, users: Collection[uuid.UUID]) -> list[Item]:
-        """Return what the people have to do before the moment; one query."""
+    def items(self, before: datetime.datetime, user: User, staff: Collection[uuid.UUID]) -> list[Item]:
+        """Return what a person and their staff have to do before the moment, as far as it exists for the person.
+
+        One query.
+        """
         columns = {"to_": self.owner, "when_": self.when, "key_": self.key, "at_": self.site}
-        rows = self._due(before, users).annotate(**{name: F(path) for name, path in columns.items()})
+        due = self._due(before, [user.pk, *staff])
+        if self.seen is not None and staff:
+            due = due.filter(Q(**{self.owner: user.pk}) | Q(pk__in=self.seen(user, self.rows).order_by().values("pk")))
+        rows = due.annotate(**{name: F(path) for name, path in columns.items()})
         return [
             Item(
                 row.to_,
@@ -93,11 +104,11 @@ class Readings:
         """Return the people who have something to read before the moment; five queries."""
         return {user for one in self._open(before) for user in one.missing}
 
-    def items(self, before: datetime.datetime, users: Collection[uuid.UUID]) -> list[Item]:
-        """Return what the people have to read before the moment; five queries."""
+    def items(self, before: datetime.datetime, user: User, staff: Collection[uuid.UUID]) -> list[Item]:
+        """Return what a person and their staff have to read before the moment; five queries."""
         return [
             Item(
-                user,
+                reader,
                 one.version.site_id,
                 f"Read the document {one.version.document}, version {one.version.version}",
                 one.due,
@@ -105,8 +116,17 @@ class Readings:
                 None,
             )
             for one in self._open(before)
-            for user in one.missing & set(users)
+            for reader in one.missing & {user.pk, *staff}
         ]
+
+
+def _existing(user: User, rows: QuerySet[Any]) -> QuerySet[Any]:
+    sites = access.sites_where(user)
+    return existing_for(user, rows.filter(site__in=sites), sites)
+
+
+def _at_sites_with_pending(user: User, rows: QuerySet[Any]) -> QuerySet[Any]:
+    return rows.filter(version__site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH))
 
 
 def sources() -> list[Source | Readings]:
@@ -120,6 +140,7 @@ def sources() -> list[Source | Readings]:
             "Action {row.site_sequence_id}: {row.name}",
             "actions.view_action",
             in_calendars=True,
+            seen=_existing,
         ),
         Source(
             Complaint.objects.filter(WAITS_FOR_ANSWER, is_archived=False),
@@ -146,6 +167,7 @@ def sources() -> list[Source | Readings]:
             "Review the document {row.name}, whose review is due",
             "documents.change_document",
             in_calendars=True,
+            seen=_existing,
         ),
         Source(
             waiting(),
@@ -157,6 +179,7 @@ def sources() -> list[Source | Readings]:
             within=SIGN_WITHIN,
             key="version_id",
             site="version__site_id",
+            seen=_at_sites_with_pending,
         ),
         Readings(),
     ]

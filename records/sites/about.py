@@ -16,7 +16,7 @@ from django.db import models
 from django.db.models import Value
 
 from records.sites.models import Entity, SiteRecord
-from records.sites.targets import UNKNOWN, seen_by
+from records.sites.targets import UNKNOWN
 
 NOT_ABOUT = (Entity.ATTACHMENT,)
 """Kinds that no row can be about."""
@@ -44,18 +44,6 @@ def record_of(
             asked.append(rows.values_list(Value(entity.value), flat=True))
     found = list(asked[0].union(*asked[1:], all=True))
     return kinds()[Entity(found[0])]._base_manager.get(pk=record_id) if found else None
-
-
-def exists_for(record: SiteRecord, user_id: uuid.UUID, may: Callable[[str], bool]) -> bool:
-    """Return whether a record exists for an account that may see its kind; one query if some of the kind do not.
-
-    `may` asks what the account may do at the record's site.
-    """
-    return (
-        seen_by(user_id, may, type(record)._base_manager.filter(pk=record.pk)).exists()
-        if record.SEEN_WHOLE_WITH
-        else True
-    )
 
 
 def trail_ids(record: SiteRecord) -> list[uuid.UUID]:

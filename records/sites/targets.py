@@ -51,18 +51,6 @@ def known_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> 
     return rows.filter(entity=entity) if target is EntityFolder and entity is not None else rows
 
 
-def seen_by(user_id: uuid.UUID | None, may: Callable[[str], bool], rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
-    """Return those of one site's rows of one kind that exist for an account.
-
-    `may` asks what the account may do at the site. Only kinds with a permission to see all of them (`SEEN_WHOLE_WITH`)
-    can be hidden from an account.
-    """
-    needed = getattr(rows.model, "SEEN_WHOLE_WITH", "")
-    if not needed or user_id is None or may(needed):
-        return rows
-    return rows.exclude(pk__in=rows.model.hidden_from(user_id).order_by().values("pk"))
-
-
 def valid_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> models.QuerySet[Any]:
     """Return the rows that a record of the site may newly refer to: the existing ones that are not archived."""
     rows = known_at(target, site_id, holder)

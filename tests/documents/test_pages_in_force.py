@@ -159,8 +159,8 @@ def test_other_records_name_only_documents_that_exist_for_the_reader(
 
 
 def test_an_action_about_a_hidden_document_names_it_nowhere(site: Site, stock: Stock, role: DefaultRole) -> None:
-    action = make_action(site, about=stock.pending)
-    client, reader = browser(site, role), make.make_user(site=site, role=role)
+    reader = make.make_user(site=site, role=role)
+    action, client = make_action(site, about=stock.pending, owner=reader), sign_in(reader, site)
     for page in ("read", "change"):
         assert "Recall" not in text_of(client, address(action, page)), page
     assert "Recall" not in str(action_paper(Action.objects.get(pk=action.pk), site, reader, ()).texts)

@@ -4,6 +4,7 @@ import datetime
 import re
 from typing import Any
 
+from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import admin, messages
@@ -53,10 +54,15 @@ def browser_and_system(agent: str) -> str:
 
 @login_required
 def sessions(request: HttpRequest) -> HttpResponse:
-    """Show the user's own sessions; a POST ends one of them (`id`) or all others (`others`)."""
+    """Show the user's own sessions; a POST ends one of them (`id`) or all others (`others`).
+
+    Whoever sits down at an open session must not be able to lock the person out elsewhere, so ending a session asks the
+    person to confirm their identity first.
+    """
     user = user_of(request)
     here = request.session.session_key
     if request.method == "POST":
+        raise_if_reauthentication_required(request, app="allauth.usersessions")
         ended = _end(request, user, here)
         note(SecurityKind.SESSIONS_ENDED, request, user, f"{ended} by the person")
         messages.success(request, "The session has ended." if ended == 1 else f"{ended} sessions have ended.")

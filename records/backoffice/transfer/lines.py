@@ -93,7 +93,7 @@ class Export:
 
     def _batches(self) -> Iterator[list[Values]]:
         batch: list[Values] = []
-        for values in self.table.fetch(self.rows, STEP):
+        for values in self.table.fetch(self.rows, STEP, self.resource.author.id, self.resource.may):
             batch.append(values)
             if len(batch) == STEP:
                 yield batch

@@ -54,7 +54,7 @@ from records.backoffice.transfer.table import Column, Table
 from records.backoffice.wording import printed
 from records.history.models import Change
 from records.history.trail import Author, Trail, recording
-from records.sites.targets import seen_by
+from records.sites.hidden import seen_by, with_hidden_kept
 from records.sites.writing import RecordNotFoundError, Values
 
 Kept = Callable[[Sequence[Row], Sequence[Change]], Any]
@@ -326,6 +326,7 @@ class RecordResource:
         if row.faults:
             return False
         if row.target is not None:
+            row.values = with_hidden_kept(row.target, row.values, self.author.id, self.may)
             for name, value in row.values.items():
                 take_over_ids(row.target, name, value)
             row.values = {

@@ -5,7 +5,7 @@ The serializers of the interface provide it: a room's resource has `table = Wire
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from django.core.exceptions import ValidationError
@@ -78,8 +78,10 @@ class Table(Protocol):
     def wire_name(self, name: str) -> str:
         """Return the name in a file of a model's field; `relation.field` for child rows."""
 
-    def fetch(self, queryset: models.QuerySet[Any, Any], step: int) -> Iterator[dict[str, Any]]:
-        """Yield the values of each record by column."""
+    def fetch(
+        self, queryset: models.QuerySet[Any, Any], step: int, user_id: uuid.UUID | None, may: Callable[[str], bool]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the values of each record by column, without what does not exist for the user."""
 
     def text_of(self, kind: str, value: Any) -> str:
         """Return a value that is neither a number nor a reference as the text of a cell."""

@@ -5,7 +5,7 @@ One query a kind finds the keys, by the indexes of the search, and one loads the
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -70,6 +70,8 @@ SOURCES = (
     Source(Finding, (), ("question", "comment"), ("audit_record__audit_program",), of="audit_record"),
     Source(Attachment, (), ("name", "description", "file_name")),
 )
+FILES_IN_FORCE = ("name", "description", "in_force__file_name")
+"""What is searched of documents instead, for somebody who does not see every newest version."""
 
 
 @dataclass
@@ -116,6 +118,8 @@ def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> F
         rows = _visible(admin_site, request, source)
         if rows is None:
             continue
+        if source.model is Document and not _sees_pending(user):
+            source = replace(source, texts=FILES_IN_FORCE)
         keys = _keys(rows, source, lots)
         if len(keys) > MOST:
             found.too_many.append(source.model)
@@ -125,6 +129,12 @@ def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> F
             found.records[source.model] = list(loaded.order_by(number, "pk"))
     _add_actions_about(found, _visible(admin_site, request, SOURCES[3]))
     return found
+
+
+def _sees_pending(user: Any) -> bool:
+    """Return whether the user sees versions that are not in force at every site whose documents they see."""
+    sites = access.sites_where(user, "documents.view_document")
+    return all(access.may(user, site, Document.SEEN_WHOLE_WITH) for site in sites)
 
 
 def _visible(admin_site: AdminSite, request: HttpRequest, source: Source) -> models.QuerySet[Any] | None:

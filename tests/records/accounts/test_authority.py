@@ -1,4 +1,11 @@
-"""Who may act on whom: identity acts, grants, keys and directories against one table of expected answers."""
+"""Who may act on whom: identity acts, grants, keys and directories against one table of expected answers.
+
+Here the one question is asked itself; the files beside this one ask it through the doors.
+"""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -19,175 +26,127 @@ from records.history.models import Channel
 from records.history.trail import Author
 from records.sites.models import Site
 from tests import make
+from tests.make.authority import ACTORS, ALONE, ROLES, TARGETS, World
 
-ROLES = {role.value: role for role in DefaultRole}
-CUSTOM = ("accounts.change_user", "accounts.change_role", "accounts.add_user", "accounts.change_directory")
-TARGETS = ("no role", *ROLES, "reader elsewhere", "superuser", "service account")
-REACHED = {"no role", "reader", "standard", "manager", "service account"}
+pytestmark = pytest.mark.django_db
 
-
-@pytest.fixture
-def site(db: None) -> Site:
-    return make.make_site("Hill")
+EVERYBODY = (*ACTORS, *ALONE)
+GIVERS = {("site_administrator", "site"), ("superuser", "site"), ("superuser", "elsewhere")}
+"""Who gives the default roles of which site: only those who hold everything that they permit there."""
 
 
-@pytest.fixture
-def elsewhere(db: None) -> Site:
-    return make.make_site("Harbour")
+@pytest.mark.parametrize("act", sorted(IDENTITY_ACTS))
+@pytest.mark.parametrize("name", ["reader", "manager", "superuser", "accounts.change_user"])
+def test_people_act_on_their_own_account_after_proving_who_they_are(world: World, name: str, act: Act) -> None:
+    user = world.actors[name]
+    assert may_act(Actor(user=user), act, user) == (name == "superuser")
+    assert may_act(Actor(user=user, reauthenticated=True), act, user)
 
 
-def actor_named(name: str, site: Site) -> User:
-    """Make the account of an actor: of a default role, or with one custom permission alone."""
-    if name == "superuser":
-        return make.make_user(site=site, is_superuser=True)
-    if name in ROLES:
-        return make.make_user(site=site, role=ROLES[name])
-    user = make.make_user(site=site)
-    make.make_role(site, [name], [user])
-    return user
+@pytest.mark.parametrize("channel", [Channel.JSON, Channel.IMPORT, Channel.BACKOFFICE])
+@pytest.mark.parametrize(("name", "answer"), [("site_administrator", True), ("manager", False)])
+def test_the_key_and_the_import_of_a_person_may_what_the_person_may(
+    world: World, channel: Channel, name: str, answer: bool
+) -> None:
+    actor = actor_of(Author(world.actors[name].pk, "Uma", channel))
+    assert may_act(actor, Act.SET_RECOVERY_ADDRESS, world.targets["reader"]) == answer
 
 
-def target_named(name: str, site: Site, elsewhere: Site) -> User:
-    """Make the account that is acted upon."""
-    if name == "superuser":
-        return make.make_user(site=site, is_superuser=True)
-    if name == "service account":
-        return make.make_user(site=site, role=DefaultRole.READER, is_service_account=True)
-    user = make.make_user(site=site, role=ROLES.get(name))
-    if name == "reader elsewhere":
-        make.give_role(user, elsewhere, DefaultRole.READER)
-    return user
-
-
-def reached(actor: str, target: str) -> bool:
-    """Return the expected answer for every identity act."""
-    if actor == "superuser":
-        return True
-    if actor == "site_administrator":
-        return target in REACHED
-    return actor == "accounts.change_user" and target == "no role"
-
-
-@pytest.mark.parametrize("name", [*ROLES, *CUSTOM, "superuser"])
-def test_identity_acts_of_people(name: str, site: Site, elsewhere: Site) -> None:
-    actor = Actor(user=actor_named(name, site))
-    for target_name in TARGETS:
-        target = target_named(target_name, site, elsewhere)
-        for act in IDENTITY_ACTS:
-            assert may_act(actor, act, target) == reached(name, target_name), (act, target_name)
-
-
-def test_people_act_on_their_own_account_after_proving_who_they_are(site: Site) -> None:
-    user = make.make_user(site=site, role=DefaultRole.READER)
-    for act in IDENTITY_ACTS:
-        assert not may_act(Actor(user=user), act, user)
-        assert may_act(Actor(user=user, reauthenticated=True), act, user)
-
-
-def test_the_key_and_the_import_of_a_person_may_what_the_person_may(site: Site) -> None:
-    keeper, manager = actor_named("site_administrator", site), actor_named("manager", site)
-    target = make.make_user(site=site, role=DefaultRole.READER)
-    for channel in (Channel.JSON, Channel.IMPORT, Channel.BACKOFFICE):
-        by = {user: actor_of(Author(user.pk, "Uma", channel)) for user in (keeper, manager)}
-        assert may_act(by[keeper], Act.SET_RECOVERY_ADDRESS, target)
-        assert not may_act(by[manager], Act.SET_RECOVERY_ADDRESS, target)
-
-
-def test_an_account_that_ended_may_nothing(site: Site) -> None:
-    keeper = actor_named("site_administrator", site)
+@pytest.mark.parametrize("act", sorted(IDENTITY_ACTS))
+def test_an_account_that_ended_may_nothing(world: World, act: Act) -> None:
+    keeper = world.actors["site_administrator"]
     User.objects.filter(pk=keeper.pk).update(is_active=False)
-    assert not may_act(actor_of(make.author_of(keeper)), Act.RENAME, make.make_user(site=site))
+    assert not may_act(actor_of(make.author_of(keeper)), act, world.targets["no role"])
 
 
-@pytest.mark.parametrize("name", [*ROLES, *CUSTOM, "superuser"])
-def test_roles_are_given_by_those_who_hold_all_that_they_permit(name: str, site: Site, elsewhere: Site) -> None:
-    actor = Actor(user=actor_named(name, site))
-    for default in DefaultRole:
-        role = Role.objects.get(site=site, default_role=default)
-        assert may_act(actor, Act.GIVE_ROLE, role) == (name in ("site_administrator", "superuser"))
-        away = Role.objects.get(site=elsewhere, default_role=default)
-        assert may_act(actor, Act.GIVE_ROLE, away) == (name == "superuser")
+@pytest.mark.parametrize("at", ["site", "elsewhere"])
+@pytest.mark.parametrize(("name", "role"), list(itertools.product(EVERYBODY, ROLES)))
+def test_roles_are_given_by_those_who_hold_all_that_they_permit(world: World, name: str, role: str, at: str) -> None:
+    given = Role.objects.get(site=getattr(world, at), default_role=ROLES[role])
+    assert may_act(Actor(user=world.actors[name]), Act.GIVE_ROLE, given) == ((name, at) in GIVERS)
 
 
-def test_change_role_alone_adds_nobody_and_no_permission(site: Site) -> None:
-    user = actor_named("accounts.change_role", site)
+@pytest.mark.parametrize("what", ["add oneself", "add a permission", "nest the own role"])
+def test_change_role_alone_adds_nobody_and_no_permission(world: World, what: str) -> None:
+    user = world.actors["accounts.change_role"]
     author = make.author_of(user)
-    administrators = Role.objects.get(site=site, default_role=DefaultRole.SITE_ADMINISTRATOR)
-    own = Role.objects.exclude(permissions=None).get(memberships__user=user)
+    administrators = Role.objects.get(site=world.site, default_role=DefaultRole.SITE_ADMINISTRATOR)
+    own = Role.objects.get(memberships__user=user)
+    wanted = Permission.objects.filter(codename="change_user")
+    ways: dict[str, Callable[[], Any]] = {
+        "add oneself": lambda: actions.set_members(administrators, add=[user], author=author),
+        "add a permission": lambda: actions.update_role(own, permissions=wanted, author=author, reason="x"),
+        "nest the own role": lambda: actions.set_members(administrators, add=[own], author=author),
+    }
     with pytest.raises(NotAllowedError):
-        actions.set_members(administrators, add=[user], author=author)
-    with pytest.raises(NotAllowedError):
-        actions.update_role(
-            own, permissions=Permission.objects.filter(codename="change_user"), author=author, reason="x"
-        )
-    with pytest.raises(NotAllowedError):
-        actions.set_members(administrators, add=[own], author=author)
-    assert list(own.permissions.values_list("codename", flat=True)) == ["change_role"]
+        ways[what]()
+    assert set(own.permissions.values_list("codename", flat=True)) == {"change_role", "view_role"}
+    assert not administrators.memberships.filter(user=user).exists()
 
 
-def test_nesting_counts_as_giving(site: Site) -> None:
-    inner = make.make_role(site, [])
-    outer = make.make_role(site, ["items.add_item"])
+def test_nesting_counts_as_giving(world: World) -> None:
+    inner = make.make_role(world.site, [])
+    outer = make.make_role(world.site, ["items.add_item"])
     actions.set_members(outer, add=[inner], author=make.SYSTEM)
-    assert not may_act(Actor(user=actor_named("accounts.change_role", site)), Act.GIVE_ROLE, inner)
+    assert not may_act(Actor(user=world.actors["accounts.change_role"]), Act.GIVE_ROLE, inner)
 
 
-def directory_of(site: Site, **fields: bool) -> Directory:
+def directory_of(site: Site, *more: Site, **fields: bool) -> Directory:
+    """Make a directory of the site that also sees other sites."""
     account = make.make_user(site=site, is_service_account=True)
     directory = Directory.objects.create(name=f"D {account.pk}", home_site=site, service_account=account, **fields)
-    directory.sites.add(site)
+    directory.sites.add(site, *more)
     return directory
 
 
-@pytest.mark.parametrize("may_administer", [False, True])
-@pytest.mark.parametrize("owned", ["made", "adopted", "unowned", "another's"])
-def test_identity_acts_of_directories(owned: str, may_administer: bool, site: Site, elsewhere: Site) -> None:
-    directory = directory_of(site, may_administer=may_administer)
-    owner = {"unowned": None, "another's": directory_of(site)}.get(owned, directory)
+OWNERS = ("made", "adopted", "unowned", "another's")
+PROVISIONED = [name for name in TARGETS if name not in ("service account", "owned", "equal custom role")]
+
+
+@pytest.mark.parametrize("may_administer", [False, True], ids=["plain", "administers"])
+@pytest.mark.parametrize(("owned", "name"), list(itertools.product(OWNERS, PROVISIONED)))
+def test_identity_acts_of_directories(world: World, owned: str, name: str, may_administer: bool) -> None:
+    directory = directory_of(world.site, may_administer=may_administer)
+    owner = {"unowned": None, "another's": directory_of(world.site)}.get(owned, directory)
+    target = User.objects.get(pk=world.targets[name].pk)
+    target.directory, target.made_by_directory = owner, owned == "made"
     inside = {"no role", "reader", "standard", "manager"} | ({"site_administrator"} if may_administer else set())
-    for name in (*[name for name in TARGETS if name != "service account"],):
-        target = target_named(name, site, elsewhere)
-        target.directory, target.made_by_directory = owner, owned == "made"
-        ours, within = owner in (None, directory), name in inside
-        expected = {
-            Act.ADOPT: ours and name != "superuser" and (within or owner is not None),
-            Act.END_ACCESS: ours and name != "superuser" and (within or owner is not None),
-            Act.RENAME: ours and within,
-            Act.GIVE_ACCESS: ours and within,
-            Act.REMOVE: ours and within,
-            Act.SET_PASSWORD: owned == "made" and within,
-            Act.SET_RECOVERY_ADDRESS: owned == "made" and within,
-            Act.SET_FACTOR: False,
-        }
-        for act, answer in expected.items():
-            assert may_act(Actor(directory=directory), act, target) == answer, (name, act)
+    ours, within = owner in (None, directory), name in inside
+    expected = {
+        Act.ADOPT: ours and name != "superuser" and (within or owner is not None),
+        Act.END_ACCESS: ours and name != "superuser" and (within or owner is not None),
+        Act.RENAME: ours and within,
+        Act.GIVE_ACCESS: ours and within,
+        Act.REMOVE: ours and within,
+        Act.SET_PASSWORD: owned == "made" and within,
+        Act.SET_RECOVERY_ADDRESS: owned == "made" and within,
+        Act.SET_FACTOR: False,
+    }
+    assert {act: may_act(Actor(directory=directory), act, target) for act in expected} == expected
 
 
-@pytest.mark.parametrize("name", [*ROLES, *CUSTOM, "superuser"])
-def test_tokens_of_a_directory_are_made_by_those_who_hold_what_it_may_give(
-    name: str, site: Site, elsewhere: Site
-) -> None:
-    actor = Actor(user=actor_named(name, site))
-    assert may_act(actor, Act.PROVISION, directory_of(site)) == (name in ("site_administrator", "superuser"))
-    wide = directory_of(site)
-    wide.sites.add(elsewhere)
-    assert may_act(actor, Act.PROVISION, wide) == (name == "superuser")
+@pytest.mark.parametrize("wide", [False, True], ids=["one site", "two sites"])
+@pytest.mark.parametrize("name", EVERYBODY)
+def test_tokens_of_a_directory_are_made_by_those_who_hold_what_it_may_give(world: World, name: str, wide: bool) -> None:
+    directory = directory_of(world.site, *([world.elsewhere] if wide else []))
+    answer = name == "superuser" or (name == "site_administrator" and not wide)
+    assert may_act(Actor(user=world.actors[name]), Act.PROVISION, directory) == answer
 
 
-@pytest.mark.parametrize("name", [*ROLES, *CUSTOM])
-def test_keys_are_made_by_the_person_or_for_a_service_account_by_those_who_hold_what_it_holds(
-    name: str, site: Site
-) -> None:
-    user = actor_named(name, site)
-    actor = Actor(user=user)
-    assert may_act(actor, Act.ISSUE_CREDENTIAL, user)
-    assert not may_act(actor, Act.ISSUE_CREDENTIAL, make.make_user(site=site, role=DefaultRole.READER))
-    for role in DefaultRole:
-        service = make.make_user(site=site, role=role, is_service_account=True)
-        assert may_act(actor, Act.ISSUE_CREDENTIAL, service) == (name == "site_administrator")
+@pytest.mark.parametrize("name", [name for name in EVERYBODY if name != "superuser"])
+def test_a_persons_keys_are_made_by_the_person(world: World, name: str) -> None:
+    user = world.actors[name]
+    assert may_act(Actor(user=user), Act.ISSUE_CREDENTIAL, user)
+    assert not may_act(Actor(user=user), Act.ISSUE_CREDENTIAL, world.targets["reader"])
 
 
-def test_the_roles_below_site_administrator_hold_no_administrative_permission() -> None:
-    for role in (DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER):
-        assert not permissions_of(role) & ADMINISTRATIVE
-    assert permissions_of(DefaultRole.SITE_ADMINISTRATOR) & ADMINISTRATIVE
+@pytest.mark.parametrize(("name", "role"), list(itertools.product(EVERYBODY, ROLES)))
+def test_keys_of_a_service_account_are_made_by_those_who_hold_what_it_holds(world: World, name: str, role: str) -> None:
+    service = make.make_user(site=world.site, role=ROLES[role], is_service_account=True)
+    answer = name in ("site_administrator", "superuser")
+    assert may_act(Actor(user=world.actors[name]), Act.ISSUE_CREDENTIAL, service) == answer
+
+
+@pytest.mark.parametrize("role", DefaultRole)
+def test_only_site_administrators_hold_administrative_permissions(role: DefaultRole) -> None:
+    assert bool(permissions_of(role) & ADMINISTRATIVE) == (role == DefaultRole.SITE_ADMINISTRATOR)

@@ -256,7 +256,9 @@ def test_own_sessions_are_listed_and_ended_one_by_one(ann: User) -> None:
     assert page.content.decode().count("Firefox on Linux") == 5
     assert page.content.decode().count("This browser") == 1
     other = next(one["row"] for one in page.context["sessions"] if one["row"].session_key == there.session.session_key)
-    here.post(f"{SECURITY}sessions/", {"id": str(other.pk)})
+    asked = here.post(f"{SECURITY}sessions/", {"id": str(other.pk)})
+    assert [is_signed_in(client) for client in (here, there, third)] == [True, True, True]
+    here.post(asked["Location"], {"password": make.PASSWORD})
     assert [is_signed_in(client) for client in (here, there, third)] == [True, False, True]
     here.post(f"{SECURITY}sessions/", {"others": "1"})
     assert [is_signed_in(client) for client in (here, third)] == [True, False]

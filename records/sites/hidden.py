@@ -1,0 +1,136 @@
+"""What exists at a site and yet not for an account, and what that means for the records that refer to it.
+
+A kind of record names the permission with which all its records are seen (`SEEN_WHOLE_WITH`) and says which of them are
+hidden from an account without it (`hidden_from`). Through every interface, a hidden record does not exist for that
+account: it is in no list, and where another record refers to it, the reference is empty. What the account then sends
+back without the hidden reference does not remove it.
+
+In this module, `may` asks what the account may do at the site of the records.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+
+from records.sites.about import AboutRecord, kinds
+from records.sites.models import SiteRecord
+
+May = Callable[[str], bool]
+POINTERS = ("record_id", "finding_id")
+"""The columns by which a row refers to the record that it is about."""
+
+
+def hides(model: Any, may: May) -> bool:
+    """Return whether some records of a kind can be hidden from the account."""
+    needed = getattr(model, "SEEN_WHOLE_WITH", "")
+    return bool(needed) and not may(needed)
+
+
+def seen_by(user_id: uuid.UUID | None, may: May, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+    """Return those of one site's rows of one kind that exist for an account; all of them for the product itself."""
+    if user_id is None or not hides(rows.model, may):
+        return rows
+    return rows.exclude(pk__in=rows.model.hidden_from(user_id).order_by().values("pk"))
+
+
+def exists_for(record: SiteRecord, user_id: uuid.UUID, may: May) -> bool:
+    """Return whether a record exists for an account that may see its kind; one query if some of the kind do not."""
+    return not hides(type(record), may) or not type(record).hidden_from(user_id).filter(pk=record.pk).exists()
+
+
+def is_hidden(model: Any, user_id: uuid.UUID, key: str) -> Exists:
+    """Return the condition that the record of a kind whose key is in the column `key` is hidden from the account."""
+    return Exists(model.hidden_from(user_id).order_by().filter(pk=OuterRef(key)))
+
+
+def is_about_hidden(user_id: uuid.UUID, may: May) -> Q:
+    """Return the condition that a row is about a record that is hidden from the account; empty if none can be."""
+    found = Q()
+    for entity, model in kinds().items():
+        if hides(model, may):
+            found |= Q(is_hidden(model, user_id, "record_id"), entity=entity)
+    return found
+
+
+def references(model: Any, may: May) -> list[Any]:
+    """Return the foreign keys and lists of a kind whose targets can be hidden from the account."""
+    fields = (*model._meta.concrete_fields, *model._meta.many_to_many)
+    return [field for field in fields if hides(field.related_model, may)]
+
+
+def telling_fields(model: Any, may: May) -> set[str]:
+    """Return the names of the fields of a kind that would tell of hidden records, for its history."""
+    found = {field.name for field in references(model, may)}
+    if issubclass(model, AboutRecord) and any(hides(kind, may) for kind in kinds().values()):
+        found |= {*POINTERS}
+    return found
+
+
+def without_hidden(user_id: uuid.UUID, may: May, records: Iterable[Any], *, lists: bool = True) -> None:
+    """Empty the references of loaded records of one kind to what is hidden from the account. Do not save them then.
+
+    Two queries for each list and one for each foreign key whose targets can be hidden, however many records there are.
+    """
+    rows = list(records)
+    for field in references(type(rows[0]), may) if rows else ():
+        kind = field.related_model
+        if field.many_to_many and not lists:
+            continue
+        if field.many_to_many:
+            listed = _listed(field, rows, seen_by(user_id, may, kind._default_manager.all()))
+            for record in rows:
+                record.__dict__.setdefault("_prefetched_objects_cache", {})[field.name] = listed[record.pk]
+            continue
+        keys = {getattr(record, field.attname) for record in rows} - {None}
+        hidden = set(kind.hidden_from(user_id).filter(pk__in=keys).values_list("pk", flat=True)) if keys else set()
+        for record in rows:
+            if getattr(record, field.attname) in hidden:
+                setattr(record, field.name, None)
+
+
+def _listed(field: Any, rows: list[Any], seen: models.QuerySet[Any]) -> dict[Any, Any]:
+    """Return the targets of each record's list, as the manager of the list keeps them once they are read."""
+    owner, target = field.m2m_field_name(), field.m2m_reverse_field_name()
+    links = field.remote_field.through._default_manager.filter(**{f"{owner}__in": [record.pk for record in rows]})
+    targets: dict[Any, set[Any]] = defaultdict(set)
+    for record, key in links.values_list(f"{owner}_id", f"{target}_id"):
+        targets[record].add(key)
+    found = list(seen.filter(pk__in=set().union(*targets.values())))
+    listed = {}
+    for record in rows:
+        kept = seen.filter(pk__in=targets[record.pk])
+        kept._result_cache = [one for one in found if one.pk in targets[record.pk]]
+        kept._prefetch_done = True
+        listed[record.pk] = kept
+    return listed
+
+
+def with_hidden_kept(record: Any, values: Mapping[str, Any], user_id: uuid.UUID | None, may: May) -> dict[str, Any]:
+    """Return values for a stored record, completed by the references to hidden records that they would remove.
+
+    A hidden target stays in its list, and an empty value leaves a hidden target as it is. Two queries for each list,
+    one for each foreign key, and none if the account sees everything.
+    """
+    found = dict(values)
+    if user_id is None:
+        return found
+    for field in references(type(record), may):
+        if field.name not in found:
+            continue
+        hidden = field.related_model.hidden_from(user_id)
+        if field.many_to_many:
+            links = field.remote_field.through._default_manager.filter(**{field.m2m_field_name(): record})
+            sent = {target.pk for target in found[field.name]}
+            held = hidden.filter(pk__in=links.values(f"{field.m2m_reverse_field_name()}_id"))
+            found[field.name] = [*found[field.name], *(target for target in held if target.pk not in sent)]
+        elif found[field.name] is None and hidden.filter(pk=getattr(record, field.attname)).exists():
+            del found[field.name]
+    if isinstance(record, AboutRecord) and "record_id" in found and found["record_id"] is None:
+        about = record.about()
+        if about is not None and not exists_for(about, user_id, may):
+            found = {name: value for name, value in found.items() if name not in POINTERS}
+    return found
