@@ -82,8 +82,9 @@ class ReadPlan:
             self.written[self.texts[-1]] = written
         if private:
             self.private[name] = empty
+        needed: str = getattr(column.related_model, "SEEN_WHOLE_WITH", "")
         is_about = issubclass(self.model, AboutRecord) and column.name in POINTERS
-        if is_about or (issubclass(self.model, SiteRecord) and getattr(column.related_model, "SEEN_WHOLE_WITH", "")):
+        if is_about or (needed and issubclass(self.model, SiteRecord)):
             self.pointers[name] = column
 
     def add_rows(self, name: str, rows: JsonRows, shape: Convert) -> None:

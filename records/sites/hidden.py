@@ -102,7 +102,7 @@ def _listed(field: Any, rows: list[Any], seen: models.QuerySet[Any]) -> dict[Any
     found = list(seen.filter(pk__in=set().union(*targets.values())))
     listed = {}
     for record in rows:
-        kept = seen.filter(pk__in=targets[record.pk])
+        kept: Any = seen.filter(pk__in=targets[record.pk])
         kept._result_cache = [one for one in found if one.pk in targets[record.pk]]
         kept._prefetch_done = True
         listed[record.pk] = kept

@@ -53,7 +53,7 @@ def test_signing_in_takes_a_session_key_that_nobody_knew_before(ann: User) -> No
     session = planted.session
     session["planted"] = "yes"
     session.save()
-    known = session.session_key
+    known = str(session.session_key)
     try_password(planted, "ann")
     assert is_signed_in(planted)
     assert planted.session.session_key != known
@@ -66,11 +66,11 @@ def test_each_step_of_a_sign_in_and_its_end_changes_the_session_key(ann: User) -
     give_app(ann)
     client = Client()
     try_password(client, "ann")
-    halfway = client.session.session_key
+    halfway = str(client.session.session_key)
     client.post(FACTOR, {"code": code_of_app()})
     assert is_signed_in(client)
     assert client.session.session_key != halfway
-    inside = client.session.session_key
+    inside = str(client.session.session_key)
     client.post("/accounts/logout/")
     other = Client()
     for known in (halfway, inside):
