@@ -1,14 +1,15 @@
 """A record's history pages: every change field by field, filtered, paged, and compared between any two times."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from django.apps import apps
 from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
-from django.db.models import TextField
+from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
@@ -17,6 +18,7 @@ from django.urls import path, reverse
 from django.utils.http import urlencode
 
 from records.accounts import access
+from records.accounts.models import User
 from records.backoffice.about import address_of, asking
 from records.backoffice.conflicts import Conflict, trail_of
 from records.backoffice.current import show_times_of, site_at, user_of
@@ -27,8 +29,8 @@ from records.backoffice.permissions import SitePermissions
 from records.backoffice.wording import field_label, operation_label, printed
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
-from records.sites.about import about_models, trail_ids
-from records.sites.hidden import telling_fields
+from records.sites.about import about_models, kinds, trail_ids
+from records.sites.hidden import hides, telling_fields
 from records.sites.models import SiteRecord
 
 PAGE = 25
@@ -77,6 +79,23 @@ def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
     return [entry for entry in sums.values() if entry["old"] != entry["new"]]
 
 
+def untold(model: Any, may: Callable[[str], bool]) -> set[str]:
+    """Return the fields of a kind whose changes would tell of records that are hidden from a user."""
+    return telling_fields(model, may)
+
+
+def told_to(user: User, changes: QuerySet[Any], sites: Collection[uuid.UUID]) -> QuerySet[Any]:
+    """Return those of the changes of these sites that are not about a kind of record that is partly hidden there.
+
+    What was hidden at some time stands in the history for ever.
+    """
+    for model in (kind for kind in kinds().values() if kind.SEEN_WHOLE_WITH):
+        partly = [site for site in sites if hides(model, asking(user, site))]
+        if partly:
+            changes = changes.exclude(model__startswith=f"{model._meta.app_label}.", site__in=partly)
+    return changes
+
+
 class TrailPages(SitePermissions):
     """The history page of a record, and its part in showing a conflict."""
 
@@ -94,8 +113,8 @@ class TrailPages(SitePermissions):
 
     def untold_fields(self, request: HttpRequest, record: Any) -> tuple[str, ...]:
         """Return the fields whose changes the user does not see: hidden ones, and references to hidden records."""
-        telling = telling_fields(self.model, asking(user_of(request), self.site_id_of(record)))
-        return (*self.hidden_fields(request, record), *telling)
+        may = asking(user_of(request), self.site_id_of(record))
+        return (*self.hidden_fields(request, record), *untold(self.model, may))
 
     def is_day(self, name: str) -> bool:
         """Return whether a date-time field is a day, which is the same in every zone."""

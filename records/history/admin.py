@@ -20,7 +20,7 @@ from records.backoffice.current import current_site, show_times_of, site_at, use
 from records.backoffice.datetimes import moment_column, shown
 from records.backoffice.fields import as_uuid
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long, kind_of
-from records.backoffice.history_pages import lines_of
+from records.backoffice.history_pages import lines_of, told_to, untold
 from records.backoffice.lists import RecordList, UncountedPaginator, UnreadableListError, search
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.sheets import KINDS
@@ -28,8 +28,6 @@ from records.backoffice.wording import operation_label, operation_words
 from records.history.models import Change
 from records.history.proofs import last_proof
 from records.history.trail import now
-from records.sites.about import kinds
-from records.sites.hidden import hides, telling_fields
 
 PERIODS = {"1": "Today", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
 
@@ -99,13 +97,8 @@ class ChangeAdmin(SavedFilterPages):
         rows: models.QuerySet[Any] = Change.objects.all()
         if user_of(request).is_superuser:
             return rows
-        rows = rows.filter(site__in=self.sites_where(request, "view"))
-        for model in kinds().values():
-            for site_id in self.sites_where(request, "view") if model.SEEN_WHOLE_WITH else ():
-                if hides(model, asking(user_of(request), site_id)):
-                    # What was hidden at some time stands in the history for ever.
-                    rows = rows.exclude(model__startswith=f"{model._meta.app_label}.", site=site_id)
-        return rows
+        sites = self.sites_where(request, "view")
+        return told_to(user_of(request), rows.filter(site__in=sites), sites)
 
     def get_urls(self) -> Any:
         """Return the admin's URLs, preceded by that of the trail as a file."""
@@ -202,7 +195,7 @@ class ChangeAdmin(SavedFilterPages):
         may = asking(user_of(request), change.site_id)
         private = getattr(page, "private_fields", ())
         hidden = () if not private or may(page.private_permission) else private
-        return lines_of(model, change.fields, [*hidden, *telling_fields(model, may)], page.is_day)
+        return lines_of(model, change.fields, [*hidden, *untold(model, may)], page.is_day)
 
 
 def _record_url(label: str, record_id: uuid.UUID) -> str:
