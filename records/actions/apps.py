@@ -11,8 +11,9 @@ class ActionsConfig(AppConfig):
     verbose_name = "Actions"
 
     def ready(self) -> None:
-        """Show the actions about a record on its page."""
+        """Show the actions about a record on its page, and on an action's page why it came back."""
         from records.actions import panels
         from records.backoffice import extension_points
 
+        extension_points.add_record_notices(panels.notices)
         extension_points.add_record_panels(panels.panels)

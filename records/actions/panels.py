@@ -1,4 +1,4 @@
-"""The actions about a record, shown on its page with the way to a new one."""
+"""What pages show of actions: those about a record, with the way to a new one, and why an action came back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,13 +7,36 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from records.accounts import access
-from records.actions.models import UNFINISHED, Action
+from records.actions.models import UNFINISHED, Action, Status
 from records.backoffice.current import user_of
+from records.backoffice.datetimes import shown
 from records.backoffice.due import due_shown
-from records.backoffice.extension_points import RecordPanel
+from records.backoffice.extension_points import RecordNotice, RecordPanel
+from records.history.models import Change
 from records.sites.models import SiteRecord
 
 SHOWN = 100
+LOOKED_AT = 20
+"""Among how many of its newest changes the last step of an action is looked for."""
+TOLD = {Status.OPEN: "Sent back", Status.CANCELLED: "Cancelled"}
+"""The statuses whose reason is told on the action's page, since its owner may not see the history."""
+
+
+def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
+    """Return who sent an action back, opened it again or cancelled it, and why; one query for such an action."""
+    if not isinstance(record, Action) or record.record_status not in TOLD or record.revision < 2:
+        return ()
+    changes = Change.objects.filter(record_id=record.pk, model=Action._meta.label).order_by("-number")
+    for change in changes[:LOOKED_AT]:
+        step = next((entry for entry in change.fields if entry["field"] == "record_status"), None)
+        if step is None:
+            continue
+        if not step.get("old") or step.get("new") != record.record_status:
+            return ()
+        what = "Reopened" if step["old"] == Status.CLOSED else TOLD[Status(record.record_status)]
+        who = change.author_name or "the system"
+        return (RecordNotice(f"{what} by {who}, {shown(change.at)}: {change.reason}"),)
+    return ()
 
 
 def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:

@@ -90,7 +90,7 @@ SEND_BACK = RecordStep(
     MAY_CLOSE,
     _step(Status.OPEN),
     applies=_in(Status.DONE),
-    explanation="The action is open again; its owner reads why in its history.",
+    explanation="The action is open again; its owner reads the reason on its page.",
     done="was sent back to its owner.",
 )
 REOPEN = RecordStep(

@@ -178,7 +178,7 @@ def test_the_monthly_report_leads_to_its_lists_and_is_printed(site: Site, page_o
     expect(page.get_by_role("heading", name=re.compile("^Complaints"))).to_be_visible()
     expect(page.get_by_role("link", name="1", exact=True)).to_be_visible()
     page.go_back()
-    page.get_by_role("link", name="Month before").click()
+    page.get_by_role("link", name="Month before", exact=True).click()
     expect(page.get_by_label("Month", exact=True)).not_to_have_value("")
     with page.expect_download() as download:
         page.get_by_role("link", name="Print (PDF)").click()

@@ -6,11 +6,13 @@ import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.actions import actions
 from records.actions.models import Action, Status
+from records.actions.workflow import Mover
 from records.items.actions import archive_item
 from records.sites.models import Site
 from tests import make
-from tests.make.actions import make_action, move
+from tests.make.actions import everything, make_action, move
 from tests.make.audits import make_audit, make_program
 from tests.make.backoffice import address, browser, form_of, list_address, save
 from tests.make.complaints import make_complaint
@@ -146,3 +148,22 @@ def test_the_list_shows_what_is_overdue_and_what_is_mine(site: Site) -> None:
     mine = client.get(list_address(Action) + "?mine=yes").content.decode()
     assert "My own" in mine
     assert "Late one" not in mine
+
+
+def test_the_owner_of_any_role_reads_on_the_page_why_an_action_came_back(site: Site) -> None:
+    owner, manager = make.make_user(site=site, role=READER), make.make_user(site=site, role=MANAGER)
+    action = make_action(site, owner=owner)
+    client = browser(site, user=owner)
+    assert "Sent back" not in client.get(address(action, "read")).text
+    move(action, Status.DONE, owner)
+    move(action, Status.OPEN, manager, reason="Two crates are still in use.")
+    said = client.get(address(action, "read")).text
+    assert f"Sent back by {manager.printed_name}" in said
+    assert "Two crates are still in use." in said
+    update = {"description": "Grey ones."}
+    actions.update_action(site.pk, action.pk, update, mover=Mover(make.author_of(manager), everything, "Clearer"))
+    assert "Two crates are still in use." in client.get(address(action, "read")).text
+    move(action, Status.DONE, owner)
+    assert "Sent back" not in client.get(address(action, "read")).text
+    move(action, Status.CANCELLED, manager, reason="The line is sold.")
+    assert "The line is sold." in client.get(address(action, "read")).text
