@@ -298,7 +298,7 @@ def main() -> None:
     for what, text in {"a beginning": "rye", "a middle": "flour", "two words": "rye flour", "none": "zebra"}.items():
         visit.open(f"global search, {what}", reverse("admin:search"), q=text)
     visit.open("global search, a number", reverse("admin:search"), q=str(ROWS // 2))
-    newest = Complaint.objects.filter(site=site).order_by("-site_sequence_id")[0]
+    newest = Complaint.objects.at(site).order_by("-site_sequence_id")[0]
     follow_up.visit(visit.open, newest, newest.trace_number)
     for model, page in admin.site._registry.items():
         if not hasattr(page, "get_changelist") or model._meta.app_label == "scim":

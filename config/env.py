@@ -110,7 +110,7 @@ class Environment:
         try:
             parsed: dict[str, Any] = dict(dj_database_url.parse(url)) if url else {}
         except (ValueError, dj_database_url.UnknownSchemeError):
-            self.fault("DATABASE_URL is no URL of a database: postgresql://user:password@host:5432/name, for example.")
+            self.fault("DATABASE_URL is not the URL of a database such as postgresql://user:password@host:5432/name.")
             parsed = {}
         if not parsed:
             parsed = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default_file)}

@@ -1,10 +1,12 @@
-"""Django's settings: one module, with production values unless the environment says otherwise (see .env.example)."""
+"""Django's settings, with production values unless the environment says otherwise (see .env.example)."""
 
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from config import env
+from config.logs import logging_at
+from config.openapi import SPECTACULAR_SETTINGS as SPECTACULAR_SETTINGS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -359,60 +361,14 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "records.operations.schema.OperationSchema",
     "EXCEPTION_HANDLER": "records.operations.errors.handle_exception",
 }
-SPECTACULAR_SETTINGS = {
-    "TITLE": "Larder",
-    "DESCRIPTION": "Quality and food-safety records. Every call carries `Ocp-Apim-Subscription-Key`; paths are taken "
-    "with and without a trailing slash. A body may repeat the read-only fields of a record that was read: they are "
-    "ignored. Any other unknown field or query parameter is refused. Every answer carries `X-Request-Id` and "
-    "`X-Api-Version`, and those to a valid key `X-RateLimit-Limit`, `-Remaining` and `-Reset`.",
-    "VERSION": "1",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "SERVE_AUTHENTICATION": [],
-    "COMPONENT_SPLIT_REQUEST": True,
-    "PREPROCESSING_HOOKS": ["records.operations.schema.paths_of_rows"],
-    "POSTPROCESSING_HOOKS": [
-        "records.operations.schema.whole_shapes",
-        "records.webhooks.openapi.describe",
-        "records.operations.published.publish",
-    ],
-    "LICENSE": {"name": "Apache License 2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
-}
+# SPECTACULAR_SETTINGS, which is imported above, describes this interface.
 
 # --- Logs: one JSON object a line on stderr -------------------------------------------------------------------------
 
 # Statements of a request or a task that take this many milliseconds or longer are logged, without values; 0: none.
 SLOW_STATEMENT_MS = environment.integer("SLOW_STATEMENT_MS", 500 if PRODUCTION else 0, minimum=0)
 LOG_LEVEL = environment.choice("LOG_LEVEL", ("debug", "info", "warning", "error"), "info").upper()
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"json": {"()": "records.operations.logs.JsonFormatter"}},
-    "filters": {"without_outages": {"()": "records.operations.logs.WithoutOutages"}},
-    "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "json"},
-        "metrics": {"class": "config.metrics.MetricsHandler"},
-    },
-    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {
-        # Django attaches a handler of its own to "django"; everything goes through the handler above instead.
-        "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
-        # The access log has the callers' errors; this logger only reports errors of the server.
-        "django.request": {"level": "ERROR", "filters": ["without_outages"]},
-        "django.security": {"level": "ERROR"},
-        # SQL messages contain the values of their parameters.
-        "django.db.backends": {"level": "INFO"},
-        "django_scim": {"level": "ERROR"},
-        # The metrics count the lines of these loggers.
-        "larder.access": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
-        "larder.replica": {"handlers": ["metrics"], "level": "DEBUG", "propagate": False},
-        "larder.database": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
-        "larder.security": {"handlers": ["metrics"], "level": LOG_LEVEL, "propagate": True},
-    },
-}
+LOGGING = logging_at(LOG_LEVEL)
 
 # --- Traces for OpenTelemetry ---------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ def update_document(
     Earlier versions are kept. Signers and notified users that are missing from `values` stay as they are. Raises
     RecordNotFoundError, ValidationError, StorageUnavailableError, or the error of the precondition.
     """
-    known = Document.objects.filter(site_id=site_id, pk=document_id).first()
+    known = Document.objects.at(site_id).filter(pk=document_id).first()
     if known is None:
         raise RecordNotFoundError
     if precondition is not None:

@@ -8,9 +8,8 @@ from django.db.models import Max
 
 from documents.models import IN_FORCE, ControlledPrint, Document, DocumentVersion
 from records.accounts.models import User
-from records.history.snapshots import columns, differences
 from records.history.trail import Author, recording
-from records.sites.writing import RecordNotFoundError
+from records.sites.writing import RecordNotFoundError, add_record
 
 
 class NumberTakenError(Exception):
@@ -37,7 +36,7 @@ def add(version_id: uuid.UUID, number: int, user: User, *, date: datetime.dateti
     is to be made again. Raises RecordNotFoundError for a version that does not exist, and ValidationError
     (InvalidTransition) for one that is not in force any more or whose document is archived.
     """
-    with recording() as trail:
+    with recording():
         version = DocumentVersion.objects.filter(pk=version_id).first()
         if version is None:
             raise RecordNotFoundError
@@ -61,6 +60,5 @@ def add(version_id: uuid.UUID, number: int, user: User, *, date: datetime.dateti
             date=date,
             file_hash=version.file_hash,
         )
-        copy.save(force_insert=True)
-        trail.add(copy, differences(copy, {}, columns(copy)), author=author, operation="ControlledPrint")
+        add_record(copy, author=author, operation="ControlledPrint", skip=("site", "document", "version", "user"))
     return copy

@@ -12,7 +12,7 @@ from records.accounts.confirmations import Confirmation
 from records.files.models import FileRecord
 from records.history.trail import now
 from records.history.visibility import MANAGER, READER
-from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
+from records.sites.models import ChildRow, Entity, SiteRecord, SiteRows, site_record_constraints
 from records.sites.text import FreeTextField, LineField
 
 
@@ -164,6 +164,8 @@ class DocumentVersion(FileRecord):
     created_by = models.ForeignKey(
         "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
     )
+
+    objects = SiteRows.as_manager()
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
         "site",

@@ -17,9 +17,8 @@ from documents.models import IN_FORCE, Document, DocumentVersion, Reading
 from records.accounts import access
 from records.accounts.models import User
 from records.accounts.roles_held import people_of
-from records.history.snapshots import columns, differences
 from records.history.trail import Author, now, recording
-from records.sites.writing import RecordNotFoundError
+from records.sites.writing import RecordNotFoundError, add_record
 
 READ_WITHIN = datetime.timedelta(days=14)
 """The time within which a version must be read after it came into force."""
@@ -100,7 +99,7 @@ def confirm(version_id: uuid.UUID, user: User, *, author: Author) -> Reading:
     Raises RecordNotFoundError for a version that this person need not read, and ValidationError (InvalidTransition) for
     one that is not in force any more.
     """
-    with recording() as trail:
+    with recording():
         version = DocumentVersion.objects.select_related("document").filter(pk=version_id).first()
         if version is None:
             raise RecordNotFoundError
@@ -124,7 +123,5 @@ def confirm(version_id: uuid.UUID, user: User, *, author: Author) -> Reading:
             date=now(),
             file_hash=version.file_hash,
         )
-        reading.save(force_insert=True)
-        changed = differences(reading, {}, columns(reading))
-        trail.add(reading, changed, author=author, operation="ConfirmReading")
+        add_record(reading, author=author, operation="ConfirmReading", skip=("site", "document", "version", "user"))
     return reading

@@ -80,7 +80,7 @@ class DocumentViewSet(FileViewSet):
             number = values.read_integer(self.query["version"][-1], 1, values.INTEGER_LIMIT)
             if number is None:
                 raise lists.invalid("version", f"This must be a whole number between 1 and {values.INTEGER_LIMIT}.")
-            versions = DocumentVersion.objects.filter(Q(document_id=id) | Q(pk=id), site_id=self.site_id)
+            versions = DocumentVersion.objects.at(self.site_id).filter(Q(document_id=id) | Q(pk=id))
             key = versions.filter(version=number).values_list("pk", flat=True).first()
             if key is None:
                 raise errors.not_found()
@@ -131,4 +131,4 @@ class DocumentViewSet(FileViewSet):
     def version_of(self, shape: Shape) -> DocumentVersion:
         """Return the version in the data of a document or of a version."""
         document_id = str(shape.get("DocumentId", shape["Id"]))
-        return DocumentVersion.objects.get(document_id=document_id, version=shape["Version"], site_id=self.site_id)
+        return DocumentVersion.objects.at(self.site_id).get(document_id=document_id, version=shape["Version"])

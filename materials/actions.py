@@ -7,8 +7,9 @@ from django.db import IntegrityError
 from django.db.models import Q
 
 from materials.models import Material
-from materials.upserts import DesiredMaterial, duplicate, key_in, upsert
+from materials.upserts import DesiredMaterial, duplicate, upsert
 from records.history.trail import Author, recording
+from records.sites.text import read_uuid
 from records.sites.writing import Precondition, Values, apply, changing
 
 
@@ -49,9 +50,9 @@ def _refuse_taken(site_id: uuid.UUID, external_id: str, but: uuid.UUID | None = 
     if not external_id:
         return
     condition = Q(external_id=external_id)
-    if (as_key := key_in(external_id)) is not None:
+    if (as_key := read_uuid(external_id)) is not None:
         condition |= Q(pk=as_key)
-    others = Material.objects.filter(condition, site_id=site_id)
+    others = Material.objects.at(site_id).filter(condition)
     if (others if but is None else others.exclude(pk=but)).exists():
         raise duplicate()
 

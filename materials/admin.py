@@ -13,11 +13,10 @@ from materials import actions
 from materials.models import Material
 from records.accounts import access
 from records.backoffice.current import author_of, current_site, user_of
-from records.backoffice.fields import as_uuid
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.reference.models import MaterialCategory
-from records.sites.text import normalise
+from records.sites.text import normalise, read_uuid
 from records.sites.writing import Precondition, Values
 
 
@@ -52,14 +51,14 @@ class CategoryFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the categories of the current site."""
-        found = MaterialCategory.objects.filter(site=current_site(request), is_archived=False)[:100]
+        found = MaterialCategory.objects.at(current_site(request)).filter(is_archived=False)[:100]
         return [(str(category.pk), category.name) for category in found]
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
         """Return the filtered list."""
         if not self.value():
             return queryset
-        key = as_uuid(self.value())
+        key = read_uuid(self.value())
         return queryset.filter(material_category=key) if key else queryset.none()
 
 

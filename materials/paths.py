@@ -12,8 +12,7 @@ from django.http import Http404, HttpRequest
 from materials.models import Material
 from records.operations.errors import ApiError
 from records.operations.plans import KeyQuery
-from records.operations.values import read_uuid
-from records.sites.text import normalise
+from records.sites.text import normalise, read_uuid
 
 _SITE, _ID, _TEXT = uuid.uuid4(), uuid.uuid4(), str(uuid.uuid4())
 """The placeholders in the query for a material's key."""
@@ -62,16 +61,14 @@ def by_text(site_id: uuid.UUID, text: str) -> KeyQuery:
 
 @cache
 def _key() -> Coalesce:
-    named = Material.objects.filter(site_id=_SITE, external_id=_TEXT).order_by().values("pk")[:1]
+    named = Material.objects.at(_SITE).filter(external_id=_TEXT).order_by().values("pk")[:1]
     return Coalesce(Subquery(named), Value(_ID, UUIDField()))
 
 
 def material_id(site_id: uuid.UUID, texts: list[str]) -> uuid.UUID:
     """Return the Id of the site's material with this external id, else the Id in the text; raises Http404."""
     found = dict(
-        Material.objects.filter(site_id=site_id, external_id__in=texts).values_list("external_id", "pk")
-        if texts
-        else ()
+        Material.objects.at(site_id).filter(external_id__in=texts).values_list("external_id", "pk") if texts else ()
     )
     for text in texts:
         if text in found:

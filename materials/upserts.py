@@ -18,6 +18,7 @@ from records.reference.models import MaterialCategory
 from records.sites.models import EntityFolder
 from records.sites.sequences import count_archived, take_numbers_and_ask
 from records.sites.targets import UNKNOWN, errors_of, holding_folders
+from records.sites.text import read_uuid
 from records.sites.writing import Precondition, RecordNotFoundError, Values, check_record, stamp
 
 MOST = 500
@@ -156,7 +157,7 @@ class Batch:
             external_id = desired.values.get("external_id")
             if external_id:
                 external_ids.add(external_id)
-                if (as_key := key_in(external_id)) is not None:
+                if (as_key := read_uuid(external_id)) is not None:
                     keys.add(as_key)
             if desired.key is not None:
                 keys.add(desired.key)
@@ -264,7 +265,7 @@ class Batch:
     def _refuse_duplicate(self, material: Material) -> None:
         if not material.external_id:
             return
-        as_key = key_in(material.external_id)
+        as_key = read_uuid(material.external_id)
         others = [self.by_external_id.get(material.external_id), self.by_key.get(as_key) if as_key else None]
         if any(other is not None and other is not material for other in others):
             raise duplicate()
@@ -323,19 +324,9 @@ class Batch:
         return names
 
 
-def key_in(text: str) -> uuid.UUID | None:
-    """Return the Id that has the form of this external id, or None."""
-    if len(text) != 36:
-        return None
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None
-
-
 def locked(site_id: uuid.UUID, external_ids: Iterable[str], keys: Iterable[uuid.UUID]) -> QuerySet[Material]:
     """Return the query that locks the site's materials with these external ids or Ids, in the order of their Ids."""
-    rows = Material.objects.select_for_update(of=("self",), no_key=True).filter(site_id=site_id)
+    rows = Material.objects.at(site_id).select_for_update(of=("self",), no_key=True)
     return rows.filter(Q(external_id__in=list(external_ids)) | Q(pk__in=list(keys))).order_by("pk")
 
 

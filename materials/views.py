@@ -16,10 +16,11 @@ from materials.serializers import MaterialSerializer
 from records.accounts.keys import Caller
 from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.accounts.tokens import TokenCaller
-from records.operations import bodies, conditional, errors, limits, lists, values
+from records.operations import bodies, conditional, errors, limits, lists
 from records.operations.credentials import KEY_HEADER
 from records.operations.plans import KeyQuery
 from records.operations.viewsets import OperationViewSet
+from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError
 
 MATERIALS = lists.ListRules(search=("external_id", "name", "our_code", "supplier_code"), sort="siteSequenceId")
@@ -54,7 +55,7 @@ class MaterialViewSet(OperationViewSet):
         """Read the query and switch to the site in `siteId`; raises 400 if it is missing and 404 if it is closed."""
         super().check_parameters()
         given = self.query.get("siteId", [])
-        site_id = values.read_uuid(given[0].strip()) if len(given) == 1 else None
+        site_id = read_uuid(given[0].strip()) if len(given) == 1 else None
         if site_id is None:
             text = "This must be the Id of one site: a UUID of 36 characters." if given else "This is required."
             raise lists.invalid("siteId", text)

@@ -16,7 +16,7 @@ from records.employees import provisioning
 from records.sites.text import normalise
 from scim.callers import Caller
 from scim.declared import undeclared
-from scim.desired_state import person_wish
+from scim.desired_state import desired_person
 from scim.errors import Refused
 from scim.members import Membership, entries_of, split_operations, take_members
 from scim.patches import note_ignored, operations_of, patched, tells, tidied_schemas
@@ -24,7 +24,6 @@ from scim.projection import Projection
 from scim.representations import STATE, TAKEN, Representation, group_document_of, members_of, user_document_of
 from scim.requests import Query
 from scim.schemas import ENTERPRISE, MODELS, POLICY, SITE, GroupResource, SiteExtension, UserResource
-from scim.visibility import sees_role, sees_user, visible_roles
 
 _READ_ONLY = {"id", "meta", "groups", "profileurl"}
 
@@ -76,7 +75,7 @@ class UserAdapter(SCIMUser):
         self.person = provisioning.lock_person(key, self.caller.directory, leaving=leaving)
         self.obj = self.person.user
         self.external_id = self.person.external.value if self.person.external else ""
-        return sees_user(self.caller, self.obj)
+        return self.obj.is_seen_by(self.caller)
 
     def _before(self, *, with_groups: bool = False) -> Representation:
         """Return the document before the change, with the state that only the account stores; groups are optional."""
@@ -97,7 +96,7 @@ class UserAdapter(SCIMUser):
         if self.obj is None and self._recognise(normalise(after.get("externalId", ""))):
             after.setdefault("active", True)
         before = self._before() if self.obj else None
-        self.desired = person_wish(self.caller, after, before, whole=before is None)
+        self.desired = desired_person(self.caller, after, before, whole=before is None)
 
     def _recognise(self, external_id: str) -> bool:
         """Lock the inactive person whom the directory created with this externalId; returns whether there is one."""
@@ -115,7 +114,7 @@ class UserAdapter(SCIMUser):
         # A caller who sends the whole resource back also sends its groups, which are accepted when they are unchanged.
         before = self._before(with_groups=any(tells(operation, "groups") for operation in operations))
         resource = patched("User", before, operations, body.get("schemas"))
-        self.desired = person_wish(self.caller, _dump(resource), before, whole=True)
+        self.desired = desired_person(self.caller, _dump(resource), before, whole=True)
 
     def save(self) -> None:
         """Call the action for the collected state."""
@@ -168,7 +167,7 @@ class GroupAdapter(SCIMGroup):
     def lock(self, key: uuid.UUID) -> bool:
         """Lock the role before reading the current state; returns whether the token can see the role."""
         self.obj = role_provisioning.lock_role(key)
-        return sees_role(self.caller, self.obj)
+        return self.obj.is_seen_by(self.caller)
 
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for; a PUT without displayName keeps the name."""
@@ -211,7 +210,7 @@ class GroupAdapter(SCIMGroup):
                 return members_of(self.caller, [role.pk], about).get(role.pk, [])
 
             def roles_among(keys: set[uuid.UUID]) -> set[uuid.UUID]:
-                return set(visible_roles(self.caller).filter(pk__in=keys).values_list("pk", flat=True))
+                return set(Role.objects.seen_by(self.caller).filter(pk__in=keys).values_list("pk", flat=True))
 
             desired.members = Membership(load, roles_among).apply(ours)
         self.desired = desired

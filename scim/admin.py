@@ -24,14 +24,15 @@ from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of, zone_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.extension_points import RecordLink
-from records.backoffice.fields import as_number, as_uuid
+from records.backoffice.fields import as_number
 from records.backoffice.forms import CredentialForm, ReasonForm
-from records.backoffice.lists import RecordList, UncountedPaginator
+from records.backoffice.logs import LogAdmin
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.history.trail import recording
 from records.sites.models import Site
+from records.sites.text import read_uuid
 from records.sites.writing import Values
 from scim.callers import Mount, base_of
 from scim.models import ProvisioningCall
@@ -209,7 +210,7 @@ class _Connection:
         return redirect_with_secret(self.request, {"name": token.name, "secret": secret})
 
     def _revoke(self) -> HttpResponse:
-        key = as_uuid(self.request.POST.get("id", ""))
+        key = read_uuid(self.request.POST.get("id", ""))
         token = ProvisioningToken.objects.filter(pk=key, directory=self.directory).first() if key else None
         if token is None:
             raise Http404
@@ -304,7 +305,7 @@ class OutcomeFilter(admin.SimpleListFilter):
 
 
 @admin.register(ProvisioningCall)
-class ProvisioningCallAdmin(SavedFilterPages):
+class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
     """The log of the calls that directories made, and how each call ended."""
 
     site_field = "directory__home_site"
@@ -312,30 +313,11 @@ class ProvisioningCallAdmin(SavedFilterPages):
     list_display = ("when", "token_name", "method", "line", "status", "outcome")
     list_select_related = ("directory__home_site",)
     list_filter = (OutcomeFilter, "directory")
-    search_fields: ClassVar[Any] = ()
     ordering: ClassVar[Any] = ("-at", "-id")
-    list_per_page = 50
-    paginator = UncountedPaginator
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    sortable_by: ClassVar[Any] = ()
-    actions: Any = None
 
     def site_id_of(self, record: Any) -> uuid.UUID | None:
         """Return the home site of the call's directory."""
         return record.directory.home_site_id if record.directory else None
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may read the site's log."""
-        return self.may(request, "view", obj)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse to add an entry: only the service writes the log."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse to change an entry: a call is never edited."""
-        return False
 
     @admin.display(description="when")
     def when(self, call: ProvisioningCall) -> str:
@@ -353,17 +335,13 @@ class ProvisioningCallAdmin(SavedFilterPages):
             raise PermissionDenied
         calls = self.get_queryset(request).order_by("at", "id")
         if directory := request.GET.get("directory__id__exact"):
-            calls = calls.filter(directory_id=as_uuid(directory))
+            calls = calls.filter(directory_id=read_uuid(directory))
         if outcome := request.GET.get("outcome"):
             calls = calls.filter(status__gte=400) if outcome == "failed" else calls.filter(status__lt=400)
         response = StreamingHttpResponse(exported(calls), content_type="application/jsonl")
         response["Content-Disposition"] = 'attachment; filename="provisioning-log.jsonl"'
         response["Cache-Control"] = "no-store"
         return response
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the change list that does not count its rows."""
-        return RecordList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the log, with a link to the export and a text for the empty list."""
@@ -390,7 +368,3 @@ class ProvisioningCallAdmin(SavedFilterPages):
             "at": moment_of(call),
         }
         return TemplateResponse(request, "scim/call.html", context)
-
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Refuse access to a history page, because a call does not have one."""
-        raise Http404

@@ -77,7 +77,7 @@ def bearer_of(request: HttpRequest) -> str:
     if given:
         limits.note_wrong_credential(request)
     if twice:
-        raise Refused(401, "'Bearer' stands twice: enter the secret alone.", headers=CHALLENGE)
+        raise Refused(401, "The header contains 'Bearer' twice. Enter only the secret.", headers=CHALLENGE)
     raise Refused(401, "Send the token as 'Authorization: Bearer <token>'.", headers=CHALLENGE)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 from scim2_models import InvalidValueException
 
 from records.accounts.employee_facts import Key, address_entry, mobile_entry, phone_entry
+from records.accounts.models import User
 from records.accounts.provisioning import DesiredAccount, DesiredEmail
 from records.employees.provisioning import DesiredPerson, superior_fault
-from records.sites.text import normalise
+from records.sites.text import normalise, read_uuid
 from scim.callers import Caller
 from scim.representations import STATE, TAKEN, Representation, display_of, formatted_name
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
-from scim.visibility import visible_users
 
 MOST_ENTRIES = 100
 LONGEST_TEXT = 20_000
@@ -43,7 +43,9 @@ _COLUMNS = {
 """Attributes that have a column or table of their own. All others are kept as they were sent."""
 
 
-def person_wish(caller: Caller, after: Representation, before: Representation | None, *, whole: bool) -> DesiredPerson:
+def desired_person(
+    caller: Caller, after: Representation, before: Representation | None, *, whole: bool
+) -> DesiredPerson:
     """Return the desired state that a User document describes.
 
     If `whole` is true, everything that the document omits becomes unassigned. Otherwise an extension that the document
@@ -230,8 +232,8 @@ def _enterprise(
 
 def _reporting_line(caller: Caller, value: str, before: Representation | None) -> tuple[uuid.UUID | None, str]:
     """Return the manager's account id, or None and the reason why this value cannot be the manager."""
-    key = _id(value)
-    if key is None or not visible_users(caller).filter(pk=key).exists():
+    key = read_uuid(value)
+    if key is None or not User.objects.seen_by(caller).filter(pk=key).exists():
         return None, "The directory sees no user with this id."
     fault = superior_fault(uuid.UUID(before["id"]), key) if before else ""
     return (None, fault) if fault else (key, "")
@@ -244,13 +246,6 @@ def _manager(enterprise: Representation, then: Representation | None = None) -> 
     if reference and (value is None or (value == past.get("value") and reference != past.get("$ref"))):
         return str(reference).rstrip("/").rpartition("/")[2]
     return str(value or "")
-
-
-def _id(value: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(value)
-    except ValueError:
-        return None
 
 
 def _contacts(desired: DesiredPerson, after: Representation, before: Representation | None) -> None:

@@ -1,4 +1,4 @@
-"""The endpoints of both mounts at which the service describes itself."""
+"""The endpoints by which the service describes itself: ServiceProviderConfig, ResourceTypes and Schemas."""
 
 from django.http import HttpRequest, HttpResponse
 from django_scim import views as stock

@@ -65,7 +65,7 @@ _BARE_WORD = re.compile(
 def refuse_other_quotes(expression: str) -> None:
     """Raise InvalidFilterException for text in single or curly quotes, which would be compared with its quotes."""
     if _OTHER_QUOTE.search(_STRINGS.sub('""', expression)):
-        raise InvalidFilterException(detail="Text in a filter stands in straight double quotes, not in other ones.")
+        raise InvalidFilterException(detail="Put text in a filter in straight double quotes, not in other ones.")
 
 
 def tidied_path(path: str) -> str:

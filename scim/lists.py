@@ -8,7 +8,8 @@ from django.db.models import QuerySet, TextField, Value
 from pydantic import ValidationError as ShapeError
 from scim2_models import Error, InvalidPathException, Path, SearchRequest
 
-from scim import attributes, cursors, filters, sources, visibility
+from records.accounts.models import Role, User
+from scim import attributes, cursors, filters, sources
 from scim.callers import Caller
 from scim.errors import Refused
 from scim.projection import Projection
@@ -19,7 +20,7 @@ from scim.schemas import LIST_RESPONSE, MODELS, bound
 
 def rows_of(caller: Caller, kind: str) -> QuerySet[Any]:
     """Return the users or roles that the token sees."""
-    return visibility.visible_users(caller) if kind == "User" else visibility.visible_roles(caller)
+    return User.objects.seen_by(caller) if kind == "User" else Role.objects.seen_by(caller)
 
 
 def attributes_of(caller: Caller, kind: str) -> attributes.Attributes:

@@ -26,6 +26,7 @@ from scim2_models.path import (
 )
 
 from records.accounts.role_members import DesiredMembers
+from records.sites.text import read_uuid
 from scim.schemas import GROUP, Member, bound
 
 OPS = ("add", "replace", "remove")
@@ -61,7 +62,7 @@ def entries_of(value: Any) -> dict[uuid.UUID, str]:
 def named_in(value: Any) -> set[uuid.UUID]:
     """Return the ids of the members to remove; a value that is not an id cannot match a member and is left out."""
     listed = value if isinstance(value, list) else [value]
-    return {uuid.UUID(key) for key, _ in map(_entry, listed) if _is_id(key)}
+    return {key for text, _ in map(_entry, listed) if (key := read_uuid(text))}
 
 
 def _entry(item: Any) -> tuple[str, str]:
@@ -87,10 +88,10 @@ def _entry(item: Any) -> tuple[str, str]:
 
 
 def _id(value: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(value)
-    except ValueError:
-        raise InvalidValueException(detail=f"There is no member with the id {value[:100]!r}.") from None
+    key = read_uuid(value)
+    if key is None:
+        raise InvalidValueException(detail=f"There is no member with the id {value[:100]!r}.")
+    return key
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class MemberOperation:
 def _ids_of(node: FilterNode) -> set[uuid.UUID] | None:
     """Return the only ids that can match the filter, or None when any id could match."""
     if isinstance(node, Comparison) and node.op == CompareOperator.eq and node.attr_path.attr.lower() == "value":
-        return {uuid.UUID(node.value)} if _is_id(node.value) else set()
+        return {key} if (key := read_uuid(node.value)) else set()
     if isinstance(node, LogicalExpr):
         found = [_ids_of(term) for term in node.terms]
         known = [ids for ids in found if ids is not None]
@@ -127,14 +128,6 @@ def _ids_of(node: FilterNode) -> set[uuid.UUID] | None:
             return min(known, key=len) if known else None
         return set().union(*known) if len(known) == len(found) else None
     return None
-
-
-def _is_id(value: Any) -> bool:
-    try:
-        uuid.UUID(value)
-    except (ValueError, TypeError, AttributeError):
-        return False
-    return True
 
 
 def split_operations(operations: list[Any]) -> tuple[list[MemberOperation], list[Any]]:
@@ -206,8 +199,8 @@ def _with_own_ids(node: FilterNode) -> FilterNode:
         return replace(node, terms=tuple(_with_own_ids(term) for term in node.terms))
     if isinstance(node, Not):
         return replace(node, expr=_with_own_ids(node.expr))
-    if isinstance(node, Comparison) and node.attr_path.attr.lower() == "value" and _is_id(node.value):
-        return replace(node, value=str(uuid.UUID(node.value)))
+    if isinstance(node, Comparison) and node.attr_path.attr.lower() == "value" and (key := read_uuid(node.value)):
+        return replace(node, value=str(key))
     return node
 
 

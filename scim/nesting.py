@@ -6,11 +6,11 @@ from typing import Any
 
 from django.db.models import BooleanField, Func
 
+from records.accounts.models import Role
 from records.history.sets import id_of, ids_parameter, ids_sql
 from records.history.statements import Statement
 from scim.callers import Scope
 from scim.prepared import prepared
-from scim.visibility import visible_roles
 
 _HELD = """
 WITH RECURSIVE held (user_id, role_id, is_direct) AS (
@@ -27,20 +27,20 @@ SELECT held.user_id, held.role_id, visible.name, MAX(held.is_direct)
 """
 
 
-def held_by(users: Iterable[uuid.UUID], scope: Scope) -> Statement:
+def groups_of(users: Iterable[uuid.UUID], scope: Scope) -> Statement:
     """Return the statement that selects each user's visible groups by id, however deeply groups are nested."""
-    visible = prepared("visible roles", scope, lambda: visible_roles(scope).order_by().values_list("id", "name"))
+    visible = prepared("visible roles", scope, lambda: Role.objects.seen_by(scope).order_by().values_list("id", "name"))
     return _HELD.format(ids=ids_sql(), visible=visible.sql), [ids_parameter(users), *visible.parameters]
 
 
-def groups_held(rows: list[tuple[Any, ...]]) -> Iterator[tuple[uuid.UUID, uuid.UUID, str, bool]]:
-    """Yield the user, group, group name and whether the membership is direct, for each row of `held_by`."""
+def group_rows(rows: list[tuple[Any, ...]]) -> Iterator[tuple[uuid.UUID, uuid.UUID, str, bool]]:
+    """Yield the user, group, group name and whether the membership is direct, for each row of `groups_of`."""
     for user_id, role_id, name, is_direct in rows:
         yield id_of(user_id), id_of(role_id), name, bool(is_direct)
 
 
-class IsHeld(Func):
-    """Whether a user is in a group, directly or through groups within groups: `IsHeld(group, user)`."""
+class IsMember(Func):
+    """Whether a user is in a group, directly or through groups within groups: `IsMember(group, user)`."""
 
     output_field = BooleanField()
     arity = 2

@@ -12,12 +12,11 @@ from records.accounts.models import ExternalId, Role, RoleMembership, User, User
 from records.history.sets import id_of
 from records.history.statements import together
 from scim.callers import Caller
-from scim.nesting import groups_held, held_by
+from scim.nesting import group_rows, groups_of
 from scim.prepared import prepared, the_ids
 from scim.projection import Projection
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
 from scim.sources import profile_prefix
-from scim.visibility import visible_memberships, visible_roles, visible_users
 
 TAKEN = "taken"
 """The key under which an account stores the names of attributes that a PATCH removed although it always has them."""
@@ -101,7 +100,9 @@ def user_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Proj
     Attributes that the projection leaves out are not read; `Projection.apply` must still remove them.
     """
     scope = caller.scope
-    users = prepared("users", scope, lambda: visible_users(scope).filter(pk__in=the_ids()).values_list(*USER_COLUMNS))
+    users = prepared(
+        "users", scope, lambda: User.objects.seen_by(scope).filter(pk__in=the_ids()).values_list(*USER_COLUMNS)
+    )
     statements = {"users": users.about(keys)}
     if projection.holds("emails"):
         statements["emails"] = prepared("emails", scope, _emails).about(keys)
@@ -110,7 +111,7 @@ def user_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Proj
         external = prepared("external ids", scope, lambda: owned.values_list("user_id", "value"))
         statements["externalId"] = external.about(keys)
     if projection.holds("groups"):
-        statements["groups"] = held_by(keys, scope)
+        statements["groups"] = groups_of(keys, scope)
     found = dict(zip(statements, together([*statements.values()]), strict=True))
     rows = [dict(zip(USER_COLUMNS, row, strict=True)) for row in users.converted(found["users"])]
     emails: dict[uuid.UUID, list[Representation]] = defaultdict(list)
@@ -133,8 +134,8 @@ def user_document_of(caller: Caller, user: User, external_id: str, projection: P
     """Return the document of a loaded account with its loaded addresses and employee; one query, for its groups."""
     row = {column: _at(user, column) for column in USER_COLUMNS}
     emails = [_email(email.value, email.type, email.display, email.primary) for email in user.emails.all()]
-    held = together([held_by([user.pk], caller.scope)])[0] if projection.holds("groups") else []
-    return user_document(caller, row, emails, external_id, _groups_of(caller, held)[user.pk])
+    groups = together([groups_of([user.pk], caller.scope)])[0] if projection.holds("groups") else []
+    return user_document(caller, row, emails, external_id, _groups_of(caller, groups)[user.pk])
 
 
 def _at(row: User | Role, column: str) -> Any:
@@ -145,10 +146,10 @@ def _at(row: User | Role, column: str) -> Any:
     return found
 
 
-def _groups_of(caller: Caller, held: list[tuple[Any, ...]]) -> dict[uuid.UUID, list[Representation]]:
-    """Return the groups that each user is in, directly or through other groups, from the rows of `held_by`."""
+def _groups_of(caller: Caller, rows: list[tuple[Any, ...]]) -> dict[uuid.UUID, list[Representation]]:
+    """Return the groups that each user is in, directly or through other groups, from the rows of `groups_of`."""
     groups: dict[uuid.UUID, list[Representation]] = defaultdict(list)
-    for user_id, role_id, name, is_direct in groups_held(held):
+    for user_id, role_id, name, is_direct in group_rows(rows):
         groups[user_id].append(
             {
                 "value": str(role_id),
@@ -264,7 +265,7 @@ def group_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Pro
     """
     scope = caller.scope
     groups = prepared(
-        "groups", scope, lambda: visible_roles(scope).filter(pk__in=the_ids()).values_list(*GROUP_COLUMNS)
+        "groups", scope, lambda: Role.objects.seen_by(scope).filter(pk__in=the_ids()).values_list(*GROUP_COLUMNS)
     )
     rows = [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in groups.converted(together([groups.about(keys)])[0])]
     members: dict[uuid.UUID, list[Representation]] | None = None
@@ -318,7 +319,7 @@ def members_of(
     scope = caller.scope
 
     def rows() -> QuerySet[RoleMembership, Any]:
-        members = visible_memberships(scope).filter(role_id__in=the_ids()).order_by("created", "pk")
+        members = RoleMembership.objects.seen_by(scope).filter(role_id__in=the_ids()).order_by("created", "pk")
         return members.values_list(*MEMBER_COLUMNS)
 
     def named() -> QuerySet[RoleMembership, Any]:

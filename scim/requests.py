@@ -54,7 +54,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; raises ValueError if a name occurs twice in any case, because one value would be lost."""
     found = dict(pairs)
     if len({name.lower() for name in found}) != len(pairs):
-        raise ValueError("a name stands twice in one object.")
+        raise ValueError("a name occurs twice in one object.")
     return found
 
 

@@ -2,37 +2,42 @@
 
 import unicodedata
 import uuid
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, When
+from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, TextField, When
 from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from scim2_models.path import CompareOperator
 
 from records.accounts.models import ExternalId, Role, RoleMembership, UserAttribute, UserEmail
+from records.sites.text import read_uuid
 from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
 from scim.callers import Scope
-from scim.expressions import ALWAYS, NEVER, ByCodePoint, Condition, Folded, TextOfId, TextOfNumber, compare_text, text
-from scim.nesting import IsHeld
+from scim.expressions import (
+    ALWAYS,
+    NEVER,
+    Condition,
+    Folded,
+    TextOfId,
+    TextOfNumber,
+    compare_text,
+    text,
+)
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
-from scim.visibility import visible_memberships, visible_roles
+from scim.stored_lists import KeptEntries, KeptPart, Rows, UserGroups
 
 _SIMPLE = ("nickname", "title", "timezone")
 _LISTS = ("phonenumbers", "ims", "photos", "addresses", "entitlements", "roles", "x509certificates")
 _ENTERPRISE = ("costcenter", "organization", "division", "department")
-SIGHTS = 64
+CACHED_SCOPES = 64
 """The number of directories and mounts for which the sources are cached."""
 _NAME_PARTS = ("middlename", "honorificsuffix")
 
 
 def as_id(value: str) -> uuid.UUID | None:
     """Return the id for a text in canonical form, otherwise None; an id is caseExact."""
-    try:
-        key = uuid.UUID(value)
-    except ValueError:
-        return None
+    key = read_uuid(value)
     return key if str(key) == value else None
 
 
@@ -92,118 +97,9 @@ def shown_name(prefix: str = "") -> Any:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """The entries of a list that has a table of its own."""
-
-    queryset: QuerySet[Any]
-    subs: dict[str, Source]
-    first: tuple[str, ...] = ("pk",)
-
-    def rows(self) -> QuerySet[Any]:
-        """Return the entries of the outer row."""
-        return self.queryset
-
-    def sub(self, name: str) -> Source | None:
-        """Return the source of a sub-attribute."""
-        return self.subs.get(name)
-
-    def order(self, name: str) -> Term:
-        """Return the sub-attribute of the first entry."""
-        source = self.subs.get(name) or Nothing()
-        return Subquery(self.queryset.order_by(*self.first).annotate(_sorted=source.order()).values("_sorted")[:1])
-
-
-@dataclass(frozen=True, slots=True)
-class HeldGroups:
-    """The groups of a user. Each is a role with `held_how`: direct, or indirect through other groups."""
-
-    visible: QuerySet[Role]
-    subs: dict[str, Source]
-
-    def rows(self) -> QuerySet[Role]:
-        """Return the roles. If no role is a member of another, as is usual, only the user's memberships are read."""
-        if not RoleMembership.objects.filter(member_role__isnull=False, role__in=self.visible).exists():
-            return self.visible.filter(memberships__user_id=OuterRef("pk")).annotate(held_how=text("direct"))
-        direct = Exists(RoleMembership.objects.filter(role_id=OuterRef("pk"), user_id=OuterRef(OuterRef("pk"))))
-        how = Case(When(direct, then=text("direct")), default=text("indirect"), output_field=TextField())
-        return self.visible.filter(IsHeld(F("pk"), OuterRef("pk"))).annotate(held_how=how)
-
-    def sub(self, name: str) -> Source | None:
-        """Return the source of a sub-attribute."""
-        return self.subs.get(name)
-
-    def order(self, name: str) -> Term:
-        """Return the sub-attribute of the first group by id."""
-        source = self.subs.get(name) or Nothing()
-        return Subquery(self.rows().order_by("pk").annotate(_sorted=source.order()).values("_sorted")[:1])
-
-
-@dataclass(frozen=True, slots=True)
-class KeptPart:
-    """One part of a value that a directory sent and no column holds. It is a row of UserAttribute, if assigned."""
-
-    attribute: str
-    part: str
-    of_entry: bool = False
-
-    def _rows(self) -> QuerySet[UserAttribute]:
-        if self.of_entry:
-            return UserAttribute.objects.filter(
-                user_id=OuterRef("user_id"), attribute=self.attribute, idx=OuterRef("idx"), part=self.part
-            )
-        return UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute=self.attribute, part=self.part)
-
-    def compare(self, op: Any, value: Any) -> Condition:
-        """Return the condition that the row exists and matches; for `ne`, a missing row differs from every value."""
-        if op == op.ne:
-            return ~Q(self.compare(op.eq, value))
-        if value is None:
-            return ~Q(self.present()) if op == op.eq else NEVER
-        if isinstance(value, bool):
-            value = "true" if value else "false"
-        elif isinstance(value, bytes):
-            value = value.hex()
-        start = Q(start=value[:100]) if op == op.eq else Q()
-        return Exists(self._rows().filter(start & Q(Text(F("key")).compare(op, value))))
-
-    def present(self) -> Condition:
-        """Return the condition that the row exists."""
-        return Exists(self._rows())
-
-    def order(self) -> Term:
-        """Return the row's text in code point order, or null when there is no row."""
-        return ByCodePoint(Subquery(self._rows().values("key")[:1]))
-
-
-@dataclass(frozen=True, slots=True)
-class KeptEntries:
-    """The entries of a list that a directory sent and no table holds: rows of UserAttribute that share an index."""
-
-    attribute: str
-
-    def rows(self) -> QuerySet[UserAttribute]:
-        """Return the parts of all entries of the outer row."""
-        return UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute=self.attribute)
-
-    def sub(self, name: str) -> Source:
-        """Return the source of this part of the entry."""
-        return KeptPart(self.attribute, name, of_entry=True)
-
-    def order(self, name: str) -> Term:
-        """Return the part of the primary entry, or else of the first entry."""
-        primary = Exists(
-            UserAttribute.objects.filter(
-                user_id=OuterRef("user_id"), attribute=self.attribute, idx=OuterRef("idx"), part="primary", key="true"
-            )
-        )
-        found = self.rows().filter(part=name).annotate(_primary=primary).order_by("-_primary", "idx")
-        return ByCodePoint(Subquery(found.values("key")[:1]))
-
-
-@lru_cache(maxsize=SIGHTS)
+@lru_cache(maxsize=CACHED_SCOPES)
 def user_attributes(caller: Scope) -> Attributes:
-    """Return the sources of every attribute of a User, over `visible_users`; they are cached because they are fixed."""
+    """Return the sources of every attribute of a User; they are cached because they are fixed for each token."""
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
     external = ExternalId.objects.filter(directory_id=caller.directory_id)
     manager_key = UserAttribute.objects.filter(
@@ -262,13 +158,13 @@ def user_attributes(caller: Scope) -> Attributes:
             },
             ("-primary", "idx", "pk"),
         ),
-        "groups": HeldGroups(
-            visible_roles(caller),
+        "groups": UserGroups(
+            Role.objects.seen_by(caller),
             {
                 "value": _id_source("pk"),
                 "$ref": _id_below(groups, "pk"),
                 "display": folded(F("name")),
-                "type": Text(F("held_how")),
+                "type": Text(F("membership_kind")),
             },
         ),
         **_meta("User", users, F("last_modified")),
@@ -342,9 +238,9 @@ def folded_location(prefix: str) -> Text:
     return _id_below(fold(prefix), "pk")
 
 
-@lru_cache(maxsize=SIGHTS)
+@lru_cache(maxsize=CACHED_SCOPES)
 def group_attributes(caller: Scope) -> Attributes:
-    """Return the sources of every attribute of a Group, over `visible_roles`; they are cached in the same way."""
+    """Return the sources of every attribute of a Group; they are cached in the same way."""
     groups, users = f"{caller.base}/Groups/", f"{caller.base}/Users/"
     own = Q(directory_id=caller.directory_id)
     member = Coalesce(F("user_id"), F("member_role_id"))
@@ -368,7 +264,7 @@ def group_attributes(caller: Scope) -> Attributes:
         "displayname": _named("name_key"),
         "schemas": Listed(((GROUP.lower(), ALWAYS), (SITE.lower(), ALWAYS))),
         "members": Rows(
-            visible_memberships(caller).filter(role_id=OuterRef("pk")),
+            RoleMembership.objects.seen_by(caller).filter(role_id=OuterRef("pk")),
             {
                 "value": Text(TextOfId(member), equals=has_member),
                 "$ref": Text(

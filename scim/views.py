@@ -22,6 +22,7 @@ from records.history.models import Change
 from records.history.trail import recording, rehearsing
 from records.operations import conditional, limits
 from records.operations.credentials import keep_private
+from records.sites.text import read_uuid
 from scim import bulk, lists, log
 from scim.adapters import GroupAdapter, UserAdapter
 from scim.callers import Caller, Mount, caller_of
@@ -270,11 +271,8 @@ class ResourceView(ProvisioningView):
 
     def key_of(self, text: str) -> uuid.UUID:
         """Return the id in a path, which is never an externalId; raises Refused (404)."""
-        try:
-            key = uuid.UUID(text)
-        except ValueError:
-            raise not_found(self.kind, text) from None
-        if str(key) != text.lower():
+        key = read_uuid(text)
+        if key is None:
             raise not_found(self.kind, text)
         return key
 

@@ -11,6 +11,7 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
+from django.test.utils import override_settings
 from hypothesis import settings as hypothesis_settings
 
 from records.accounts import opening
@@ -23,6 +24,22 @@ hypothesis_settings.register_profile("repeatable", derandomize=True)
 hypothesis_settings.register_profile("searching", derandomize=False)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 """One commit gives one answer; whoever looks for new examples asks for them with HYPOTHESIS_PROFILE=searching."""
+
+
+USES_A_DATABASE = frozenset(("db", "transactional_db", "live_server", "django_db_setup", "django_db_blocker"))
+"""The fixtures that give a test the database of the run."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """On PostgreSQL leave out the tests that cannot differ from SQLite (tests/README.md has the rule)."""
+    if connection.vendor == "sqlite":
+        return
+    for item in items:
+        fixtures = USES_A_DATABASE.intersection(getattr(item, "fixturenames", ()))
+        if item.get_closest_marker("one_database"):
+            item.add_marker(pytest.mark.skip(reason="This is tested on SQLite only: see the test's module."))
+        elif not fixtures and not any(map(item.get_closest_marker, ("django_db", "both_databases"))):
+            item.add_marker(pytest.mark.skip(reason="This uses no database, so the run on SQLite tests it."))
 
 
 @pytest.fixture(scope="session")
@@ -39,13 +56,19 @@ def _expected_database() -> None:
     assert expected in ("", connection.vendor), f"This run is on {connection.vendor}, not on {expected}."
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _fast_passwords() -> Iterator[None]:
+    """Hash passwords fast, also those of the people whom a fixture makes once for many tests."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
 @pytest.fixture(autouse=True)
-def _fresh_counters(settings: Any) -> None:
-    """Start every test with unused rate limits, no calls noted, no caller remembered and a fast password hash."""
+def _fresh_counters() -> None:
+    """Start every test with unused rate limits, no calls noted and no caller remembered."""
     cache.clear()
     recent_calls.forget()
     opening.forget()
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,14 @@ holds and at which revision, so that a change takes effect at once in every proc
 
 import uuid
 from collections import defaultdict
-from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
 from records.accounts.models import Role, User
+from records.history.sets import id_of
+from records.history.statements import parameter
 from records.sites.models import Site
 
 Permissions = frozenset[str]
@@ -35,16 +36,6 @@ SELECT r.site_id, r.id, r.revision FROM held JOIN accounts_role r ON r.id = held
 """  # noqa: S608 (no outside text)
 
 _kept: dict[uuid.UUID, tuple[int, Permissions]] = {}
-
-
-def parameter(key: uuid.UUID) -> Any:
-    """Return the id in the form that the database's driver expects."""
-    return key if connection.vendor == "postgresql" else key.hex
-
-
-def identifier(value: Any) -> uuid.UUID:
-    """Return, as a UUID, an id that a raw query returned."""
-    return value if isinstance(value, uuid.UUID) else uuid.UUID(value)
 
 
 def permissions_of_roles(roles: list[tuple[uuid.UUID, int]]) -> Permissions:
@@ -73,7 +64,7 @@ def roles_held(user_id: uuid.UUID) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]
         rows = cursor.fetchall()
     held: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
     for site_id, role_id, revision in rows:
-        held[identifier(site_id)].append((identifier(role_id), revision))
+        held[id_of(site_id)].append((id_of(role_id), revision))
     return held
 
 

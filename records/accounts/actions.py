@@ -18,9 +18,10 @@ from records.accounts.names import check_user_name
 from records.accounts.recovery import follow_fact
 from records.accounts.roles_held import touch_members, touch_users, wait_to_nest
 from records.accounts.security import security_event, security_events
-from records.history.trail import Author, now, recording
+from records.history.snapshots import FieldChange
+from records.history.trail import Author, recording
 from records.sites.models import Site
-from records.sites.writing import add_record, changing
+from records.sites.writing import add_record, changing, stamp
 
 
 def add_site(site: Site, *, author: Author) -> Site:
@@ -46,14 +47,11 @@ def add_user(
 
 def set_password(user: User, password: str, *, author: Author) -> None:
     """Give the account a password, which ends all its other sessions. The history does not contain the password."""
-    with recording() as trail:
-        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+    notes = [{"field": "password", "old": "", "new": "set"}]
+    with changing(User, None, user.pk, author=author, operation="SetPassword", notes=notes) as locked:
         locked.set_password(password)
-        locked.save(update_fields=["password"])
-        user.password = locked.password
-        changed = [{"field": "password", "old": "", "new": "set"}]
-        trail.add(locked, changed, author=author, operation="SetPassword", site_id=locked.home_site_id)
         security_event(SecurityKind.PASSWORD_SET, account=locked, author=author)
+    user.password = locked.password
 
 
 def end_access(user: User, *, author: Author, operation: str = "EndAccess", reason: str = "") -> None:
@@ -171,8 +169,8 @@ def set_members(
     Raises ValidationError if a role would contain itself, directly or through others, or belongs to another site, and
     NotAllowedError if the author may not give or take away what the role permits.
     """
-    with recording() as trail:
-        locked = Role.objects.select_for_update(of=("self",), no_key=True).get(pk=role.pk)
+    notes: list[FieldChange] = []
+    with changing(Role, None, role.pk, author=author, operation=operation, reason=reason, notes=notes) as locked:
         actor = actor_of(author)
         for act, members in ((Act.GIVE_ROLE, add), (Act.TAKE_ROLE, remove)):
             if members:
@@ -200,13 +198,12 @@ def set_members(
         after = members_of(locked)
         if before == after:
             return
-        Role.objects.filter(pk=locked.pk).update(revision=models.F("revision") + 1, last_modified=now())
+        stamp(locked, author)
         touch_users({member.pk for member in (*new, *remove) if isinstance(member, User)})
         for kind, people in ((SecurityKind.ROLE_GIVEN, new), (SecurityKind.ROLE_TAKEN, remove)):
             users = [member for member in people if isinstance(member, User)]
             security_events(kind, users, author=author, detail=str(locked), site_id=locked.site_id)
-        changed: list[dict[str, Any]] = [{"field": "members", "old": before, "new": after}]
-        trail.add(locked, changed, author=author, operation=operation, reason=reason, site_id=locked.site_id)
+        notes.append({"field": "members", "old": before, "new": after})
 
 
 def members_of(role: Role) -> list[dict[str, str]]:

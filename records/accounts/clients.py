@@ -10,8 +10,9 @@ from records.accounts import peppers
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, note_event, revoke
 from records.accounts.models import SCOPES, AccessToken, OAuthClient, User
-from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, now, recording
+from records.sites.text import read_uuid
+from records.sites.writing import changing
 
 LIVE_CLIENTS = 5
 
@@ -52,17 +53,15 @@ def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> 
     client has ended.
     """
     secret = peppers.new_secret("ls")
-    with recording() as trail:
-        client = OAuthClient.objects.select_for_update(of=("self",), no_key=True).get(pk=client_id)
+    notes = [{"field": "secret", "old": "", "new": "rotated"}]
+    with changing(
+        OAuthClient, None, client_id, author=author, operation="RotateClient", reason=reason, notes=notes
+    ) as client:
         if not client.is_live:
             raise ValidationError("This client has ended; issue a new one.", code="InvalidTransition")
         require(actor_of(author), Act.ISSUE_CREDENTIAL, client.user)
-        before = snapshot(client)
         client.digest, client.hint = peppers.digest(secret), secret[-4:]
-        client.save(update_fields=["digest", "hint"])
         _end_tokens(client)
-        changed = differences(client, before, snapshot(client)) or [{"field": "secret", "old": "", "new": "rotated"}]
-        trail.add(client, changed, author=author, operation="RotateClient", reason=reason)
         note_event(client, "RotateClient", author=author)
     return client, secret
 
@@ -82,10 +81,7 @@ def _end_tokens(client: OAuthClient) -> None:
 
 def client_of(client_id: str, secret: str) -> OAuthClient | None:
     """Return the live client of an active user that has this secret, or None; one query."""
-    try:
-        key = uuid.UUID(client_id) if len(client_id) == 36 else None
-    except ValueError:
-        key = None
+    key = read_uuid(client_id)
     if key is None:
         return None
     client = OAuthClient.objects.filter(pk=key, revoked__isnull=True, user__is_active=True).first()

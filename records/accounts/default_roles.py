@@ -76,6 +76,6 @@ def _give(roles: list[tuple[Role, DefaultRole]], wanted: dict[DefaultRole, set[i
 
 def _new(site: Site, default: DefaultRole) -> Role:
     name = str(default.label)
-    while Role.objects.filter(site=site, name_key=fold(name), is_archived=False).exists():
+    while Role.objects.at(site).filter(name_key=fold(name), is_archived=False).exists():
         name += " (default)"
     return Role(site=site, name=name, name_key=fold(name), default_role=default)

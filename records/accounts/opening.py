@@ -18,7 +18,8 @@ from django.db.models import BigIntegerField
 from django.db.models.expressions import RawSQL
 
 from records.accounts import access, peppers
-from records.history.statements import Statement, together
+from records.history.sets import id_of
+from records.history.statements import Statement, parameter, together
 from records.history.trail import now
 
 REMEMBERED = 60.0
@@ -98,7 +99,7 @@ class Opening:
         if any(owner not in self.versions for owner in owners):
             return None
         version = sum(self.versions[owner] for owner in owners)
-        return Proof(tuple(map(access.parameter, (self.user_id, self.site_id, site_id))), version)
+        return Proof(tuple(map(parameter, (self.user_id, self.site_id, site_id))), version)
 
 
 class Proof(NamedTuple):
@@ -178,8 +179,7 @@ def forget() -> None:
 
 def _opening(rows: Sequence[Sequence[Any]]) -> Opening:
     key, name, last_used, expires, user, site, superuser, opens, printed, of_user, of_site = rows[0][:11]
-    identifier = access.identifier
-    user_id, site_id = identifier(user), NO_SITE if site is None else identifier(site)
+    user_id, site_id = id_of(user), NO_SITE if site is None else id_of(site)
     sites: dict[uuid.UUID, str] = {}
     roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
     versions: dict[uuid.UUID, int] = {user_id: of_user, site_id: of_site}
@@ -187,16 +187,16 @@ def _opening(rows: Sequence[Sequence[Any]]) -> Opening:
         reached, site_name, role, revision, version = row[11:16]
         if reached is None:
             continue
-        at = identifier(reached)
+        at = id_of(reached)
         sites[at], versions[at] = site_name, version
         if role is not None:
-            roles[at].append((identifier(role), revision))
+            roles[at].append((id_of(role), revision))
     if superuser:
         permissions = dict.fromkeys(sites, access.EVERYTHING)
     else:
         permissions = {at: access.permissions_of_roles(sorted(of_site)) for at, of_site in roles.items()}
     return Opening(
-        identifier(key),
+        id_of(key),
         name,
         user_id,
         printed,

@@ -1,4 +1,10 @@
-"""What a directory does to accounts: make, change, end and remove them (DECISIONS 7)."""
+"""What a directory does to accounts: make, change, end and remove them (DECISIONS 7).
+
+A directory sends thousands of calls in a row, and each carries an account with its addresses, identifiers and
+attributes. Therefore these functions do not use the common writer of `records.sites.writing`: they check only the
+columns that the call can set, and store the related rows without reading them again. They keep its rules: one
+transaction, under a lock, with its Change.
+"""
 
 import uuid
 from collections.abc import Iterable, Sequence

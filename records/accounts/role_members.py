@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection
-from django.db.models import Q
 
 from records.accounts.authority import Act, Actor, require
 from records.accounts.brake import count_removals
@@ -16,8 +15,8 @@ from records.accounts.models import Directory, Role, RoleMembership, SecurityKin
 from records.accounts.models.users import printed_name
 from records.accounts.roles_held import touching, wait_to_nest
 from records.accounts.security import note_people
-from records.history.sets import id_of, id_parameter, ids, ids_parameter, ids_sql, insertion
-from records.history.statements import Statement, together
+from records.history.sets import id_of, ids, ids_parameter, ids_sql, insertion
+from records.history.statements import Statement, parameter, together
 from records.history.trail import Author, now, recording
 
 
@@ -35,19 +34,6 @@ class DesiredMembers:
 
     def __bool__(self) -> bool:
         return bool(self.put or self.drop or self.exact)
-
-
-def seen_members(directory_id: uuid.UUID, sites: Iterable[uuid.UUID]) -> Q:
-    """Return the condition that a membership's member is visible to a directory of these sites."""
-    listed = list(sites)
-    person = Q(
-        user__home_site_id__in=listed,
-        user__employee__isnull=False,
-        user__removed__isnull=True,
-        user__is_service_account=False,
-    )
-    hidden = Q(member_role__directory_id=directory_id, member_role__hidden_from_directory=True)
-    return person | Q(member_role__site_id__in=listed, member_role__is_archived=False) & ~hidden
 
 
 class Known(NamedTuple):
@@ -121,13 +107,13 @@ def _known(role: Role, desired: DesiredMembers, directory: Directory) -> dict[uu
 
     One statement.
     """
-    role_id, about = id_parameter(role.pk), [ids_parameter(desired.put.keys() | desired.drop)]
-    sites = [id_parameter(key) for key in {directory.home_site_id, *(site.pk for site in directory.sites.all())}]
+    role_id, about = parameter(role.pk), [ids_parameter(desired.put.keys() | desired.drop)]
+    sites = [parameter(key) for key in {directory.home_site_id, *(site.pk for site in directory.sites.all())}]
     marks = ", ".join(["%s"] * len(sites))
     sql = _KNOWN.format(named=ids_sql() + (_PRESENT if desired.exact else ""), sites=marks)
     if desired.exact:
         about.append(role_id)
-    [rows] = together([(sql, [*about, *sites, id_parameter(directory.pk), *sites, role_id, role_id])])
+    [rows] = together([(sql, [*about, *sites, parameter(directory.pk), *sites, role_id, role_id])])
     known: dict[uuid.UUID, Known] = {}
     for key, is_user, shown, given, family, user_name, name, sees_user, sees_role, site, membership, display in rows:
         if is_user:
@@ -176,7 +162,7 @@ def _writes(
     statements.append(
         (
             "UPDATE accounts_role SET revision = %s, last_modified = %s WHERE id = %s",
-            [role.revision, quote(role.last_modified), id_parameter(role.pk)],
+            [role.revision, quote(role.last_modified), parameter(role.pk)],
         )
     )
     people = [*_people(new, known), *_people(gone, known)]

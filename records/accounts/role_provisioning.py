@@ -48,8 +48,9 @@ def add_or_match_role(site_id: uuid.UUID, desired: DesiredRole, directory: Direc
         _check_name(name)
         if fold(name):
             found = (
-                Role.objects.select_for_update(of=("self",), no_key=True)
-                .filter(site_id=site_id, name_key=fold(name), is_archived=False)
+                Role.objects.at(site_id)
+                .select_for_update(of=("self",), no_key=True)
+                .filter(name_key=fold(name), is_archived=False)
                 .first()
             )
         if found is None:
@@ -82,7 +83,7 @@ def change_role(role: Role, desired: DesiredRole, directory: Directory, *, autho
         if renamed:
             _check_name(desired.name or "")
         if renamed and fold(desired.name or ""):
-            others = Role.objects.filter(site_id=role.site_id, name_key=fold(desired.name or ""), is_archived=False)
+            others = Role.objects.at(role.site_id).filter(name_key=fold(desired.name or ""), is_archived=False)
             if others.exclude(pk=role.pk).exists():
                 raise _used_name()
         with _changing(role, "UpdateRole", author=author):

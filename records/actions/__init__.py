@@ -1,1 +1,1 @@
-"""Corrective and preventive actions: what somebody has to do by a day, and whether it worked."""
+"""Corrective and preventive actions: what somebody has to do by a due date, and whether it was effective."""

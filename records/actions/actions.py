@@ -16,7 +16,7 @@ from records.sites.writing import Precondition, Values, add_record, apply, archi
 
 POINTERS = ("record_id", "finding_id")
 ANSWER = frozenset({"result"})
-"""What the owner of an action writes, whatever their role."""
+"""The fields that the owner of an action may write in any role."""
 
 
 def add_action(
@@ -30,8 +30,8 @@ def add_action(
 ) -> Action:
     """Add an open action, about a record (`record_id`, `finding_id`) or alone. Its due date may lie in the past.
 
-    `sees` says whether a record exists for whoever adds the action. Raises ValidationError: InvalidReference for one
-    that does not, InvalidTransition for an archived record or another status than Open.
+    `sees` returns whether a record exists for the person who adds the action. Raises ValidationError: InvalidReference
+    for a record that does not, InvalidTransition for an archived record or for another status than Open.
     """
     given = {**values}
     status = given.pop("record_status", "") or Status.OPEN
@@ -55,10 +55,10 @@ def update_action(
     operation: str = "UpdateAction",
     precondition: Precondition | None = None,
 ) -> Action:
-    """Change an open action, or take it a step on: `record_status` is where it shall stand then (DECISIONS 13.21).
+    """Change an open action, or take a step of its workflow: `record_status` is its new status (DECISIONS 13.21).
 
-    Facts are changed while the action is Open; from then on it only takes steps. An owner who may not change actions
-    writes the result and marks it as Done, no more (PermissionDenied). Raises RecordNotFoundError, ValidationError, or
+    Other fields are changed only while the action is Open. An owner who may not change actions can only write the
+    result and mark the action as Done (otherwise PermissionDenied). Raises RecordNotFoundError, ValidationError, or
     what the precondition raises.
     """
     given = {**values}
@@ -98,7 +98,7 @@ def _not_judged_now() -> ValidationError:
 
 
 def _change(action: Action, given: Values, mover: Mover) -> set[str]:
-    """Set values on a locked action and return the names of those that are new."""
+    """Set values of a locked action and return the names of the fields that changed."""
     before = columns(action)
     pointers: list[Any] = [given.pop(name, getattr(action, name)) for name in POINTERS]
     if pointers != [action.record_id, action.finding_id]:

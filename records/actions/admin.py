@@ -1,4 +1,4 @@
-"""The back-office pages of actions: made from a record or alone, done by their owner, judged by somebody else."""
+"""The back-office pages of actions: added from a record or alone, done by their owner, judged by somebody else."""
 
 import uuid
 from collections.abc import Callable
@@ -18,13 +18,13 @@ from records.backoffice.about import link_to, may_see
 from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import DueFilter, due_shown
-from records.backoffice.fields import as_uuid
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.forms import RecordForm
 from records.backoffice.lists import ArchivedFilter, OwnerFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.sites.about import record_of
+from records.sites.text import read_uuid
 from records.sites.writing import Values
 
 
@@ -43,7 +43,7 @@ class ActionDueFilter(DueFilter):
 
 @admin.register(Action)
 class ActionAdmin(RecordAdmin):
-    """Actions; facts are changed while an action is Open, afterwards it only takes steps."""
+    """Actions. They are edited while they are Open; afterwards only the steps of the workflow change them."""
 
     record_actions = (*STEPS, ARCHIVE, RESTORE)
     moments = ("closed_date",)
@@ -74,12 +74,12 @@ class ActionAdmin(RecordAdmin):
     readonly_fields = ("record", "record_status", "effective", "closed_by", "closed_date")
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """Return the form: a new action also names what it is about."""
+        """Return the form; that of a new action also has the record that the action is about."""
         form: Any = NewActionForm if obj is None else RecordForm
         return super().get_form(request, obj, change, **{"form": form, **kwargs})
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; what became of the action is shown once it is stored."""
+        """Return the fields; those about the result are shown after the action is stored."""
         facts = {"fields": ("name", "description", "owner", "due_date", "priority", "kind", "cause")}
         if obj is None:
             return ((None, {**facts, "description": self._about_new(request)}),)
@@ -87,21 +87,21 @@ class ActionAdmin(RecordAdmin):
         return ((None, {"fields": ("record", *facts["fields"])}), ("Outcome", {"fields": outcome}))
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what a new action starts with: oneself as owner, and what the address says it is about."""
+        """Return the initial values of a new action: the user as owner, and the record that the address names."""
         given = {name: request.GET.get(name, "") for name in ("about", "finding")}
         return {"owner": user_of(request), "priority": "Medium", **given}
 
     def _about_new(self, request: HttpRequest) -> Any:
-        """Return what a new action is about, in words; empty where it stands alone."""
+        """Return the name of the record that a new action is about; empty if it is about none."""
         asked = (request.POST if request.method == "POST" else request.GET).get("about", "")
-        site, key = current_site(request), as_uuid(asked)
+        site, key = current_site(request), read_uuid(asked)
         record = record_of(site.pk, key, Action.ABOUT) if site is not None and key is not None else None
         if record is None or not may_see(user_of(request), record):
             return ""
         return format_html("<p>About {}</p>", link_to(record))
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        """Return an action that the user may see; what it is about is shown only where that exists for the user too."""
+        """Return an action that the user may see; its record is shown only if it exists for the user too."""
         action = super().get_object(request, object_id, from_field)
         if action is not None:
             about = action.about()
@@ -110,7 +110,7 @@ class ActionAdmin(RecordAdmin):
 
     @admin.display(description="about")
     def record(self, action: Action) -> Any:
-        """Return a link to the record that the action is about, with the finding where there is one."""
+        """Return a link to the record that the action is about, with the name of the finding if there is one."""
         record: Any = action.about()
         if record is None or not getattr(action, "shows_about", False):
             return self.get_empty_value_display()
@@ -123,11 +123,11 @@ class ActionAdmin(RecordAdmin):
         return due_shown(action.due_date, waiting=action.record_status in UNFINISHED and not action.is_archived)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may change the action's facts, which stay as they are once it is Done."""
+        """Return whether the user may edit the action, which is possible only while it is Open."""
         return super().has_change_permission(request, obj) and (obj is None or obj.record_status == Status.OPEN)
 
     def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
-        """Return whether the user may take the step: an owner marks their own as Done, and never closes it."""
+        """Return whether the user may take the step: owners mark their own actions as Done and never close them."""
         user = user_of(request)
         if step is MARK_DONE and record.owner_id == user.pk:
             return access.may(user, record.site_id, "actions.view_action")
@@ -139,7 +139,7 @@ class ActionAdmin(RecordAdmin):
         """Add an action about the record that its form was opened for, or about none."""
         given = {**values}
         about, finding = (given.pop(name, "") for name in ("about", "finding"))
-        pointers = {"record_id": as_uuid(about) if about else None, "finding_id": as_uuid(finding) if finding else None}
+        pointers = {"record_id": read_uuid(about), "finding_id": read_uuid(finding)}
         sees = partial(may_see, user_of(request))
         return actions.add_action(site_id, {**given, **pointers}, author=author_of(request), sees=sees)
 

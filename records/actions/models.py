@@ -1,4 +1,4 @@
-"""Corrective and preventive actions, and what must be true of one in each status."""
+"""Corrective and preventive actions, and the rules for each status."""
 
 import uuid
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from records.sites.text import FreeTextField, LineField, is_blank
 
 
 class Kind(models.TextChoices):
-    """What an action is for: to put a fault right, to remove its cause, or to keep it from arising."""
+    """The purpose of an action: to correct a fault, to remove its cause, or to prevent it."""
 
     CORRECTION = "Correction", "Correction"
     CORRECTIVE = "Corrective", "Corrective"
@@ -29,7 +29,7 @@ class Priority(models.TextChoices):
 
 
 class Status(models.TextChoices):
-    """Where an action stands (DECISIONS 13.21)."""
+    """The status of an action (DECISIONS 13.21)."""
 
     OPEN = "Open", "Open"
     DONE = "Done", "Done"
@@ -38,13 +38,13 @@ class Status(models.TextChoices):
 
 
 UNFINISHED = (Status.OPEN, Status.DONE)
-"""The statuses in which somebody still has to do something."""
+"""The statuses in which there is still something to do."""
 
 
 class Action(AboutRecord, SiteRecord):
-    """What its owner has to do by the due date, about a record or alone, and how somebody else judged it.
+    """A task of its owner with a due date, about a record or about none, and the judgement of somebody else.
 
-    `done_by` marked it Done; `closed_by` judged whether it worked (`effective`) and is neither of the two.
+    `done_by` marked it as Done. `closed_by` judged whether it was effective and is neither the owner nor `done_by`.
     """
 
     ENTITY = Entity.ACTION
@@ -106,7 +106,7 @@ class Action(AboutRecord, SiteRecord):
         return self.name
 
     def record_role(self) -> str:
-        """Return the lowest default role that sees the action: whoever sees the record that it is about."""
+        """Return the lowest default role that sees the action: that of the record that it is about."""
         record = self.about()
         return super().record_role() if record is None else record.record_role()
 
@@ -121,7 +121,7 @@ class Action(AboutRecord, SiteRecord):
         return cls.objects.filter(about).exclude(owner=user_id)
 
     def clean(self) -> None:
-        """Check that what is Done or Closed says what came of it."""
+        """Check that a Done action has a result and that a Closed one has a judgement."""
         if self.record_status in (Status.DONE, Status.CLOSED) and is_blank(self.result):
             text = "Say what was done and what came of it."
             raise ValidationError({"result": ValidationError(text, code="RequiredField")})

@@ -1,4 +1,4 @@
-"""What pages show of actions: those about a record, with the way to a new one, and why an action came back."""
+"""Actions on pages: those about a record, with a button that adds one, and the reason why an action came back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -70,5 +70,5 @@ def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
 
 def actions_about(record: SiteRecord) -> Any:
     """Return the actions about a record, the newest first, without archived ones."""
-    rows = Action.objects.filter(record_id=record.pk, site_id=record.site_id, is_archived=False)
+    rows = Action.objects.at(record.site_id).filter(record_id=record.pk, is_archived=False)
     return rows.select_related("owner").order_by("-site_sequence_id")

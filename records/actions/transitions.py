@@ -1,4 +1,4 @@
-"""The buttons of an action's page, each taking a step of the workflow."""
+"""The buttons on an action's page; each takes a step of the workflow."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ Data = dict[str, Any]
 
 
 class DoneForm(WithoutReason):
-    """What was done, which marking an action as Done asks for."""
+    """The form for marking an action as Done: it asks what was done."""
 
     result = TextField(
         max_length=FREE_TEXT,
@@ -30,7 +30,7 @@ class DoneForm(WithoutReason):
 
 
 class CloseForm(ReasonIfAny):
-    """The judgement whether an action worked."""
+    """The form for closing an action: it asks whether the action was effective."""
 
     effective = forms.TypedChoiceField(
         label="Did it work?",
@@ -42,7 +42,7 @@ class CloseForm(ReasonIfAny):
 
 
 def mover(request: HttpRequest, action: Action, reason: str = "", effective: bool | None = None) -> Mover:
-    """Return who takes a step in the back-office."""
+    """Return the person who takes a step in the back-office."""
     user = user_of(request)
     return Mover(author_of(request), lambda name: access.may(user, action.site_id, name), reason, effective)
 

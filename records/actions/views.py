@@ -9,11 +9,11 @@ from records.actions import actions
 from records.actions.models import Action
 from records.actions.serializers import ActionChangeSerializer, ActionSerializer
 from records.actions.workflow import Mover
-from records.operations import values
 from records.operations.lists import ListRules
 from records.operations.operation import Operation
 from records.operations.viewsets import OperationViewSet
 from records.sites.hidden import exists_for
+from records.sites.text import read_uuid
 
 ACTIONS = ListRules(search=("name", "description"))
 
@@ -25,10 +25,10 @@ class ActionViewSet(OperationViewSet):
         """Return whether the caller may call the operation; the owner of an action answers it whatever their role."""
         if super().permits(operation) or operation.name != "UpdateAction":
             return super().permits(operation)
-        key = values.read_uuid(self.kwargs.get("id"))
+        key = read_uuid(self.kwargs.get("id"))
         if key is None or not self.caller.may("actions.view_action"):
             return False
-        return Action.objects.filter(pk=key, site_id=self.site_id, owner_id=self.caller.user_id).exists()
+        return Action.objects.at(self.site_id).filter(pk=key, owner_id=self.caller.user_id).exists()
 
     def add_action(self, request: Request) -> HttpResponse:
         """Add an action about a complaint, audit, document, item, material or customer, or about none; it is Open."""

@@ -1,7 +1,7 @@
 """The steps of an action: Open → Done → Closed, sent back, cancelled, reopened (DECISIONS 13.21).
 
-Each step works on a locked row and raises ValidationError: InvalidTransition for a step that the status or the person
-does not allow, RequiredField for what the step needs.
+Each step changes a locked row and raises ValidationError: InvalidTransition for a step that the status or the person
+does not allow, RequiredField for a missing value.
 """
 
 import uuid
@@ -21,7 +21,7 @@ CHANGE, CLOSE = "actions.change_action", "actions.close_action"
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """Whoever takes a step: their account, what they may do at the site, and what they say."""
+    """The person who takes a step: their account, their permissions at the site, and their reason."""
 
     author: Author
     may: Callable[[str], bool]
@@ -43,12 +43,12 @@ class Mover:
 
 
 def refuse(text: str) -> ValidationError:
-    """Return the fault of a step that the action's status or the person does not allow."""
+    """Return the error for a step that the action's status or the person does not allow."""
     return ValidationError(text, code="InvalidTransition")
 
 
 def mark_done(action: Action, mover: Mover) -> None:
-    """Mark an open action as Done: its owner, or whoever may change actions. `result` must be filled."""
+    """Mark an open action as Done; needs a `result`. Only its owner and people who may change actions can do this."""
     if not (mover.owns(action) or mover.may(CHANGE)):
         raise refuse("Only its owner, or somebody who may change actions, marks an action as Done.")
     action.record_status = Status.DONE
@@ -56,7 +56,7 @@ def mark_done(action: Action, mover: Mover) -> None:
 
 
 def close(action: Action, mover: Mover) -> None:
-    """Close a Done action with the judgement whether it worked: neither its owner nor who marked it as Done."""
+    """Close a Done action with the judgement whether it was effective. Its owner and `done_by` cannot do this."""
     _need_manager(mover, "closes an action")
     if mover.owns(action):
         raise refuse("Nobody closes their own action. Ask another Manager.")
@@ -76,7 +76,7 @@ def send_back(action: Action, mover: Mover) -> None:
 
 
 def reopen(action: Action, mover: Mover) -> None:
-    """Open a Closed action again, with a reason; its judgement is taken back (the history keeps it)."""
+    """Open a Closed action again, with a reason; its judgement is removed (the history keeps it)."""
     _need_manager(mover, "reopens an action")
     _reopen(action, mover)
 
@@ -111,7 +111,7 @@ STEPS: dict[tuple[Status, Status], Step] = {
 
 
 def move(action: Action, to: Status, mover: Mover) -> None:
-    """Take the step that leads from the action's status to another one; the caller saves the action."""
+    """Take the step from the action's status to another one; the caller saves the action."""
     step = STEPS.get((Status(action.record_status), to))
     if step is None:
         raise refuse(f"An action that is {action.record_status} cannot become {to.label}.")

@@ -17,11 +17,11 @@ from records.sites.reasons import required_reason
 from records.sites.writing import Precondition, Values, add_record, archive_record
 
 May = Callable[[str], bool]
-"""Asks whether whoever attaches holds a permission at the site."""
+"""Returns whether the person who attaches a file has a permission at the site."""
 
 
 class SiteFullError(Exception):
-    """Raised when a file would take a site's attachments above `SITE_ATTACHMENTS_LIMIT`."""
+    """Raised if the attachments of a site would become larger than `SITE_ATTACHMENTS_LIMIT`."""
 
 
 def add_attachment(
@@ -36,9 +36,9 @@ def add_attachment(
     drafts: bool = False,
     key: uuid.UUID | None = None,
 ) -> Attachment:
-    """Store a file on the record that `record_id` names, or on its finding `finding_id` (DECISIONS 12.1).
+    """Store a file for the record `record_id`, or for its finding `finding_id` (DECISIONS 12.1).
 
-    Whoever may change the record may attach to it. `key` sets the attachment's id; IntegrityError where it is taken.
+    Everybody who may change the record may attach files. `key` is the attachment's id (IntegrityError if it is taken).
     Raises PermissionDenied, ValidationError (InvalidTransition for an archived record, or a state in which only others
     change it), SiteFullError or StorageUnavailableError; then nothing is stored.
     """
@@ -56,7 +56,7 @@ def add_attachment(
 
 
 def check_may_attach(record: SiteRecord, author: Author, may: May) -> None:
-    """Raise PermissionDenied, or the ValidationError for a record that is closed to those who usually change it."""
+    """Raise PermissionDenied, or ValidationError if only the record's status prevents the person from changing it."""
     if author.id is not None and getattr(record, "owner_id", None) == author.id:
         return
     if not may(SiteRecord.permission_to_change(record)):
@@ -67,7 +67,7 @@ def check_may_attach(record: SiteRecord, author: Author, may: May) -> None:
 
 
 def hold(record: SiteRecord) -> None:
-    """Keep the record from being archived until the transaction ends; raises ValidationError if it was meanwhile."""
+    """Prevent that the record is archived before the transaction ends; raises ValidationError if it is archived."""
     rows = type(record)._base_manager.select_for_update(of=("self",), no_key=True)
     if rows.filter(pk=record.pk).values_list("is_archived", flat=True).get():
         text = f"This {record._meta.verbose_name} is archived; restore it first."
@@ -75,8 +75,8 @@ def hold(record: SiteRecord) -> None:
 
 
 def used_by(site_id: uuid.UUID) -> int:
-    """Return how many bytes the site's attachments take, archived ones included."""
-    return Attachment.objects.filter(site_id=site_id).aggregate(total=Sum("file_size"))["total"] or 0
+    """Return the size of all attachments of the site in bytes, including archived ones."""
+    return Attachment.objects.at(site_id).aggregate(total=Sum("file_size"))["total"] or 0
 
 
 def archive_attachment(

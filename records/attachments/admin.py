@@ -1,4 +1,4 @@
-"""The back-office pages of attachments: their list, and the page of one with its history; files are added elsewhere."""
+"""The back-office pages of attachments: the list, and the page of one with its history. They are not added here."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from records.backoffice.records import RecordAdmin
 
 @admin.register(Attachment)
 class AttachmentAdmin(RecordAdmin):
-    """Attachments on records that the user may see; they are added on the record's page and never altered."""
+    """Attachments of records that the user may see. They are added on the record's page and never edited."""
 
     list_display = ("site_sequence_id", "__str__", "file_name", "size", "created", "created_by")
     list_display_links = ("site_sequence_id", "__str__")
@@ -35,15 +35,15 @@ class AttachmentAdmin(RecordAdmin):
     )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: files are attached on the page of their record."""
+        """Return False: files are attached on the page of their record."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: an attachment is never altered."""
+        """Return False: an attachment is never edited."""
         return False
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        """Return the attachments whose records' private facts the user may see."""
+        """Return the attachments, without those that show private facts which the user may not see."""
         left_out = Q()
         for site_id in self.sites_where(request, "view"):
             if here := hidden(user_of(request).pk, may_of(request, site_id)):
@@ -52,14 +52,14 @@ class AttachmentAdmin(RecordAdmin):
         return rows.exclude(left_out) if left_out else rows
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the list, with how much of the site's room is used."""
+        """Show the list, with the used part of the site's storage."""
         site = current_site(request)
         shown = {"limits": limits_at(site.pk)} if site is not None else {}
         return super().changelist_view(request, {**shown, **(extra_context or {})})
 
     @admin.display(description="record")
     def record(self, attachment: Attachment) -> Any:
-        """Return a link to the record, with the finding where there is one."""
+        """Return a link to the record, with the name of the finding if there is one."""
         record: Any = attachment.about()
         finding = record.findings.filter(pk=attachment.finding_id).first() if attachment.finding_id else None
         return format_html("{}, {}", link_to(record), finding) if finding is not None else link_to(record)

@@ -14,7 +14,7 @@ from records.sites.text import FreeTextField, LineField
 
 
 class Attachment(AboutRecord, FileRecord, SiteRecord):
-    """A file that belongs to a record: never altered once stored, and archived, not deleted (DECISIONS 12.1)."""
+    """A file that belongs to a record. It is never altered, and archived instead of deleted (DECISIONS 12.1)."""
 
     ENTITY = Entity.ATTACHMENT
     SEARCHED: ClassVar[tuple[str, ...]] = ("name", "description", "file_name")
@@ -35,7 +35,7 @@ class Attachment(AboutRecord, FileRecord, SiteRecord):
             models.Index(fields=("record_id", "created"), name="attachment_of_record"),
             models.Index(fields=("site", "created", "id"), name="attachment_by_created"),
             models.Index(fields=("site", "last_modified", "id"), name="attachment_by_last_modified"),
-            # The total of a site is the sum of an index, without a row beside it.
+            # The size of a site's attachments is the sum over an index; no other row stores it.
             models.Index(fields=("site", "file_size"), name="attachment_sizes_of_site"),
         )
         permissions = (("archive_attachment", "Can archive and restore attachments"),)
@@ -44,7 +44,7 @@ class Attachment(AboutRecord, FileRecord, SiteRecord):
         return self.name or self.file_name
 
     def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
-        """Return the lowest default role that may see the change: whoever sees the record's attachments."""
+        """Return the lowest default role that may see the change: that of the record's attachments."""
         record = self.about()
         return NOBODY if record is None else record.attachments_role()
 

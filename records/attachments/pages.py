@@ -25,7 +25,6 @@ from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordPanel
-from records.backoffice.fields import as_uuid
 from records.files import downloads
 from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
 from records.files.names import without_hidden
@@ -34,6 +33,7 @@ from records.operations import conditional
 from records.operations.errors import ApiError
 from records.sites.about import NOT_ABOUT, kinds
 from records.sites.models import SiteRecord
+from records.sites.text import read_uuid
 from records.sites.writing import Values
 
 SHOWN = 100
@@ -56,7 +56,7 @@ def addresses(admin_site: Any) -> Sequence[Any]:
 
 
 def may_of(request: HttpRequest, site_id: Any) -> Callable[[str], bool]:
-    """Return the question whether the person who is signed in may do something at the site."""
+    """Return a function that returns whether the signed-in person has a permission at the site."""
     user = user_of(request)
     return lambda permission: access.may(user, site_id, permission)
 
@@ -71,7 +71,7 @@ def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
     may = may_of(request, record.site_id)
     if not may("attachments.view_attachment") or not sees(record.ENTITY, may):
         return ()
-    rows = Attachment.objects.filter(record_id=record.pk, site_id=record.site_id, is_archived=False)
+    rows = Attachment.objects.at(record.site_id).filter(record_id=record.pk, is_archived=False)
     found = list(rows.select_related("created_by").order_by("-site_sequence_id")[: SHOWN + 1])
     findings = {row.pk: str(row) for row in record.findings.all()} if hasattr(record, "findings") else {}
     may_add = may_attach(request, record)
@@ -88,7 +88,7 @@ def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
 
 
 def may_attach(request: HttpRequest, record: SiteRecord) -> bool:
-    """Return whether the person who is signed in may attach files to the record now."""
+    """Return whether the signed-in person may attach files to the record now."""
     if record.is_archived:
         return False
     try:
@@ -112,7 +112,7 @@ def line_of(attachment: Attachment, findings: dict[uuid.UUID, str]) -> dict[str,
 
 
 def limits_at(site_id: uuid.UUID) -> str:
-    """Return how much a file may have, and how much of the site's room is used, in words."""
+    """Return the greatest size of a file and the used part of the site's storage, in words."""
     used, most = actions.used_by(site_id), settings.SITE_ATTACHMENTS_LIMIT
     one = filesizeformat(settings.FILE_SIZE_LIMIT)
     return f"A file may have {one}. This site's attachments use {filesizeformat(used)} of {filesizeformat(most)}."
@@ -122,9 +122,9 @@ def limits_at(site_id: uuid.UUID) -> str:
 
 
 def add(admin_site: Any, request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse:
-    """Attach the files that were sent to a record, each on its own; answer the page's script, or go back to the page.
+    """Attach the uploaded files to a record, one by one; answer the page's script, or redirect to the page.
 
-    A file that is refused leaves the others in place; what is wrong with it is said by its name.
+    If a file is refused, the others are stored anyway; the message names the file and the reason.
     """
     model = next((model for kind, model in kinds().items() if kind.value == entity and kind not in NOT_ABOUT), None)
     if model is None or not admin_site.is_registered(model):
@@ -143,7 +143,7 @@ def add(admin_site: Any, request: HttpRequest, entity: str, record_id: uuid.UUID
     if not uploads:
         faults.append("Choose a file first.")
     if "application/json" in request.headers.get("Accept", ""):
-        return _told(request, record, added, faults)
+        return _upload_result(request, record, added, faults)
     for text in faults:
         messages.error(request, text)
     if added:
@@ -152,14 +152,14 @@ def add(admin_site: Any, request: HttpRequest, entity: str, record_id: uuid.UUID
 
 
 def _finding(request: HttpRequest) -> uuid.UUID | None:
-    """Return the finding that the form names; one that is not an Id is answered as one that does not exist."""
+    """Return the finding in the form; a text that is not an Id is treated like a finding that does not exist."""
     given = request.POST.get("finding", "")
-    return (as_uuid(given) or uuid.UUID(int=0)) if given else None
+    return (read_uuid(given) or uuid.UUID(int=0)) if given else None
 
 
 def _once(request: HttpRequest, uploads: Sequence[Any]) -> uuid.UUID | None:
-    """Return the id that a page's script gives to a file that it may have to send again."""
-    return as_uuid(request.POST.get("once", "")) if len(uploads) == 1 else None
+    """Return the id that the page's script chose for a file that it may have to send again."""
+    return read_uuid(request.POST.get("once", "")) if len(uploads) == 1 else None
 
 
 def attach(
@@ -167,7 +167,7 @@ def attach(
 ) -> Attachment:
     """Store one uploaded file; raises ValidationError or PermissionDenied.
 
-    A file that comes again under the same id, because the answer to the first time was lost, is stored once.
+    A file that is sent again under the same id, because the first answer was lost, is stored only once.
     """
     if once and (known := Attachment.objects.filter(pk=once).first()):
         return _own(request, record, known)
@@ -193,19 +193,21 @@ def attach(
     except FileTooLargeError:
         raise ValidationError(f"A file may have {filesizeformat(settings.FILE_SIZE_LIMIT)} at most.") from None
     except actions.SiteFullError:
-        raise ValidationError("The room for this site's attachments is used up.") from None
+        raise ValidationError("The storage for this site's attachments is full.") from None
     except StorageUnavailableError:
         raise ValidationError("The file storage cannot be reached. Try again.") from None
 
 
 def _own(request: HttpRequest, record: SiteRecord, known: Attachment) -> Attachment:
-    """Return what this person has attached to the record under the same id before; raises ValidationError."""
+    """Return the attachment that this person has already added to the record under the id; raises ValidationError."""
     if known.record_id != record.pk or known.created_by_id != user_of(request).pk:
         raise ValidationError("This file belongs to something else. Reload the page and try again.")
     return known
 
 
-def _told(request: HttpRequest, record: Any, added: Sequence[Attachment], faults: Sequence[str]) -> JsonResponse:
+def _upload_result(
+    request: HttpRequest, record: Any, added: Sequence[Attachment], faults: Sequence[str]
+) -> JsonResponse:
     findings = {row.pk: str(row) for row in record.findings.all()} if hasattr(record, "findings") else {}
     lines = [
         render_to_string("attachments/line.html", {"row": line_of(row, findings)}, request=request) for row in added
@@ -218,7 +220,7 @@ def _told(request: HttpRequest, record: Any, added: Sequence[Attachment], faults
 
 
 def _readable(request: HttpRequest, attachment_id: uuid.UUID) -> Attachment:
-    """Return an attachment that the person who is signed in may read; raises Http404 for others."""
+    """Return an attachment that the signed-in person may read; raises Http404 for any other."""
     attachment = Attachment.objects.filter(pk=attachment_id).first()
     if attachment is None or not may_read(user_of(request), attachment):
         raise Http404("There is no such attachment.")
@@ -234,7 +236,7 @@ def file(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
 
 
 def preview(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
-    """Serve a small picture without the original's notes; 404 for what is not a picture."""
+    """Serve a small picture without the metadata of the original; 404 for a file that is not a picture."""
     attachment = _readable(request, attachment_id)
     tag = f'"preview-{attachment.file_hash}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff"}

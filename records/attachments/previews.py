@@ -1,7 +1,7 @@
-"""Previews of pictures: small, turned the right way up, and without what a camera writes beside the picture.
+"""Previews of pictures: small, the right way up, and without the metadata that a camera adds.
 
-A preview is made anew from the picture's points alone, so that neither the place where a photo was taken nor any other
-note in the file reaches it. The original stays as it was stored.
+A preview is made from the picture's pixels alone, so it contains neither the place where a photo was taken nor any
+other metadata. The original stays as it was stored.
 """
 
 import io
@@ -13,18 +13,18 @@ from PIL import Image, ImageOps
 EDGE = 640
 """The longest edge of a preview, in pixels."""
 MOST_PIXELS = 100_000_000
-"""A picture with more pixels is not decoded: a small file can claim to be a very large picture."""
+"""A picture with more pixels is not decoded, because a small file can declare a very large picture."""
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP")
 PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff", "image/bmp")
 
 
 def may_have_preview(file_type: str) -> bool:
-    """Return whether a file of this type is a picture of a kind that previews are made of."""
+    """Return whether previews are made of files of this type."""
     return file_type.partition(";")[0].strip().lower() in PICTURES
 
 
 def preview_of(file: IO[bytes]) -> bytes | None:
-    """Return a JPEG of at most 640 pixels an edge, or None where the file is not a picture that can be decoded."""
+    """Return a JPEG whose edges have at most 640 pixels, or None if the file is not a picture that can be decoded."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)

@@ -59,7 +59,7 @@ class AttachmentViewSet(FileViewSet):
 
     def attachment_of(self, shape: Shape) -> Attachment:
         """Return the attachment that a shape describes."""
-        return Attachment.objects.get(pk=shape["Id"], site_id=self.site_id)
+        return Attachment.objects.at(self.site_id).get(pk=shape["Id"])
 
     def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call an action; a site whose attachments have reached their limit is the 413."""

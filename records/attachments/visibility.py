@@ -1,4 +1,4 @@
-"""Who sees which attachment: whoever may see its record, with the record's private rules (DECISIONS 13.6)."""
+"""Who sees which attachment: everybody who may see its record and the record's private facts (DECISIONS 13.6)."""
 
 import uuid
 from collections.abc import Callable
@@ -16,9 +16,9 @@ May = Callable[[str], bool]
 
 
 def hidden(user_id: uuid.UUID, may: May) -> Q:
-    """Return the condition that an account may not see an attachment: its kind of record, or its record, is hidden.
+    """Return the condition for attachments that an account may not see, because their record or its kind is hidden.
 
-    `may` asks what the account may do at the site; the condition is empty where nothing is hidden.
+    `may` returns whether the account has a permission at the site. The condition is empty if nothing is hidden.
     """
     found = Q()
     for entity, model in kinds().items():
@@ -30,14 +30,14 @@ def hidden(user_id: uuid.UUID, may: May) -> Q:
 
 
 def sees(entity: Entity | str, may: May) -> bool:
-    """Return whether somebody sees the attachments of records of this kind."""
+    """Return whether a person sees the attachments of records of this kind."""
     model = kinds()[Entity(entity)]
     view = f"{model._meta.app_label}.view_{model._meta.model_name}"
     return may(view) and (not model.ATTACHMENTS_SEEN_WITH or may(model.ATTACHMENTS_SEEN_WITH))
 
 
 def without_drafts(rows: QuerySet[Attachment]) -> QuerySet[Any]:
-    """Leave out what is on a draft of a complaint, which only the back-office shows."""
+    """Leave out the attachments of drafts of complaints, which only the back-office shows."""
     drafts = kinds()[Entity.COMPLAINT]._base_manager.filter(site_sequence_id__isnull=True)
     return rows.exclude(Exists(drafts.filter(pk=OuterRef("record_id"))))
 

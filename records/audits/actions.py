@@ -92,9 +92,10 @@ def lock_program(site_id: uuid.UUID, program_id: uuid.UUID) -> AuditProgram:
     Every change of a program or of one of its audits takes this lock first, so that dates and audits stay consistent.
     """
     program = (
-        AuditProgram.objects.select_for_update(of=("self",), no_key=True)
+        AuditProgram.objects.at(site_id)
+        .select_for_update(of=("self",), no_key=True)
         .select_related("site")
-        .filter(site_id=site_id, pk=program_id)
+        .filter(pk=program_id)
         .first()
     )
     if program is None:

@@ -30,12 +30,11 @@ from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
-from records.backoffice.fields import as_uuid
 from records.backoffice.permissions import SitePermissions
 from records.history.models import Change
 from records.sites.about import kinds
 from records.sites.models import Entity
-from records.sites.text import normalise
+from records.sites.text import normalise, read_uuid
 from records.sites.writing import RecordNotFoundError
 
 LOOKED_AT = 50
@@ -77,7 +76,8 @@ class ChecklistPages(SitePermissions):
         record = self._answerable(request, object_id)
         if record.record_status != RecordStatus.IN_PROGRESS or record.is_archived:
             status = "archived" if record.is_archived else record.record_status
-            self.message_user(request, f"The audit is {status}; it is no checklist now.", messages.WARNING)
+            text = f"The audit is {status}, so its checklist can no longer be filled in."
+            self.message_user(request, text, messages.WARNING)
             return redirect(address_of(record))
         scale = record.rating_scale
         responses = list(scale.responses.filter(is_archived=False)) if scale is not None else []
@@ -141,7 +141,7 @@ class ChecklistPages(SitePermissions):
         Without the page's script, saving redirects back to the question.
         """
         record = self._answerable(request, object_id)
-        finding_id = as_uuid(request.POST.get("finding", "")) or uuid.UUID(int=0)
+        finding_id = read_uuid(request.POST.get("finding", "")) or uuid.UUID(int=0)
         by_script = "application/json" in request.headers.get("Accept", "")
         at = _milliseconds()
         try:
@@ -150,10 +150,10 @@ class ChecklistPages(SitePermissions):
                 record.site_id, record.pk, finding_id, answer, seen=seen, author=author_of(request)
             )
         except AnsweredMeanwhileError as meanwhile:
-            told = self._told(record, meanwhile.finding)
+            present = self._present_answer(record, meanwhile.finding)
             if by_script:
-                return JsonResponse({"conflict": told}, status=409)
-            text = f"{told['who']} answered “{told['answer']}” meanwhile. Your answer was not saved."
+                return JsonResponse({"conflict": present}, status=409)
+            text = f"{present['who']} answered “{present['answer']}” meanwhile. Your answer was not saved."
             self.message_user(request, text, messages.WARNING)
         except RecordNotFoundError:
             return JsonResponse({"faults": ["There is no such audit."]}, status=404)
@@ -165,18 +165,18 @@ class ChecklistPages(SitePermissions):
         else:
             if by_script:
                 rows = Finding.objects.filter(audit_record=record)
-                answers = {str(row.pk): _stands(row) for row in rows}
+                answers = {str(row.pk): _answer_of(row) for row in rows}
                 return JsonResponse({"answers": answers, "at": at})
         page = reverse("admin:audits_auditrecord_checklist", args=(record.pk,))
         return redirect(f"{page}#question-{finding_id}")
 
-    def _told(self, record: AuditRecord, finding: Finding) -> dict[str, Any]:
+    def _present_answer(self, record: AuditRecord, finding: Finding) -> dict[str, Any]:
         """Return the present answer to a question, who gave it and when."""
         newest = Change.objects.filter(record_id=record.pk).order_by("-at", "-number")[:LOOKED_AT]
-        told = (change for change in newest if any(entry.get("row") == str(finding.pk) for entry in change.fields))
-        change = next(told, None)
+        changes = (change for change in newest if any(entry.get("row") == str(finding.pk) for entry in change.fields))
+        change = next(changes, None)
         return {
-            **_stands(finding),
+            **_answer_of(finding),
             "answer": str(finding.rating_response or "no response"),
             "who": (change.author_name if change else "") or "Somebody",
             "at": shown(change.at) if change else "",
@@ -195,17 +195,17 @@ def _milliseconds() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _stands(finding: Finding) -> dict[str, str]:
+def _answer_of(finding: Finding) -> dict[str, str]:
     return {"response": str(finding.rating_response_id or ""), "comment": finding.comment}
 
 
 def _sent(request: HttpRequest, prefix: str) -> Answer:
     """Return the answer in the submitted form; raises ValidationError."""
     response = request.POST.get(f"{prefix}response", "")
-    if response and as_uuid(response) is None:
+    if response and read_uuid(response) is None:
         raise ValidationError("This is not a response of the audit's rating.", code="InvalidReference")
     comment = normalise(request.POST.get(f"{prefix}comment", ""))
-    return Answer(as_uuid(response) if response else None, comment if prefix else comment.strip())
+    return Answer(read_uuid(response) if response else None, comment if prefix else comment.strip())
 
 
 def _errors(fault: ValidationError) -> list[Any]:

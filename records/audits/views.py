@@ -31,6 +31,6 @@ class AuditViewSet(OperationViewSet):
         """List the audit records of one audit program, whose Id is in the path."""
         response = self.listing(AuditRecordSerializer, RECORDS, within=Q(audit_program_id=id))
         is_empty = response["X-Total-Count"] == "0"
-        if is_empty and not AuditProgram.objects.filter(site_id=self.site_id, pk=id).exists():
+        if is_empty and not AuditProgram.objects.at(self.site_id).filter(pk=id).exists():
             raise not_found()
         return response

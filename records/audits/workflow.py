@@ -45,7 +45,7 @@ def _auditing(
 ) -> Iterator[AuditRecord]:
     """Open a write to an audit, lock its program first and update the program's due date; raises as `changing`."""
     with recording():
-        known = AuditRecord.objects.filter(site_id=site_id, pk=record_id).values_list("audit_program_id", flat=True)
+        known = AuditRecord.objects.at(site_id).filter(pk=record_id).values_list("audit_program_id", flat=True)
         program_id = known.first()
         if program_id is None:
             raise RecordNotFoundError
@@ -374,7 +374,7 @@ def archive_audit_record(
     """
     _need(reason, "Say why.")
     with recording():
-        known = AuditRecord.objects.filter(site_id=site_id, pk=record_id).first()
+        known = AuditRecord.objects.at(site_id).filter(pk=record_id).first()
         if known is None:
             raise RecordNotFoundError
         program = lock_program(site_id, known.audit_program_id)

@@ -141,12 +141,12 @@ def year_lines(
     first, end = datetime.date(year, 1, 1), datetime.date(year + 1, 1, 1)
     # A day more on each side, since a date-time with a time of day belongs to the day of the site's clocks.
     span = (begins(first, zone) - datetime.timedelta(days=1), begins(end, zone) + datetime.timedelta(days=1))
-    of_year = AuditRecord.objects.filter(site_id=site_id, is_archived=False).annotate(
-        planned_for=Coalesce("due_date", "date")
+    of_year = (
+        AuditRecord.objects.at(site_id).filter(is_archived=False).annotate(planned_for=Coalesce("due_date", "date"))
     )
     of_year = of_year.filter(planned_for__gte=span[0], planned_for__lt=span[1])
     shown = Q(is_archived=False) | Q(pk__in=of_year.order_by().values("audit_program"))
-    programs = AuditProgram.objects.filter(shown, site_id=site_id).order_by("name", "pk")
+    programs = AuditProgram.objects.at(site_id).filter(shown).order_by("name", "pk")
     found = list(programs[(page - 1) * PAGE : page * PAGE + 1])
     audits: dict[uuid.UUID, list[Any]] = defaultdict(list)
     rows = of_year.filter(audit_program__in=found[:PAGE]).order_by("planned_for", "site_sequence_id")

@@ -14,12 +14,13 @@ from django.utils.http import urlencode
 from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.current import user_of
-from records.backoffice.fields import as_number, as_uuid
+from records.backoffice.fields import as_number
 from records.backoffice.lists import search
 from records.reference.lists import starting_with
 from records.reference.models import ReferenceEntry
 from records.sites.models import EntityFolder
 from records.sites.targets import valid_at
+from records.sites.text import read_uuid
 
 PAGE = 30
 NO_SITE = uuid.UUID(int=0)
@@ -85,7 +86,7 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
 
     Only for fields of forms that the user may fill in at that site; everything else is refused in the same way.
     """
-    site_id = as_uuid(request.GET.get("site", ""))
+    site_id = read_uuid(request.GET.get("site", ""))
     field, owner = _field(admin_site, request.GET.get("field", ""))
     user = user_of(request)
     permissions = [f"{owner._meta.app_label}.{action}_{owner._meta.model_name}" for action in ("add", "change", "view")]

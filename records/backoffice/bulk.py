@@ -24,11 +24,11 @@ from django.utils.html import format_html
 
 from records.backoffice.about import address_of
 from records.backoffice.current import FormState, current_site, show_times_of, state_of
-from records.backoffice.fields import as_uuid
 from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UnreadableListError
 from records.history.trail import recording
+from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError
 
 STEPS = ("archive", "restore")
@@ -215,7 +215,7 @@ class BulkPages(FormPages):
         if request.POST.get("all"):
             rows = self.get_changelist_instance(request).queryset
             return list(rows.values_list("pk", flat=True)[: MOST + 1])
-        keys = [key for text in request.POST.getlist(ACTION_CHECKBOX_NAME)[: MOST + 1] if (key := as_uuid(text))]
+        keys = [key for text in request.POST.getlist(ACTION_CHECKBOX_NAME)[: MOST + 1] if (key := read_uuid(text))]
         return [row.pk for row in self._rows(request, keys)]
 
     def _rows(self, request: HttpRequest, keys: Sequence[uuid.UUID]) -> list[Any]:

@@ -1,7 +1,6 @@
 """Form fields for which unchanged values never count as changes: text, days, times, and references within a site."""
 
 import datetime
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -11,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from records.backoffice.datetimes import plain_number, stored, wall_clock
+from records.sites.text import read_uuid
 
 ChooseFrom = Callable[[], models.QuerySet[Any]]
 """What a reference may newly refer to, created only if it is needed: most saves keep the present reference."""
@@ -147,20 +147,12 @@ class Chooser(forms.Select):
         return super().optgroups(name, chosen, attrs)
 
     def _look_up(self, keys: Iterable[str]) -> Iterable[models.Model]:
-        ids = [key for key in map(as_uuid, keys) if key is not None]
+        ids = [key for key in map(read_uuid, keys) if key is not None]
         return self.choose_from().filter(pk__in=ids) if ids and self.choose_from is not None else ()
 
 
 class ChooserMultiple(Chooser, forms.SelectMultiple):
     """A choice of several among very many."""
-
-
-def as_uuid(value: Any) -> uuid.UUID | None:
-    """Return the id, or None if the text is not one."""
-    try:
-        return uuid.UUID(str(value))
-    except ValueError:
-        return None
 
 
 def as_number(text: Any, digits: int = 9) -> int | None:
@@ -191,7 +183,7 @@ class ReferenceField(forms.Field):
         return str(value.pk) if isinstance(value, models.Model) else "" if value is None else str(value)
 
     def _targets(self, keys: Sequence[Any]) -> list[models.Model]:
-        ids = [as_uuid(key) for key in keys]
+        ids = [read_uuid(key) for key in keys]
         missing = [key for key in ids if key is not None and str(key) not in self.kept]
         found = {
             **self.kept,

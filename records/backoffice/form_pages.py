@@ -29,12 +29,12 @@ from records.backoffice.current import (
     state_of,
     user_of,
 )
-from records.backoffice.fields import as_uuid
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
 from records.backoffice.history_pages import TrailPages
 from records.backoffice.transitions import StepPages
 from records.sites.hidden import references, with_hidden_kept
+from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError, Values, add_record, apply, changing
 
 Action = Callable[..., Any]
@@ -163,7 +163,7 @@ class FormPages(StepPages, TrailPages):
         """Return the site of a new record: the one for which its form was opened, otherwise the current one."""
         if not self.site_field:
             return None
-        asked = as_uuid(request.POST.get("larder_site", "")) if request.method == "POST" else None
+        asked = read_uuid(request.POST.get("larder_site", "")) if request.method == "POST" else None
         site = site_at(request, asked) if asked else current_site(request)
         if site is None or site.pk not in self.sites_where(request, "add"):
             raise PermissionDenied

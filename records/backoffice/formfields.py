@@ -104,7 +104,7 @@ class RecordFields:
         if site_id is None:
             return forms.TextInput()
         entries: Any = LISTS[self.suggestions[name]]
-        names = entries.objects.filter(site_id=site_id, is_archived=False).values_list("name", flat=True)[:200]
+        names = entries.objects.at(site_id).filter(is_archived=False).values_list("name", flat=True)[:200]
         return Suggestions(names)
 
     def display_name_of(self, field: Any) -> Any:

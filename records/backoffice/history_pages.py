@@ -23,7 +23,7 @@ from records.backoffice.about import address_of, asking
 from records.backoffice.conflicts import Conflict, trail_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
-from records.backoffice.fields import as_number, as_uuid
+from records.backoffice.fields import as_number
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.wording import field_label, operation_label, printed
@@ -32,6 +32,7 @@ from records.history.snapshots import children_of
 from records.sites.about import about_models, kinds, trail_ids
 from records.sites.hidden import hides, telling_fields
 from records.sites.models import SiteRecord
+from records.sites.text import read_uuid
 
 PAGE = 25
 WHOLE = 1_000
@@ -231,7 +232,7 @@ class TrailPages(SitePermissions):
     @staticmethod
     def _narrowed(rows: ChangeQuerySet, asked: QueryDict, fields: Mapping[str, str]) -> ChangeQuerySet:
         """Return the changes by the person and of the field that the URL asks for."""
-        if author := as_uuid(asked.get("person", "")):
+        if author := read_uuid(asked.get("person", "")):
             rows = rows.filter(author_id=author)
         if asked.get("field", "") in fields:
             rows = rows.annotate(text=Cast("fields", TextField())).filter(text__contains=f'"field": "{asked["field"]}')
@@ -267,7 +268,7 @@ class TrailPages(SitePermissions):
 
     def _chosen(self, record: Any, asked: QueryDict) -> dict[str, Change]:
         """Return the record's changes that the URL names as `from` and `to`."""
-        keys = {name: as_uuid(asked.get(name, "")) for name in ("from", "to")}
+        keys = {name: read_uuid(asked.get(name, "")) for name in ("from", "to")}
         if not any(keys.values()):
             return {}
         found = {change.pk: change for change in trail_of(record).filter(pk__in=[key for key in keys.values() if key])}

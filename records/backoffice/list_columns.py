@@ -27,6 +27,8 @@ MORE = ("entity_folder", "created", "created_by", "last_modified", "last_modifie
 
 def choose_columns(user: User, listing: str, names: Sequence[str], *, author: Author) -> None:
     """Store which columns the user sees in a list; an empty choice restores the usual ones."""
+    # Not by the common writer: `get_or_create` makes one row of two first choices at the same moment, and the usual
+    # columns are the absence of the row.
     with recording() as trail:
         chosen, is_new = ListColumns.objects.select_for_update(no_key=True).get_or_create(user=user, listing=listing)
         before = {} if is_new else columns(chosen)

@@ -17,11 +17,11 @@ from django.utils.text import capfirst
 
 from records.backoffice.about import address_of, asking
 from records.backoffice.current import current_site, user_of
-from records.backoffice.fields import as_uuid
 from records.history import replica
 from records.sites.hidden import hides, references, seen_by, without_hidden
 from records.sites.models import SiteRecord
 from records.sites.sequences import totals
+from records.sites.text import read_uuid
 from records.sites.trigrams import holding
 
 
@@ -89,7 +89,7 @@ class RecordList(ChangeList):
         """Return whether the URL narrows the list to a record that does not exist for the user; usually no query."""
         for column in references(self.model, self.may):
             for name, given in self.filter_params.items():
-                keys = [key for value in given for part in str(value).split(",") if (key := as_uuid(part))]
+                keys = [key for value in given for part in str(value).split(",") if (key := read_uuid(part))]
                 is_meant = name.split("__")[0] == column.name and keys
                 if is_meant and column.related_model.hidden_from(self.reader.pk).filter(pk__in=keys).exists():
                     return True
@@ -168,7 +168,7 @@ class RecordList(ChangeList):
         """Return the entries with these ids that belong to the current site or to shared lists."""
         if not values:
             return []
-        rows: Any = model._default_manager.filter(pk__in=[key for key in map(as_uuid, values) if key])
+        rows: Any = model._default_manager.filter(pk__in=[key for key in map(read_uuid, values) if key])
         if any(field.name == "site" for field in model._meta.concrete_fields):
             rows = rows.filter(site=self.site)
             rows = seen_by(self.reader.pk, self.may, rows)

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from records.history.trail import now
+from records.sites.models import SiteRows
 from records.sites.text import LineField
 
 LISTING = 100
@@ -27,6 +28,8 @@ class SavedFilter(models.Model):
     query = models.CharField(max_length=QUERY)
     is_shared = models.BooleanField("shared", default=False)
     created = models.DateTimeField(default=now, editable=False)
+
+    objects = SiteRows.as_manager()
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("created",)
 

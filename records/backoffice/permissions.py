@@ -15,10 +15,10 @@ from django.urls import reverse
 from records.accounts import access
 from records.backoffice.about import asking, existing_for
 from records.backoffice.current import current_site, user_of
-from records.backoffice.fields import as_uuid
 from records.backoffice.lists import UnreadableListError
 from records.sites.hidden import hides, telling_fields
 from records.sites.models import Site
+from records.sites.text import read_uuid
 
 
 class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
@@ -162,7 +162,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
         """Return a record that the user may see, with the records that it refers to, or None."""
-        key = as_uuid(object_id)
+        key = read_uuid(object_id)
         if key is None:
             return None
         foreign = [field.name for field in self.opts.concrete_fields if field.is_relation]

@@ -42,17 +42,15 @@ class PlainAdmin(RecordAdmin):
         self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
     ) -> Any:
         """Set the values on the locked row and record what changed; raises ValidationError."""
-        with (
-            unchanged_since_seen(record, precondition),
-            changing(
-                type(record),
-                None,
-                record.pk,
-                author=author_of(request),
-                operation=f"Update{self.model.__name__}",
-                reason=reason,
-            ) as locked,
-        ):
+        with changing(
+            type(record),
+            None,
+            record.pk,
+            author=author_of(request),
+            operation=f"Update{self.model.__name__}",
+            reason=reason,
+            precondition=precondition,
+        ) as locked:
             for name, value in values.items():
                 setattr(locked, name, value)
         return locked

@@ -11,8 +11,8 @@ from django import forms
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import IntegrityError, models
+from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
+from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -21,13 +21,15 @@ from django.urls import path, reverse
 from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.current import author_of, current_site, user_of
-from records.backoffice.fields import TextField, as_uuid
+from records.backoffice.fields import TextField
 from records.backoffice.lists import UnreadableListError, narrowed
 from records.backoffice.models import QUERY, SavedFilter
 from records.backoffice.permissions import SitePermissions
 from records.history.snapshots import columns, differences
 from records.history.trail import Author, recording
 from records.sites.models import Site
+from records.sites.text import read_uuid
+from records.sites.writing import add_record, changing
 
 SHARE = "backoffice.share_savedfilter"
 NONE = uuid.UUID(int=0)
@@ -60,25 +62,23 @@ def offered(listing: str, user: User, site: Site | None) -> list[SavedFilter]:
     """Return the filters of the list that are the user's own or shared at the site, by name; one query."""
     if site is None:
         return []
-    rows = SavedFilter.objects.filter(models.Q(user=user) | models.Q(is_shared=True), listing=listing, site=site)
+    rows = SavedFilter.objects.at(site).filter(models.Q(user=user) | models.Q(is_shared=True), listing=listing)
     return list(rows.select_related("user").order_by("name", "id"))
 
 
 def keep(saved: SavedFilter, *, author: Author, **values: Any) -> SavedFilter:
-    """Store a new filter, or change one; raises IntegrityError if the user already has one with that name."""
-    with recording() as trail:
-        is_new = saved._state.adding
-        before = {} if is_new else columns(saved)
+    """Store a new filter, or change one; raises ValidationError if the user already has one with that name."""
+    if saved._state.adding:
+        return add_record(saved, values, author=author, operation="SaveFilter", skip=("user", "site"))
+    with changing(SavedFilter, None, saved.pk, author=author, operation="ChangeSavedFilter") as locked:
         for name, value in values.items():
-            setattr(saved, name, value)
-        saved.save(force_insert=is_new)
-        operation = "SaveFilter" if is_new else "ChangeSavedFilter"
-        trail.add(saved, differences(saved, before, columns(saved)), author=author, operation=operation)
-    return saved
+            setattr(locked, name, value)
+    return locked
 
 
 def remove(saved: SavedFilter, *, author: Author) -> None:
     """Remove a filter; the history keeps its content."""
+    # The common writer never deletes a row. A saved filter is not a record, so it may go.
     with recording() as trail:
         trail.add(saved, differences(saved, columns(saved), {}), author=author, operation="RemoveSavedFilter")
         SavedFilter.objects.filter(pk=saved.pk).delete()
@@ -157,7 +157,7 @@ class SavedFilterPages(SitePermissions):
         form, query = NameForm(request.POST), kept_part(QueryDict(request.POST["query"]))
         back = f"{self._address_of_list()}?{query}"
         user, listing = user_of(request), self.opts.label_lower
-        own = SavedFilter.objects.filter(user=user, site=site, listing=listing)
+        own = SavedFilter.objects.at(site).filter(user=user, listing=listing)
         if not form.is_valid() or not query or len(query) > QUERY:
             messages.error(request, "Choose a filter and give it a name of 80 characters at most. Nothing was saved.")
             return redirect(back)
@@ -176,15 +176,15 @@ class SavedFilterPages(SitePermissions):
     def _keep_filter(self, request: HttpRequest, saved: SavedFilter, values: dict[str, Any]) -> None:
         try:
             keep(saved, author=author_of(request), **values)
-        except IntegrityError:
+        except ValidationError:
             messages.error(request, f"There is a saved filter “{values['name']}” already. Choose another name.")
         else:
             messages.success(request, f"The filter “{saved}” was saved.")
 
     def _saved_filter_in(self, request: HttpRequest, site: Site) -> SavedFilter:
         """Return the filter that the form names: one of the user's own, or a shared one if the user may share."""
-        rows = SavedFilter.objects.filter(site=site, listing=self.opts.label_lower)
-        saved = rows.filter(pk=as_uuid(request.POST.get("saved", "")) or NONE).select_related("user").first()
+        rows = SavedFilter.objects.at(site).filter(listing=self.opts.label_lower)
+        saved = rows.filter(pk=read_uuid(request.POST.get("saved", "")) or NONE).select_related("user").first()
         user = user_of(request)
         if saved is None or not (saved.user_id == user.pk or saved.is_shared):
             raise Http404

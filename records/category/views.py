@@ -64,7 +64,7 @@ class CategoryViewSet(OperationViewSet):
 
     def get_folder_list(self, request: Request) -> HttpResponse:
         """List the site's folders, of all entities or of those asked for."""
-        return self.entries(EntityFolder._default_manager.filter(site_id=self.site_id), FolderEntrySerializer, OTHERS)
+        return self.entries(EntityFolder._default_manager.at(self.site_id), FolderEntrySerializer, OTHERS)
 
     def get_site_list(self, request: Request) -> HttpResponse:
         """List the sites at which the caller holds a role."""

@@ -133,7 +133,7 @@ class ComplaintAdmin(RecordAdmin):
 
     def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
         """Return the number of the site's drafts, and how many of them are archived; uses the index of numbers."""
-        drafts = Complaint.objects.filter(site_id=site_id, site_sequence_id=None)
+        drafts = Complaint.objects.at(site_id).filter(site_sequence_id=None)
         counts = drafts.aggregate(everything=Count("pk"), archived=Count("pk", filter=Q(is_archived=True)))
         return counts["everything"], counts["archived"]
 

@@ -14,7 +14,7 @@ from django.db.models import Q
 from records.history.trail import now
 from records.history.visibility import NOBODY, STANDARD
 from records.reference.folding import FoldedField
-from records.sites.models import Entity, Site, SiteRecord, site_record_constraints
+from records.sites.models import Entity, Site, SiteRecord, SiteRows, site_record_constraints
 from records.sites.text import EMAIL, FreeTextField, LineField, is_blank
 
 
@@ -285,6 +285,8 @@ class UnitsSold(models.Model):
     is_archived = models.BooleanField("archived", default=False, editable=False)
     created = models.DateTimeField(default=now, editable=False)
     last_modified = models.DateTimeField(default=now, editable=False)
+
+    objects = SiteRows.as_manager()
 
     class Meta:
         ordering = ("-month", "id")

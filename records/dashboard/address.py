@@ -15,9 +15,10 @@ from records.backoffice.current import author_of, user_of
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask whether the address is to be used, and use it: opening alone changes nothing, since anybody can send a link.
+    """Ask whether to use the address, and use it after a POST. A GET changes nothing, because anybody can send a link.
 
-    Whoever is not signed in signs in first and comes back. A link that is old, used or another account's says so.
+    A person who is not signed in signs in first and then returns. The page says if the link is too old, was already
+    used, or belongs to another account.
     """
     if not admin.site.has_permission(request):
         return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")

@@ -8,10 +8,10 @@ class DeskConfig(AppConfig):
 
     name = "records.dashboard"
     label = "dashboard"
-    verbose_name = "Desk"
+    verbose_name = "Dashboard"
 
     def ready(self) -> None:
-        """Put the start page, the search, print views and the overview of who may do what into the back-office."""
+        """Add the start page, the search, the print views and the overview of permissions to the back-office."""
         from django.contrib import admin
 
         from records.backoffice import extension_points

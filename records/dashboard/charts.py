@@ -1,4 +1,4 @@
-"""The charts of actions and audits for one site and period, with their tables and what stands behind each bar."""
+"""The charts of actions and audits for a site and period, with their tables and a link from each bar to its records."""
 
 import datetime
 import uuid
@@ -76,7 +76,7 @@ def draw_delays(
     link: Callable[[datetime.date | None, datetime.date | None], str],
     field: str = "due_date",
 ) -> list[Row]:
-    """Draw how long the rows are overdue as of today, with their table; return the bars, none where nothing is due.
+    """Draw how long the rows are overdue as of today, with their table; return the bars, or none if nothing is due.
 
     `link` returns the address of the list that shows the rows which are due from one day to another.
     """

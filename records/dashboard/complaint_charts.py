@@ -1,4 +1,4 @@
-"""The charts of complaints: all of a site's, or those that the list of complaints is narrowed to."""
+"""The charts of complaints: of all complaints of a site, or of those that the filtered list shows."""
 
 import datetime
 from collections.abc import Callable, Mapping
@@ -30,12 +30,12 @@ PARETO = (
 Days = tuple[datetime.date | None, datetime.date | None]
 NO_DAYS: Days = (None, None)
 MOST_NAMES = 6
-"""How many months without units a note names before it counts the others."""
+"""The number of months without units that a note names; the others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which complaints the charts count, and how the list shows some of them."""
+    """Which complaints the charts count, and the address of the list that shows some of them."""
 
     admin_site: AdminSite
     everything: QuerySet[Complaint]
@@ -43,14 +43,14 @@ class Scope:
     rows: QuerySet[Complaint]
     site: Site
     query: QueryDict = field(default_factory=QueryDict)
-    """How the list's address narrows it to the rows."""
+    """The filters in the list's address that select the rows."""
     days: Mapping[str, Days] = field(default_factory=dict)
-    """The first and the last day to which the list is narrowed, by the name of the date."""
+    """The first and the last day to which the list is filtered, by the name of the date."""
 
     def list_of(self, name: str, first: datetime.date | None, last: datetime.date | None, **more: str) -> str:
-        """Return the address of the list that shows the rows of these days, narrowed by what else is given.
+        """Return the address of the list that shows the rows of these days, with further filters.
 
-        What the list is narrowed to already stays: days and statuses are those that both allow.
+        The list's own filters stay: it shows only days and statuses that both allow.
         """
         query = self.query.copy()
         for part in (
@@ -77,7 +77,7 @@ def whole_site(admin_site: AdminSite, site: Site) -> Scope:
 
 
 def listed(admin_site: AdminSite, site: Site, changelist: RecordList, query: QueryDict) -> Scope:
-    """Return the scope of the complaints to which the query narrows the list; only submitted, active ones count."""
+    """Return the scope of the complaints that the query selects in the list; only submitted, active ones count."""
     rows = changelist.queryset.filter(is_archived=False, site_sequence_id__isnull=False).order_by()
     days = {
         spec.field.name: (spec.first, spec.last) for spec in changelist.filter_specs if isinstance(spec, DaysFilter)
@@ -88,7 +88,7 @@ def listed(admin_site: AdminSite, site: Site, changelist: RecordList, query: Que
 def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -> list[Chart]:
     """Return complaints by month, the Pareto charts, and how complaints are answered.
 
-    `may` tells whether the reader holds a permission at the site: the units sold are not shown to everybody.
+    `may` returns whether the reader has a permission at the site, because not everybody may see the units sold.
     """
     months, limits = complaints.by_month(scope.rows, period, scope.everything, scope.days.get("date", NO_DAYS))
     total = sum(month.count for month in months)
@@ -123,7 +123,7 @@ def waiting_chart(scope: Scope, period: Period) -> Chart:
 
 
 def response_chart(scope: Scope, period: Period) -> Chart:
-    """Return how many complaints were answered in the period within how many days, and how many in time."""
+    """Return how many of the period's answers took how many days, and how many came by their target dates."""
     chart = Chart("responses", "Response times")
     found = complaints.responses(scope.rows, period)
     total = sum(found.spans)

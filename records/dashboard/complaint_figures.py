@@ -1,4 +1,4 @@
-"""The page that shows as charts what the list of complaints is narrowed to, and the way to it from the list."""
+"""The page with charts of the complaints that the filtered list shows, and the list's button that leads to it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -40,9 +40,9 @@ def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
 
 
 def figures(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """Show the charts of the complaints that the address narrows the list to; a fixed number of queries.
+    """Show the charts of the complaints that the address selects; a fixed number of queries.
 
-    Without a period in the address it is that of the list's filter by date, else the last twelve months.
+    Without a period in the address, it is that of the list's filter by date, or else the last twelve months.
     """
     model_admin, site = admin_site.get_model_admin(Complaint), current_site(request)
     if site is None or not model_admin.has_view_permission(request):

@@ -1,4 +1,4 @@
-"""Where a browser is led that opens the service's address alone, or a page's address without its last slash."""
+"""Redirects a browser that opens only the service's address, or the address of a page without its last slash."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -11,7 +11,7 @@ from records.operations.error_handlers import not_found
 @require_safe
 @vary_on_headers("Accept")
 def start(request: HttpRequest) -> HttpResponse:
-    """Lead a browser to the start page, which asks it to sign in; a program gets the 404 of every unknown path."""
+    """Redirect a browser to the start page, which asks for a sign-in; a program gets a 404 as for unknown paths."""
     if "text/html" not in request.headers.get("Accept", ""):
         return not_found(request)
     return redirect("admin:index")
@@ -19,6 +19,6 @@ def start(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def with_slash(request: HttpRequest) -> HttpResponse:
-    """Lead from `/admin` to `/admin/`, with the query that came along."""
+    """Redirect from `/admin` to `/admin/` with the same query."""
     query = request.META.get("QUERY_STRING", "")
     return redirect(f"{request.path}/{f'?{query}' if query else ''}")

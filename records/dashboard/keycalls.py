@@ -1,4 +1,4 @@
-"""The recent calls of keys: the newest of all on the profile page, and a page for each key."""
+"""The recent calls of keys: the newest calls of all keys on the profile page, and a page for each key."""
 
 import uuid
 from collections.abc import Iterable
@@ -53,7 +53,7 @@ def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
 
 
 def lines(key_ids: Iterable[uuid.UUID], newest: int = NEWEST) -> list[dict[str, Any]]:
-    """Return the newest calls of the keys, worded for a table; one query."""
+    """Return the newest calls of the keys as texts for a table; one query."""
     return [
         {
             "row": call,
@@ -67,7 +67,7 @@ def lines(key_ids: Iterable[uuid.UUID], newest: int = NEWEST) -> list[dict[str, 
 
 
 def shown_to_the_second(call: Any) -> str:
-    """Return when the call was made, in the site's time; calls of one minute are many."""
+    """Return when the call was made, to the second, in the site's time zone."""
     return f"{wall_clock(call.at)[0]:%Y-%m-%d %H:%M:%S}"
 
 

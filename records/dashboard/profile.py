@@ -18,11 +18,11 @@ from records.accounts.models import OAuthClient, RoleMembership, SubscriptionKey
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import profile_panels_for
-from records.backoffice.fields import as_uuid
 from records.backoffice.forms import CredentialForm
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.dashboard import keycalls
 from records.sites.models import Site
+from records.sites.text import read_uuid
 
 ENDED = 10
 
@@ -58,7 +58,7 @@ def _account(request: HttpRequest) -> User:
     asked = request.GET.get("account", "")
     if not asked:
         return user_of(request)
-    key = as_uuid(asked)
+    key = read_uuid(asked)
     account = User.objects.filter(pk=key, is_service_account=True, is_active=True).first() if key else None
     if account is None or not keycalls.administers(request, account):
         raise Http404
@@ -95,7 +95,7 @@ class _Page:
             return None
 
     def _own(self, model: Any) -> Any:
-        key = as_uuid(self.request.POST.get("id", ""))
+        key = read_uuid(self.request.POST.get("id", ""))
         found = model.objects.filter(pk=key, user=self.account).first() if key else None
         if found is None:
             raise Http404
@@ -117,7 +117,7 @@ class _Page:
 
     def _revoke_key(self) -> HttpResponse:
         key = keys.revoke_key(self._own(SubscriptionKey).pk, author=self.author)
-        messages.success(self.request, f"The key “{key.name}” (…{key.hint}) opens nothing any more.")
+        messages.success(self.request, f"The key “{key.name}” (…{key.hint}) no longer works.")
         return self._back()
 
     def _issue_client(self) -> HttpResponse | None:
@@ -134,7 +134,7 @@ class _Page:
 
     def _revoke_client(self) -> HttpResponse:
         client = clients.revoke_client(self._own(OAuthClient).pk, author=self.author)
-        messages.success(self.request, f"The client “{client.name}” fetches no token any more.")
+        messages.success(self.request, f"The client “{client.name}” can no longer fetch tokens.")
         return self._back()
 
     def _back(self) -> HttpResponse:

@@ -26,13 +26,13 @@ from records.backoffice.about import address_of
 from records.backoffice.autocomplete import choices_at, choose_url
 from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink
-from records.backoffice.fields import Chooser, ReferenceField, TextField, as_uuid
+from records.backoffice.fields import Chooser, ReferenceField, TextField
 from records.backoffice.form_errors import faults_of, show_faults
 from records.complaints import workflow
 from records.complaints.models import REQUIRED, Complaint
 from records.history.trail import recording
 from records.sites.models import Site
-from records.sites.text import FREE_TEXT, NAME
+from records.sites.text import FREE_TEXT, NAME, read_uuid
 from records.sites.writing import Values
 
 LABELS = {"product": "Product", "customer": "Customer", "nonconformance": "Kind of fault"}
@@ -86,7 +86,7 @@ def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
 
 def quick_complaint(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show the short form, or keep what was sent; a script of the page sends the photos after it, one by one."""
-    site = site_at(request, as_uuid(request.POST["larder_site"])) if request.POST.get("larder_site") else None
+    site = site_at(request, read_uuid(request.POST["larder_site"])) if request.POST.get("larder_site") else None
     site = site or current_site(request)
     if site is None or not access.may(user_of(request), site, "complaints.add_complaint"):
         raise PermissionDenied

@@ -40,7 +40,7 @@ def rights(request: HttpRequest) -> HttpResponse:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, "accounts.view_role"):
         raise PermissionDenied
-    roles = sorted(Role.objects.filter(site=site, is_archived=False).order_by("name", "id"), key=_rank)
+    roles = sorted(Role.objects.at(site).filter(is_archived=False).order_by("name", "id"), key=_rank)
     through = Role.permissions.through
     held: dict[Any, set[int]] = defaultdict(set)
     for role_id, permission_id in through.objects.filter(role__in=roles).values_list("role_id", "permission_id"):

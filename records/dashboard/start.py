@@ -14,7 +14,7 @@ from records.dashboard.charts import ageing_chart, effectiveness_chart, overdue_
 from records.dashboard.complaint_charts import complaint_charts, whole_site
 from records.dashboard.figures.drawing import Chart
 from records.dashboard.figures.periods import SPANS, Period, chosen
-from records.dashboard.to_do import Desk
+from records.dashboard.to_do.pages import sections_for
 from records.sites.models import Site
 
 
@@ -35,7 +35,7 @@ def context(admin_site: AdminSite, request: HttpRequest) -> dict[str, Any]:
     site = current_site(request)
     show_times_of(site)
     user: User = user_of(request)
-    sections = Desk(admin_site, request).sections() if site else []
+    sections = sections_for(admin_site, request) if site else []
     period, fault = chosen(request.GET, zone_of(site))
     return {
         "start_site": site,

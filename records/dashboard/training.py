@@ -73,10 +73,14 @@ def needs_at(site: Site, today: datetime.date, user: User) -> list[Need]:
     """
     active = {"is_archived": False}
     documents_seen = existing_for(user, Document.objects.filter(**active), [site.pk])
-    jobs = JobDescription.objects.filter(site=site, **active).prefetch_related(
-        Prefetch("employees", Employee.objects.filter(**active)),
-        Prefetch("required_courses", Course.objects.filter(**active)),
-        Prefetch("required_documents", documents_seen),
+    jobs = (
+        JobDescription.objects.at(site)
+        .filter(**active)
+        .prefetch_related(
+            Prefetch("employees", Employee.objects.filter(**active)),
+            Prefetch("required_courses", Course.objects.filter(**active)),
+            Prefetch("required_documents", documents_seen),
+        )
     )
     people = {person.pk: person for job in jobs for person in job.employees.all()}
     taken: dict[tuple[uuid.UUID, uuid.UUID], datetime.datetime] = {}

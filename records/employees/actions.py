@@ -136,7 +136,7 @@ def give_account(
             employee.user = user
         follow_employee(user.pk, EmployeeFacts(), facts_of(employee), author=author)
         if role is not None:
-            held = Role.objects.get(site_id=site_id, default_role=role)
+            held = Role.objects.at(site_id).get(default_role=role)
             set_members(held, add=[user], author=author, reason=reason)
     user.refresh_from_db()
     return user

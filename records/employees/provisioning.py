@@ -135,9 +135,11 @@ def _matching_employee(desired: DesiredPerson, directory: Directory) -> Employee
     codes = [code for code in (desired.code, desired.account.external_id) if code]
     if not directory.matches_by_code or not codes:
         return None
-    found = Employee.objects.select_for_update(of=("self",), no_key=True).filter(
-        site_id=directory.home_site_id, user__isnull=True, is_archived=False, code__in=codes
-    )[:2]
+    found = (
+        Employee.objects.at(directory.home_site_id)
+        .select_for_update(of=("self",), no_key=True)
+        .filter(user__isnull=True, is_archived=False, code__in=codes)[:2]
+    )
     return found[0] if len(found) == 1 else None
 
 

@@ -1,1 +1,1 @@
-"""The trail: what changed, when, by whom and why."""
+"""The history: what changed, when, by whom and why."""

@@ -1,4 +1,4 @@
-"""The trail of a site: every change of every kind of record, read-only, for Managers and above."""
+"""The history of a site: every change of every kind of record, read-only, for Managers and above."""
 
 import datetime
 import uuid
@@ -18,22 +18,23 @@ from django.utils.text import capfirst
 from records.backoffice.about import asking
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
 from records.backoffice.datetimes import moment_column, shown
-from records.backoffice.fields import as_uuid
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long, kind_of
 from records.backoffice.history_pages import lines_of, told_to, untold
-from records.backoffice.lists import RecordList, UncountedPaginator, UnreadableListError, search
+from records.backoffice.lists import UnreadableListError
+from records.backoffice.logs import LogAdmin
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import operation_label, operation_words
 from records.history.models import Change
 from records.history.proofs import last_proof
 from records.history.trail import now
+from records.sites.text import read_uuid
 
 PERIODS = {"1": "Today", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
 
 
 class PeriodFilter(admin.SimpleListFilter):
-    """Narrows the trail to the last days."""
+    """Filters the history by a period of days that ends today."""
 
     title = "period"
     parameter_name = "days"
@@ -49,7 +50,7 @@ class PeriodFilter(admin.SimpleListFilter):
 
 
 class ModelFilter(admin.SimpleListFilter):
-    """Narrows the trail to one kind of record."""
+    """Filters the history by the kind of record."""
 
     title = "kind of record"
     parameter_name = "kind"
@@ -65,35 +66,17 @@ class ModelFilter(admin.SimpleListFilter):
 
 
 @admin.register(Change)
-class ChangeAdmin(SavedFilterPages):
-    """The trail's list and the page of one change."""
+class ChangeAdmin(LogAdmin, SavedFilterPages):
+    """The list of changes and the page of one change."""
 
     list_display = ("number", "at", "who", "channel", "did", "kind", "record_name", "reason")
     list_filter = (PeriodFilter, "channel", ModelFilter)
     search_fields: ClassVar[Any] = ("record_name", "author_name", "operation")
     search_help_text = "Record, person or operation"
     ordering: ClassVar[Any] = ("-at", "-number", "id")
-    list_per_page = 50
-    paginator = UncountedPaginator
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    sortable_by: ClassVar[Any] = ()
-    actions: Any = None
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may read the trail of the site."""
-        return self.may(request, "view", obj)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: the trail writes itself."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a change is never edited."""
-        return False
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        """Return the changes of the sites whose trail the user may read; those of no site for superusers."""
+        """Return the changes of the sites whose history the user may read; superusers also see those of no site."""
         rows: models.QuerySet[Any] = Change.objects.all()
         if user_of(request).is_superuser:
             return rows
@@ -123,11 +106,11 @@ class ChangeAdmin(SavedFilterPages):
 
     @admin.display(description="who")
     def who(self, change: Change) -> str:
-        """Return the printed name of whoever made the change."""
+        """Return the printed name of the author."""
         return change.author_name
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns, the moment in the site's time."""
+        """Return the columns; the time is shown in the site's time zone."""
         return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
 
     @admin.display(description="operation")
@@ -140,16 +123,12 @@ class ChangeAdmin(SavedFilterPages):
         """Return the kind of record in words."""
         return kind_of(change)
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the list that counts nothing."""
-        return RecordList
-
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
         """Return the changes that hold every word of the term."""
-        return search(queryset, self.search_fields, operation_words(search_term)), False
+        return super().get_search_results(request, queryset, operation_words(search_term))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the current site's trail in its time, and when the history was last proven."""
+        """Show the current site's history in its time zone, and when the history was last verified."""
         show_times_of(current_site(request))
         proof = last_proof()
         query = f"?{request.GET.urlencode()}" if request.GET else ""
@@ -161,7 +140,7 @@ class ChangeAdmin(SavedFilterPages):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show one change, field by field."""
-        key = as_uuid(object_id or "")
+        key = read_uuid(object_id or "")
         if request.method not in ("GET", "HEAD") or object_id is None:
             raise PermissionDenied
         change = self.get_queryset(request).filter(pk=key).first() if key else None
@@ -181,10 +160,6 @@ class ChangeAdmin(SavedFilterPages):
             **(extra_context or {}),
         }
         return TemplateResponse(request, "history/change.html", context)
-
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Refuse: a change has no history of its own."""
-        raise Http404
 
     def _lines(self, request: HttpRequest, change: Change) -> list[dict[str, str]]:
         try:

@@ -1,8 +1,8 @@
-"""Appending one change to its chain in one statement, which locks the chain's head no longer than it runs (PostgreSQL).
+"""Append one change to its chain in one statement, so that the chain's head is locked only briefly (PostgreSQL).
 
-The database joins the lines of the digest (`records.history.digests`), because only it knows the number and the hash
-of the change before. Both come from the head's own row, which the statement locks: a sub-select would read the row as
-it was when the statement began, and two writers would follow the same change.
+The database joins the lines of the digest (`records.history.digests`), because only the database knows the number and
+the hash of the previous change. Both come from the row of the chain's head, which the statement locks. A subquery would
+read this row as it was when the statement began, so that two writers could follow the same change.
 """
 
 import secrets
@@ -17,15 +17,15 @@ from records.history.models import ChainHead, Change
 from records.history.statements import Statement, parameter
 
 MARK = 10**17 + secrets.randbelow(9 * 10**17)
-"""What stands for the number of a new record until the database gives it. It is random, so no text can hold it."""
+"""A placeholder for the number of a new record until the database gives it. It is random, so no text contains it."""
 _NAME, _NUMBER = 0, 3
-"""The places of the printed name and of the number among the values of a change: its first field is the number."""
+"""The positions of the printed name and of the number among the values of a change whose first field is the number."""
 
 
 def appending(change: Change) -> Statement:
-    """Return the statement that stores a change behind the last one of its chain, and moves the head on.
+    """Return the statement that stores a change at the end of its chain and updates the chain's head.
 
-    The number of a new record, which a statement before it has stored, is read from the record's row (`Change.counts`).
+    The number of a new record (`Change.counts`) is read from the record's row, which an earlier statement stored.
     """
     lines, given = _lines(change)
     head = connection.ops.quote_name(ChainHead._meta.db_table)
@@ -56,13 +56,13 @@ WITH {_numbered(change)}lines AS (SELECT {lines} AS text{" FROM numbered" if cha
 
 
 def complete(change: Change, record: models.Model) -> None:
-    """Put a new record's number and name into its change, once the database has given the number."""
+    """Put a new record's number and name into its change after the database has given the number."""
     change.fields[0]["new"] = getattr(record, change.counts)
     change.record_name = printed_name(record)
 
 
 def printed_name(record: models.Model) -> str:
-    """Return the name by which a change shows its record."""
+    """Return the name that a change shows for its record."""
     return str(record)[:512]
 
 
@@ -81,7 +81,7 @@ def _place_of_number(label: str, name: str) -> tuple[str, str]:
 
 
 def _lines(change: Change) -> Statement:
-    """Return the SQL of the digest's lines behind the number, each after a line feed."""
+    """Return the SQL of the digest's lines that follow the number, each after a line feed."""
     parts = [facts(change).decode()]
     sql: list[str] = []
     parameters: list[Any] = []

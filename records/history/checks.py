@@ -1,4 +1,4 @@
-"""What `manage.py check --deploy` and the start of the server say about the seal's key."""
+"""What `manage.py check --deploy` and the start of the server report about the key of the seals."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from records.history import seals
 
 @register("larder", deploy=True)
 def check_seal_key(**_: Any) -> list[CheckMessage]:
-    """Warn in production when the key that signs the history lies beside the data that it is meant to prove."""
+    """Warn in production if the key that signs the history is stored with the data that it has to prove."""
     if not seals.key_is_too_near():
         return []
     return [

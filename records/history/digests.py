@@ -11,11 +11,11 @@ A digest of version 2 (DECISIONS 13.4) is the SHA-256 of lines joined by a line 
 
 The values are the record's printed name, the reason, and the old and the new value of each field, in this order. The
 digest of a value is the SHA-256 of its salt, a line feed and its JSON text; an empty value has no salt and no digest.
-The lines are plain text, so that PostgreSQL's `sha256()` can build them as well: number, previous hash and values that
-only the database knows can be joined in a statement.
+The lines are plain text, so that a statement can also compute the digest with PostgreSQL's `sha256()`, from a number,
+a previous hash and values that only the database knows.
 
 `Change.salts` holds one text for each value: its salt, or an empty text, or (once the value is erased) "=" and its
-digest. Version 1 covered all values as they were, and not the site; it is only read.
+digest. Version 1 covered all values unsalted and did not cover the site; it is still verified, but no longer written.
 """
 
 import base64
@@ -34,18 +34,18 @@ VERSION = 2
 SALT_BYTES = 12
 SALT_LENGTH = 16
 ERASED = "erased"
-"""The key of the object that stands in the place of an erased value: `{"erased": "<keyed digest>"}`."""
+"""The key of the object that replaces an erased value: `{"erased": "<keyed digest>"}`."""
 ERASED_FROM = "history"
-"""The name of the entries of an erasure's change: row is the number of a change that lost values, new its digest."""
+"""The field name in the change of an erasure: `row` is the number of a change that lost values, `new` its digest."""
 ERASED_TEXT = re.compile(r"\[erased [0-9a-f]{16}\]")
-"""What stands in the place of an erased reason."""
+"""The text that replaces an erased reason."""
 
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
 _plain = DjangoJSONEncoder().default
 
 
 class Digested(Protocol):
-    """What a digest covers: a Change, or a row that was read from its table, whose time is a text already."""
+    """What a digest covers: a Change, or a row that was read from its table, in which the time is already a text."""
 
     digest_version: int
     chain: Any
@@ -69,7 +69,7 @@ class Digested(Protocol):
 
 
 def values_of(change: Digested) -> list[Any]:
-    """Return the values that are digested one by one: printed name, reason, old and new of each field."""
+    """Return the values that have digests of their own: printed name, reason, old and new value of each field."""
     found: list[Any] = [change.record_name, change.reason]
     for entry in change.fields:
         found += (entry.get("old"), entry.get("new"))
@@ -91,12 +91,12 @@ def moment(at: datetime | str) -> str:
 
 
 def canonical(value: Any) -> bytes:
-    """Return the JSON text (UTF-8, sorted keys, no blanks) that a value's digest is made of."""
+    """Return the JSON text (UTF-8, sorted keys, no blanks) from which a value's digest is computed."""
     return orjson.dumps(value, _plain, _OPTIONS)
 
 
 def value_digest(salt: str, value: Any) -> str:
-    """Return a value's digest (hex): its salted one, the one that is kept of an erased value, or an empty text."""
+    """Return a value's digest (hex): the salted digest, the stored digest of an erased value, or an empty text."""
     if not salt:
         if is_empty(value):
             return ""
@@ -106,19 +106,19 @@ def value_digest(salt: str, value: Any) -> str:
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether there is nothing in the value that a salt would have to hide."""
+    """Return whether the value is empty, so that it needs no salt."""
     return value is None or value == ""
 
 
 def is_erased(value: Any) -> bool:
-    """Return whether this is what stands in the place of an erased value."""
+    """Return whether this is what replaced an erased value."""
     if isinstance(value, str):
         return bool(ERASED_TEXT.fullmatch(value))
     return isinstance(value, dict) and value.keys() == {ERASED}
 
 
 def facts(change: Digested) -> bytes:
-    """Return the JSON array of everything that a version 2 covers beside number, previous hash and values."""
+    """Return the JSON array of what a digest of version 2 covers besides number, previous hash and values."""
     return canonical(
         [
             str(change.chain),
@@ -139,7 +139,7 @@ def facts(change: Digested) -> bytes:
 
 
 def digest(change: Digested) -> str:
-    """Return the SHA-256 (hex) of the change in the version that it carries."""
+    """Return the SHA-256 (hex) of the change, in the change's own digest version."""
     if change.digest_version == 1:
         return _first_version(change)
     lines = [

@@ -1,7 +1,8 @@
 """Erasing values from the history: the one exception to "a Change is never edited" (DECISIONS 13.4).
 
-A value goes together with its salt, and its digest stays, so the hash of its change does too. The erasure's own Change
-names every change that lost values, with its digest since then; `records.history.verification` accepts no other.
+A value is removed together with its salt, but its digest stays, so that the hash of its change stays the same. The
+Change of the erasure names every change that lost values, with its new digest; `records.history.verification` accepts
+no other erased value.
 """
 
 from collections.abc import Callable, Collection
@@ -15,7 +16,7 @@ from records.history.models import Change
 from records.history.snapshots import FieldChange
 
 NAME_PLACE, REASON_PLACE, FIELDS_PLACE = 0, 1, 2
-"""Where the salts of the printed name, the reason and the first field are in `Change.salts`."""
+"""The positions of the salts of the printed name, the reason and the first field in `Change.salts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,13 @@ class Personal:
 def erase_from_history(
     record: models.Model, personal: Personal, words: Collection[str], key: Callable[[str], str]
 ) -> list[FieldChange]:
-    """Replace the personal values in all changes of a record, and return the entries that tell of it.
+    """Replace the personal values in all changes of a record, and return the entries for the erasure's Change.
 
-    `key` gives the keyed digest (16 hexadecimal digits) that takes a value's place. A reason that quotes one of the
-    words is replaced as a whole. Call inside `recording` and add the entries to the record's Change: without them the
-    history no longer verifies.
+    `key` returns the keyed digest (16 hexadecimal digits) that replaces a value. A reason that quotes one of the words
+    is replaced as a whole. Call this inside `recording` and add the entries to the record's Change; without them the
+    verification of the history fails.
     """
-    told: list[FieldChange] = []
+    rewritten: list[FieldChange] = []
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("number")
     for change in changes.select_for_update(of=("self",), no_key=True):
         erased = [
@@ -68,16 +69,16 @@ def erase_from_history(
             change.reason = f"[{ERASED} {key(change.reason)}]"
         elif not erased:
             continue
-        # Past the refusal of the trail's own queryset.
+        # The queryset of changes refuses every update, so this update is made without it.
         models.QuerySet(Change).filter(pk=change.pk).update(
             fields=change.fields, salts=change.salts, reason=change.reason
         )
-        told.append({"field": ERASED_FROM, "row": str(change.number), "old": change.hash, "new": digest(change)})
-    return told
+        rewritten.append({"field": ERASED_FROM, "row": str(change.number), "old": change.hash, "new": digest(change)})
+    return rewritten
 
 
 def is_mark(value: Any) -> bool:
-    """Return whether this is the text that an erasure left in a record's own column."""
+    """Return whether this is the text by which an erasure replaced the value of a record's column."""
     return isinstance(value, str) and value.startswith(f"{ERASED}-")
 
 
@@ -93,6 +94,6 @@ def _drop_salt(change: Change, place: int, value: Any) -> None:
 
 
 def quotes(text: str, words: Collection[str]) -> bool:
-    """Return whether a reason holds one of the words, in any case; words of one or two characters do not count."""
+    """Return whether a reason contains one of the words, in any case; words of one or two characters are ignored."""
     folded = text.casefold()
     return not is_erased(text) and any(len(word) > 2 and word.casefold() in folded for word in words)

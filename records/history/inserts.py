@@ -1,6 +1,6 @@
-"""Storing new rows by a statement that is put together once per model: the ORM's own way costs several times as much.
+"""Store new rows by a statement that is built once for each model, because the ORM's own insert takes much longer.
 
-Every write stores a record and its Change, so both go through here.
+Every write stores a record and its Change in this way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,17 +15,17 @@ ROWS_AT_ONCE = 200
 
 
 def insert_rows(rows: Sequence[models.Model]) -> None:
-    """Store new rows of one model, whose keys they carry already, in one round trip."""
+    """Store new rows of one model in one round trip; they already have their keys."""
     together(insertions(rows))
 
 
 def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -> list[Statement]:
-    """Return the statements that store rows of one model, whose keys they carry already.
+    """Return the statements that store rows of one model; the rows have their keys already.
 
     On PostgreSQL several rows are one statement with one array for each column, so that its text does not depend on
-    their number; on SQLite there is one statement for each 200 rows. The columns' own preparation (`pre_save`, adaption
-    to the database) is the ORM's; signals are not sent, and the product has none. With `replacing`, a row that is there
-    already gets these columns. The rows count as stored.
+    their number; on SQLite there is one statement for every 200 rows. The columns are prepared as the ORM prepares them
+    (`pre_save`, adaption to the database). No signals are sent; the product has none. With `replacing`, an existing row
+    gets these columns. Then the rows are marked as stored.
     """
     found: list[Statement] = []
     if len(rows) > 1 and connection.vendor == "postgresql":
@@ -50,9 +50,9 @@ def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -
 
 
 def insertion_of(row: models.Model, computed: Mapping[str, Statement], *, before: Statement = ("", ())) -> Statement:
-    """Return the statement that stores a row of which the database computes some columns.
+    """Return the statement that stores a row; the database computes some of its columns.
 
-    `computed` maps their attribute names to SQL with its parameters; `before` is a WITH clause that goes ahead.
+    `computed` maps the attribute names of these columns to SQL with its parameters; `before` is a WITH clause.
     """
     head, _, _ = _insertion(type(row), connection.vendor, ())
     fields: Sequence[Any] = row._meta.local_concrete_fields
@@ -65,14 +65,14 @@ def insertion_of(row: models.Model, computed: Mapping[str, Statement], *, before
 
 
 def database_values(row: models.Model) -> list[Any]:
-    """Return the row's columns as the database takes them, in the order of the model's fields."""
+    """Return the values of the row's columns for the database, in the order of the model's fields."""
     database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times a value
     fields: Sequence[Any] = row._meta.local_concrete_fields
     return [field.get_db_prep_save(field.pre_save(row, add=row._state.adding), database) for field in fields]
 
 
 def update_of(row: models.Model) -> Statement:
-    """Return the statement that stores all columns of a row that is there already."""
+    """Return the statement that stores all columns of an existing row."""
     fields: Sequence[Any] = row._meta.local_concrete_fields
     values = [value for field, value in zip(fields, database_values(row), strict=True) if not field.primary_key]
     return _update(type(row), connection.vendor), [*values, parameter(row.pk)]
@@ -95,7 +95,7 @@ def _arrays(model: type[models.Model]) -> str:
 
 @cache
 def _insertion(model: type[models.Model], vendor: str, replacing: Sequence[str]) -> tuple[str, str, str]:
-    """Return the statement up to its rows, the places of one row, and what follows the rows."""
+    """Return three parts of the statement: up to its rows, the placeholders of one row, and what follows the rows."""
     fields: Sequence[Any] = model._meta.local_concrete_fields
     quote: Any = connection.ops.quote_name
     columns = ", ".join(quote(field.column) for field in fields)

@@ -1,4 +1,4 @@
-"""The trail's tables: every change ever made, and the head of each site's chain."""
+"""The tables of the history: every change that was ever made, and the head of each site's chain."""
 
 import uuid
 from typing import Any, NoReturn
@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 INSTALLATION = uuid.UUID(int=0)
-"""The chain that changes without a site (shared lists, accounts) are numbered in."""
+"""The chain of the changes that belong to no site, such as those of shared lists and accounts."""
 
 
 class ImmutableError(Exception):
@@ -16,7 +16,7 @@ class ImmutableError(Exception):
 
 
 class Channel(models.TextChoices):
-    """The door that a change came through."""
+    """The interface by which a change was made."""
 
     JSON = "API", "API"
     SCIM = "SCIM", "SCIM"
@@ -26,7 +26,7 @@ class Channel(models.TextChoices):
 
 
 class ChangeQuerySet(models.QuerySet["Change"]):
-    """Reads only: the trail is never edited or deleted through the product."""
+    """Queries that only read: the product never edits or deletes the history."""
 
     def update(self, **kwargs: Any) -> NoReturn:
         """Refuse: a Change is never edited."""
@@ -38,11 +38,11 @@ class ChangeQuerySet(models.QuerySet["Change"]):
 
 
 class Change(models.Model):
-    """One write to one record: when, where, by whom, through which door, why, and each field's old and new value.
+    """One write to one record: when, where, by whom, by which interface, why, and each field's old and new value.
 
-    A Change outlives users and records, so author and record are plain ids with the printed name of that moment.
-    `number` counts 1, 2, 3… per site; `hash` covers the row and `previous_hash`, so that a lost or altered row shows
-    (`records.history.digests` says how).
+    A Change is kept longer than users and records, so author and record are plain ids with the name that they had then.
+    `number` counts 1, 2, 3… in each site. `hash` covers the row and `previous_hash`, so that a lost or altered row is
+    noticed (see `records.history.digests`).
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -74,7 +74,7 @@ class Change(models.Model):
     hash = models.CharField(max_length=64)
 
     counts: str = ""
-    """The field of a new record whose value the database gives as it stores the record; while the change is pending."""
+    """While the change is pending: the field of a new record whose value the database will set."""
 
     objects = ChangeQuerySet.as_manager()
 
@@ -112,12 +112,12 @@ class Change(models.Model):
 
 
 class ChainHead(models.Model):
-    """The last number and hash of one site's chain of changes; its row lock puts a site's writers in order."""
+    """The last number and hash of one site's chain of changes. The lock on this row orders the writers of a site."""
 
     chain = models.UUIDField(primary_key=True, default=INSTALLATION)
     number = models.PositiveBigIntegerField(default=0)
     previous = models.CharField(max_length=64, blank=True, default="", db_default="")
-    """The hash before the last one: a statement that appends a change and returns its row can ask for no other."""
+    """The hash before the last one, which a statement that appends a change could not return otherwise."""
     hash = models.CharField(max_length=64, blank=True)
 
     def __str__(self) -> str:

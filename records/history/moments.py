@@ -1,13 +1,13 @@
-"""The moments that writes are stamped with, and the moment up to which every write can be seen (DECISIONS 11.1).
+"""The times that writes are stamped with, and the time up to which every write is visible (DECISIONS 11.1).
 
-A write is stamped before its transaction ends, so a reader could see a later stamp first. On PostgreSQL each write
-therefore takes, before its first stamp, a shared advisory lock whose key is the moment; nobody waits for such a lock,
-and it goes with the transaction. Whoever lists records asks first which of these locks are held: nothing that shows up
-later is stamped before the oldest one, nor before the moment of asking. Both moments come from the database's clock, so
-the clocks of several servers need not agree.
+A write is stamped before its transaction ends, so a reader could see a later stamp before an earlier one. On
+PostgreSQL each write therefore takes a shared advisory lock before its first stamp. The lock's key is the time; nobody
+waits for such a lock, and it ends with the transaction. A reader that lists records first asks which of these locks
+exist: no record that becomes visible later has a stamp before the oldest of them or before the time of the question.
+All these times come from the database's clock, so the clocks of several servers need not agree.
 
-On SQLite writers wait for each other and are stamped while they hold the file, so whatever comes later is stamped
-after the newest write that can be seen.
+On SQLite writers wait for each other, and each is stamped while it has locked the file. Therefore every later write has
+a later stamp than the newest visible one.
 """
 
 import datetime
@@ -21,9 +21,9 @@ from django.db import connection
 from records.history.statements import Rows, Statement, together
 
 MOMENT_BITS = 41
-"""Enough for the milliseconds since 1970 until the year 2039."""
+"""The number of bits for the milliseconds since 1970; they are enough until the year 2039."""
 NAMESPACE = 0x1ADDE5
-"""What tells these locks from others in the bits above the moment."""
+"""The value of the higher bits, which distinguishes these locks from others."""
 LONG_AGO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 _ENTER = f"""
@@ -43,7 +43,7 @@ SELECT least(floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint,
 
 
 def now() -> datetime.datetime:
-    """Return the present moment in UTC, to the millisecond (DECISIONS 1.8); within a write by the database's clock."""
+    """Return the present time in UTC, in milliseconds (DECISIONS 1.8); within a write, by the database's clock."""
     started = getattr(connection, "larder_clock", None)
     if started is None:
         moment = datetime.datetime.now(datetime.UTC)
@@ -57,9 +57,9 @@ def _to_the_millisecond(moment: datetime.datetime) -> datetime.datetime:
 
 
 def start_stamping(statements: Sequence[Statement] = ()) -> list[Rows]:
-    """Make known that the transaction stamps rows from now on; call before its first stamp.
+    """Announce that the transaction stamps rows from now on; call this before the first stamp.
 
-    The statements run behind that, on PostgreSQL in the same round trip; returns the rows of each.
+    The statements run after that, on PostgreSQL in the same round trip; returns the rows of each of them.
     """
     if connection.vendor != "postgresql":
         return together(statements)
@@ -69,14 +69,14 @@ def start_stamping(statements: Sequence[Statement] = ()) -> list[Rows]:
 
 
 def stop_stamping() -> None:
-    """Return to this machine's clock; the lock goes when the transaction ends."""
+    """Use this machine's clock again; the lock ends with the transaction."""
     connection.larder_clock = None  # type: ignore[attr-defined]
 
 
 def until_column(site_id: uuid.UUID) -> tuple[str, tuple[Any, ...]]:
-    """Return the moment of `visible_until` as a column of a statement that runs before the rows are read.
+    """Return the time of `visible_until` as a column of a statement that runs before the rows are read.
 
-    With the column's parameters; `until_of` reads its value.
+    Also returns the column's parameters. `until_of` reads its value.
     """
     if connection.vendor == "postgresql":
         return f"({_UNTIL})", ()
@@ -85,7 +85,7 @@ def until_column(site_id: uuid.UUID) -> tuple[str, tuple[Any, ...]]:
 
 
 def until_of(value: Any) -> datetime.datetime:
-    """Return the moment that the column gave."""
+    """Return the time in the value of that column."""
     if isinstance(value, int):
         return LONG_AGO + datetime.timedelta(milliseconds=value)
     if value is None:
@@ -95,9 +95,9 @@ def until_of(value: Any) -> datetime.datetime:
 
 
 def visible_until(site_id: uuid.UUID) -> datetime.datetime:
-    """Return the moment before which every stamp of the site's records is visible to whoever reads after this call.
+    """Return the time before which all stamps of the site's records are visible to everybody who reads after this call.
 
-    No record that becomes visible later is stamped earlier. Ask before the rows are read; one query.
+    No record that becomes visible later has an earlier stamp. Call this before the rows are read; one query.
     """
     column, parameters = until_column(site_id)
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""The history in parts, by the ids of its records, and the processes that read them at the same time.
+"""Divides the history into parts by the ids of its records, so that several processes can read it at the same time.
 
 A new process imports this module before Django is set up, so it imports no models.
 """
@@ -18,33 +18,33 @@ from typing import Any, TypeVar
 Found = TypeVar("Found")
 
 WORTH_PROCESSES = 50_000
-"""From how many changes on several processes are faster than one: each takes a second or two to start."""
+"""The number of changes from which several processes are faster than one; each takes a second or two to start."""
 MOST_PROCESSES = 8
 PARTS_OF_EACH = 4
-"""Parts for each process, so that none waits long for the last one."""
+"""The number of parts for each process, so that no process waits long for the last one."""
 IDS = 2**128
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The changes of the records whose id is at least `first` and below `end`; None where there is no bound."""
+    """The changes of the records whose id is at least `first` and below `end`; None means no bound."""
 
     first: uuid.UUID | None = None
     end: uuid.UUID | None = None
     snapshot: str = ""
-    """PostgreSQL's name of the moment that the parts show."""
+    """PostgreSQL's name of the snapshot that all parts read."""
 
 
 def processes_for(changes: int) -> int:
-    """Return how many processes shall read so many changes."""
+    """Return how many processes are to read this number of changes."""
     return min(len(os.sched_getaffinity(0)), MOST_PROCESSES) if changes >= WORTH_PROCESSES else 1
 
 
 @contextmanager
 def reading(read: Callable[[Part], Found], processes: int) -> Iterator[Iterator[Found]]:
-    """Yield what `read` returns for each part of the history; with several processes they begin to read at once.
+    """Yield what `read` returns for each part of the history; several processes begin to read at once.
 
-    Must be called within the transaction whose moment the parts show, and `read` must be importable.
+    Call this within the transaction whose snapshot the parts read. `read` must be importable.
     """
     if processes < 2:
         yield map(read, [Part()])

@@ -1,4 +1,4 @@
-"""Running a proof of the history and keeping its outcome, for the commands, the daily task and the history page."""
+"""Verify the history and store the result, for the commands, the daily task and the history page."""
 
 import logging
 from pathlib import Path
@@ -13,7 +13,7 @@ logger = logging.getLogger("larder.history")
 
 
 def prove(sealed: dict[str, Any] | None = None) -> Report:
-    """Verify the history, against a seal too where one is given, and keep what came out."""
+    """Verify the history, also against a seal if one is given, and store the result."""
     report = verification.verify()
     if sealed is not None:
         seals.compare(report, sealed)
@@ -22,16 +22,16 @@ def prove(sealed: dict[str, Any] | None = None) -> Report:
 
 
 def described(report: Report) -> list[str]:
-    """Return a line for each fault, with the name of the site whose chain it is in."""
+    """Return a line for each fault, with the name of the site of its chain."""
     names = {chain: seals.site_name(chain) for chain in {fault.chain for fault in report.faults}}
     return [f"{names[fault.chain]}: {fault.text}" for fault in report.faults]
 
 
 def last_proof() -> Proof | None:
-    """Return the newest proof."""
+    """Return the newest stored result."""
     return Proof.objects.order_by("-at", "-id").first()
 
 
 def newest_seal(folder: Path) -> Path | None:
-    """Return the newest of the daily seals in a folder."""
+    """Return the newest daily seal in a folder."""
     return max(folder.glob("history-*.json"), default=None)

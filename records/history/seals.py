@@ -1,7 +1,7 @@
 """Seals: the heads of all chains, signed with a key that the database does not hold (DECISIONS 10.5).
 
-A chain can be hashed anew by whoever may write to the database. The seal cannot: a chain that was cut or rewritten no
-longer holds, at the sealed number, the sealed hash.
+Anybody who may write to the database could compute a whole chain again, but not the signature of a seal. A chain that
+was cut or rewritten no longer has the sealed hash at the sealed number.
 """
 
 import base64
@@ -35,7 +35,7 @@ class SealError(Exception):
 
 
 def seal() -> dict[str, Any]:
-    """Return the heads of all chains as they are now, signed; makes the key where there is none yet."""
+    """Return the present heads of all chains, signed; makes the key if there is none yet."""
     heads = [
         {"chain": str(head.chain), "site": site_name(head.chain), "number": head.number, "hash": head.hash}
         for head in ChainHead.objects.order_by("chain")
@@ -44,7 +44,7 @@ def seal() -> dict[str, Any]:
 
 
 def seal_of(chain: uuid.UUID, number: int, digest: str) -> dict[str, Any]:
-    """Return a seal of one chain alone, at one of its numbers: that the change of this number has this hash."""
+    """Return a seal of one chain: it says that the change with this number has this hash."""
     return _signed([{"chain": str(chain), "site": site_name(chain), "number": number, "hash": digest}])
 
 
@@ -67,7 +67,7 @@ def _signed(heads: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def write_seal(path: Path) -> dict[str, Any]:
-    """Write a seal to a file, whole or not at all, and return it."""
+    """Write a seal to a file, completely or not at all, and return it."""
     made = seal()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _write(path, orjson.dumps(made, option=orjson.OPT_INDENT_2) + b"\n", 0o644)
@@ -75,7 +75,7 @@ def write_seal(path: Path) -> dict[str, Any]:
 
 
 def read_seal(path: Path, *, public_key: Path | None = None) -> dict[str, Any]:
-    """Return a seal whose signature is that of the key: the one in the file named, else the installation's own.
+    """Return a seal after checking its signature by the key in the named file, or else by the installation's own key.
 
     Raises SealError.
     """
@@ -99,7 +99,7 @@ def read_seal(path: Path, *, public_key: Path | None = None) -> dict[str, Any]:
 
 
 def compare(report: Report, sealed: dict[str, Any]) -> None:
-    """Add to the report what was cut or rewritten since the seal was made."""
+    """Add to the report which changes are missing or were rewritten since the seal was made."""
     for chain, number, expected in sealed["heads"]:
         if not number:
             continue
@@ -112,7 +112,7 @@ def compare(report: Report, sealed: dict[str, Any]) -> None:
 
 
 def site_name(chain: Any) -> str:
-    """Return the name of the site whose changes the chain holds."""
+    """Return the name of the site to which the chain belongs."""
     if chain == INSTALLATION:
         return "the installation"
     site = apps.get_model("sites.Site")._base_manager.filter(pk=chain).first()
@@ -120,12 +120,12 @@ def site_name(chain: Any) -> str:
 
 
 def key_path() -> Path:
-    """Return where the private key is kept."""
+    """Return the path of the private key."""
     return Path(settings.SEAL_KEY_FILE)
 
 
 def key_is_too_near() -> bool:
-    """Return whether a production keeps the private key in DATA_DIR, where whoever can alter the data finds it."""
+    """Return whether the private key is in DATA_DIR in production, where anybody who can alter the data finds it."""
     return settings.PRODUCTION and key_path().resolve().is_relative_to(Path(settings.DATA_DIR).resolve())
 
 
@@ -157,7 +157,7 @@ def _private_key() -> Ed25519PrivateKey:
 
 
 def public_pem() -> bytes:
-    """Return the public key as PEM, to be given to whoever verifies seals elsewhere."""
+    """Return the public key as PEM, for everybody who verifies seals elsewhere."""
     return (
         _private_key()
         .public_key()
@@ -184,7 +184,7 @@ def _raw(key: Ed25519PublicKey) -> str:
 
 
 def _write(path: Path, content: bytes, mode: int, *, keep: bool = False) -> None:
-    """Write a file under another name and rename it when it is on the disk; `keep` leaves one that came meanwhile."""
+    """Write a file under another name and rename it when it is on the disk; `keep` replaces no existing file."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with open(descriptor, "wb") as file:

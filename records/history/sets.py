@@ -1,7 +1,7 @@
-"""Statements about many rows at once: however many ids or rows there are, they are one parameter of one statement.
+"""Statements about many rows at once: all ids or rows are one parameter of one statement.
 
-Naming each id by a parameter of its own costs more than the database needs to find its row, and databases limit the
-number of parameters.
+One parameter for each id would cost more time than the database needs to find the rows, and databases limit the number
+of parameters.
 """
 
 import uuid
@@ -36,13 +36,8 @@ def ids(keys: Iterable[uuid.UUID]) -> RawSQL:
 
 
 def id_of(value: Any) -> uuid.UUID:
-    """Return an id that a statement of our own gave back."""
+    """Return, as a UUID, an id that a raw statement returned."""
     return value if isinstance(value, uuid.UUID) else uuid.UUID(value)
-
-
-def id_parameter(key: uuid.UUID) -> Any:
-    """Return an id in the form in which the database's driver takes it."""
-    return key if connection.vendor == "postgresql" else key.hex
 
 
 def insertion(
@@ -50,8 +45,8 @@ def insertion(
 ) -> Statement:
     """Return the statement that stores new rows of a model.
 
-    `alike` are the values that all of them have, by field; `rows` holds the values of the other fields, `columns`,
-    which are ids, texts or None. Nothing is checked, and defaults other than the database's must be given.
+    `alike` has the values that are equal in all rows, by field. `rows` has the values of the other fields, `columns`;
+    these are ids, texts or None. Nothing is checked, and only the database's own defaults are applied.
     """
     field_of: Any = model._meta.get_field
     fields = [*map(field_of, alike), *map(field_of, columns)]

@@ -15,7 +15,7 @@ Snapshot = dict[str, Any]
 FieldChange = dict[str, Any]
 Children = dict[str, list[Any]]
 Related = tuple[str, Reading, str]
-"""A list or child relation, what reads it, and for a list the column of its targets."""
+"""A list or child relation, the statement that reads it, and for a list the column of its targets."""
 
 
 def children_of(record: models.Model) -> tuple[str, ...]:
@@ -31,8 +31,8 @@ def excluded_from_history(model: type[models.Model]) -> frozenset[str]:
 def snapshot(record: models.Model) -> Snapshot:
     """Take the record's content: columns, many-to-many lists and child rows, as plain values.
 
-    Reads the lists and child rows in one round trip; the columns are the object's, and so are child rows that were
-    prefetched.
+    The lists and child rows are read in one round trip. The columns are those of the object, and so are child rows that
+    were prefetched.
     """
     at_hand = getattr(record, "_prefetched_objects_cache", {})
     related = [one for one in _related(type(record)) if one[2] or one[0] not in at_hand]
@@ -50,7 +50,7 @@ def related_statements(model: type[models.Model], key: Any) -> list[Statement]:
 
 
 def related_content(model: type[models.Model], answers: Sequence[Rows]) -> tuple[Snapshot, Children]:
-    """Return what `related_statements` read, as a part of a snapshot, and the child rows by their relations."""
+    """Return the result of `related_statements` as a part of a snapshot, and the child rows by their relations."""
     return _related_content(_related(model), answers)
 
 
@@ -68,7 +68,7 @@ def _related_content(related: Sequence[Related], answers: Sequence[Rows]) -> tup
 
 
 def _related(model: type[models.Model]) -> list[Related]:
-    """Return the model's lists and children with what reads them."""
+    """Return the model's lists and children with the statements that read them."""
     found: list[Related] = []
     left_out = excluded_from_history(model)
     for many in model._meta.many_to_many:
@@ -133,7 +133,7 @@ def _take_children(back: Any, first: str, last: str, contents: dict[str, Snapsho
 
 @cache
 def content_fields(model: type[models.Model]) -> tuple[Any, ...]:
-    """Return the fields that are a record's own content: not its key, its owner and bookkeeping."""
+    """Return the fields of a record's own content, without its key, its owner and bookkeeping."""
     left_out = excluded_from_history(model)
     return tuple(field for field in model._meta.concrete_fields if not field.primary_key and field.name not in left_out)
 
@@ -148,7 +148,7 @@ def _content(model: type[models.Model], values: Sequence[Any]) -> Snapshot:
 
 
 def columns(record: models.Model) -> Snapshot:
-    """Take the record's own columns, without key, owner and bookkeeping, as plain values."""
+    """Return the record's own columns as plain values, without key, owner and bookkeeping."""
     return {field.name: _plain(getattr(record, field.attname)) for field in content_fields(type(record))}
 
 
@@ -171,7 +171,7 @@ def _empty(value: Any) -> bool:
 
 
 def differs(before: Snapshot, after: Snapshot) -> bool:
-    """Return whether two snapshots differ; an empty value is like one that is not there."""
+    """Return whether two snapshots differ; an empty value equals a missing one."""
     names = before.keys() | after.keys()
     return any(
         before.get(name) != after.get(name) and not (_empty(before.get(name)) and _empty(after.get(name)))
@@ -184,10 +184,10 @@ def differences(
 ) -> list[FieldChange]:
     """Return one entry per changed field, with printed names beside ids; an empty list when nothing changed.
 
-    Looks the printed names up in one round trip, unless the record holds the object already or `names` (id to name)
-    knows it.
+    The printed names are read in one round trip, except those of objects that the record has loaded and those in
+    `names` (id to name).
 
-    A child row appears whole when it was added or removed and field by field when it was edited, as
+    A child row that was added or removed is one entry. An edited one has an entry for each field:
     `{"field": "employment_history.company", "row": "<id>", "old": …, "new": …}`.
     """
     found: list[FieldChange] = []
@@ -226,7 +226,7 @@ def _child_differences(
 
 
 class _Names:
-    """Prints values, with `{"id", "name"}` for what points at a record; the names that are not at hand come last."""
+    """Prints values, with `{"id", "name"}` for references. Names that are not loaded are read together at the end."""
 
     def __init__(self, record: models.Model, names: Mapping[str, str]) -> None:
         self.record = record
@@ -234,7 +234,7 @@ class _Names:
         self.wanted: dict[Any, list[dict[str, str]]] = {}
 
     def printed(self, field: Any, value: Any) -> Any:
-        """Return the value, with the name of what it points at, or a place for it."""
+        """Return the value, with the name of its target or a placeholder for the name."""
         if value is None or not getattr(field, "remote_field", None):
             return value
         if field.many_to_many:
@@ -261,7 +261,7 @@ class _Names:
         return shown
 
     def look_up(self) -> None:
-        """Put the names into their places; one round trip at most."""
+        """Replace the placeholders by the names; one round trip at most."""
         found, _ = ask(
             [
                 rows_with(model, {shown["id"] for shown in several}, model._base_manager.all, "named")

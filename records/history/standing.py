@@ -1,4 +1,4 @@
-"""What the history says of a record, put together change by change, against the record as it stands."""
+"""Compares what the history says about a record, change by change, with the stored record."""
 
 import decimal
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ Fields = Iterable[dict[str, Any]]
 
 
 def replay(changes: Iterable[Fields]) -> Snapshot:
-    """Return the content that the changes of one record, oldest first, lead to; `{"id", "name"}` becomes the id."""
+    """Return the content that results from the changes of one record, oldest first; `{"id", "name"}` becomes the id."""
     content: Snapshot = {}
     for fields in changes:
         for entry in fields:
@@ -43,10 +43,9 @@ def _bare(value: Any) -> Any:
 
 
 def deviations(model: type[models.Model], content: Snapshot, standing: Snapshot) -> list[str]:
-    """Return the names of the fields in which the record differs from what its history says.
+    """Return the names of the fields in which the stored record differs from its history.
 
-    A field that the history never names must be empty or have its default, as in a record that was stored before the
-    field came.
+    A field that the history never names must be empty or have its default, as in a record that is older than the field.
     """
     children = set(getattr(model, "HISTORY_CHILDREN", ()))
     found = []

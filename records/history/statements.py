@@ -1,6 +1,6 @@
-"""Statements that are put together once a process and sent together: what a write reads, it reads in one round trip.
+"""Statements that each process compiles once and sends together, so that a write reads everything in one round trip.
 
-Compiling the ORM's query costs several times what the database needs to answer it, and a round trip as much again.
+To compile a query of the ORM takes several times as long as the database needs to answer it, and so does a round trip.
 """
 
 import uuid
@@ -21,13 +21,13 @@ def together(statements: Sequence[Statement]) -> list[Rows]:
 
 
 def parameter(key: uuid.UUID | str) -> Any:
-    """Return an id as the database takes it in a statement of our own."""
+    """Return an id in the form in which the database's driver takes it in a raw statement."""
     given = uuid.UUID(key) if isinstance(key, str) else key
     return given if connection.vendor == "postgresql" else given.hex
 
 
 class Reading(NamedTuple):
-    """A compiled query for the rows of a model by one key, and what makes objects of the rows."""
+    """A compiled query for the rows of a model by one key, with the conversion of the rows to objects."""
 
     model: type[models.Model]
     sql: str
@@ -47,14 +47,14 @@ class Reading(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A query with the statement that asks it."""
+    """A compiled query and its statement."""
 
     reading: Reading
     statement: Statement
 
 
 def asked(rows: models.QuerySet[Any]) -> Asked:
-    """Return a query of whole rows that is compiled for this once."""
+    """Return a compiled query of whole rows, to be used once."""
     read = compiled(rows)
     return Asked(read, (read.sql, read.parameters))
 
@@ -63,16 +63,16 @@ _readings: dict[tuple[str, Any], Reading] = {}
 
 
 def reading(name: Any, rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
-    """Return the compiled query that `rows` gives for a key; compiled once per process and `name`.
+    """Return the compiled query that `rows` returns for a key; it is compiled once for each process and `name`.
 
-    `rows` must depend on nothing but the key.
+    `rows` must depend only on the key.
     """
     known = _readings.get((connection.vendor, name))
     return known or _readings.setdefault((connection.vendor, name), compiled(rows(_KEY)))
 
 
 def compiled(rows: models.QuerySet[Any]) -> Reading:
-    """Return a query of whole rows as a statement with what makes objects of its answer."""
+    """Return a query of whole rows as a statement, with the conversion of its rows to objects."""
     compiler = rows.query.get_compiler(connection=connection)
     sql, parameters = compiler.as_sql()
     columns: list[Any] = [column[0] for column in compiler.select]
@@ -83,7 +83,7 @@ def compiled(rows: models.QuerySet[Any]) -> Reading:
 def rows_with(model: Any, keys: Collection[Any], rows: Callable[[], models.QuerySet[Any]], name: str) -> Asked:
     """Return the query for the rows of a model with these keys, and its statement.
 
-    `rows` gives the rows that count under this `name`; it must not depend on the request.
+    `rows` returns the rows that are eligible under this `name`; it must not depend on the request.
     """
     if len(keys) == 1 and isinstance(model._meta.pk, models.UUIDField):
         (key,) = keys
@@ -93,7 +93,7 @@ def rows_with(model: Any, keys: Collection[Any], rows: Callable[[], models.Query
 
 
 def ask(queries: Sequence[Asked], *ahead: Statement) -> tuple[list[list[Any]], list[Rows]]:
-    """Return the objects of each query, and the rows of the statements ahead of them; one round trip."""
+    """Return the objects of each query, and the rows of the statements before them; one round trip."""
     answers = together([*ahead, *(query.statement for query in queries)])
     found = [query.reading.objects(rows) for query, rows in zip(queries, answers[len(ahead) :], strict=True)]
     return found, answers[: len(ahead)]

@@ -1,4 +1,4 @@
-"""The changes as they are stored, read fast for their verification: no model instances, and ids and times as texts."""
+"""Reads stored changes fast for their verification: without model instances, with ids and times as texts."""
 
 import uuid
 from collections.abc import Iterator
@@ -39,12 +39,12 @@ class Row:
     previous_hash: str
     hash: str
     lost_values: bool = False
-    """Whether a value was replaced by its digest alone."""
+    """Whether a value was replaced by its digest."""
 
 
 COLUMNS = tuple(column.name for column in fields(Row) if column.name != "lost_values")
 
-# The time as `digests.moment` writes it, cut to milliseconds as there; one of another form is no time that we stored.
+# The time as `digests.moment` writes it, cut to milliseconds. A time of another form was not stored by the product.
 _ON_POSTGRESQL = {
     **{name: f"{name}::text" for name in (*IDS, "fields", "salts")},
     "at": """to_char("at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"')""",
@@ -56,9 +56,9 @@ _ON_SQLITE = {
 
 
 def stored_rows(first: uuid.UUID | None = None, end: uuid.UUID | None = None) -> Iterator[Row]:
-    """Yield every change of the records with an id from `first` on and below `end`, in the order of record and number.
+    """Yield every change of the records with an id of at least `first` and below `end`, ordered by record and number.
 
-    One cursor walks through them, so memory stays flat.
+    One cursor reads them, so the use of memory does not grow.
     """
     on_postgresql = connection.vendor == "postgresql"
     expressions = _ON_POSTGRESQL if on_postgresql else _ON_SQLITE

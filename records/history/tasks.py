@@ -1,4 +1,4 @@
-"""The worker's part: once a day the history is proven against the last seal, and its heads are sealed anew."""
+"""The daily task of the worker: the history is verified against the last seal, then its heads are sealed again."""
 
 import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ DAY = datetime.timedelta(days=1)
 def prove_history() -> int:
     """Prove the history and seal its heads; returns the number of faults, each of which is an error in the log.
 
-    A history with faults is not sealed: the last seal without faults is what shows them.
+    A history with faults is not sealed, because the last seal without faults is what proves them.
     """
     folder = Path(settings.SEALS_DIR)
     newest = proofs.newest_seal(folder)
@@ -26,6 +26,6 @@ def prove_history() -> int:
     if not report.faults:
         path = folder / f"history-{now():%Y-%m-%d}.json"
         made = seals.write_seal(path)
-        # Whoever collects the logs elsewhere holds the seal's signature, which no one here can take back.
+        # Where logs are collected elsewhere, the seal's signature is stored out of reach of this machine.
         proofs.logger.info("The history was proven and sealed: %s changes, %s", report.changes, made["signature"])
     return len(report.faults)

@@ -1,4 +1,4 @@
-"""Writing the trail: `recording` opens the one transaction of a write and flushes its changes at the end."""
+"""Writes the history: `recording` opens the one transaction of a write and stores its changes at the end."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from records.history.visibility import lowest_role
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Whoever a change is written down to: a user, and the door and credential that were used."""
+    """The author of a change: a user, with the interface and the credential that were used."""
 
     id: uuid.UUID | None
     name: str
@@ -42,20 +42,20 @@ class Trail:
     depth: int = 1
     """How many blocks of `recording` are open."""
     answers: list[Rows] = field(default_factory=list)
-    """What the statements answered that the innermost block began with."""
+    """The rows of the statements with which the innermost block began."""
     last: list[tuple[Statement, Answered | None]] = field(default_factory=list)
-    """What is to run at the end of the transaction, before its changes are stored."""
+    """The statements that run at the end of the transaction, before its changes are stored."""
     counted: list[tuple[Change, models.Model]] = field(default_factory=list)
-    """The changes of new records whose numbers the database gives at the end."""
+    """The changes of new records whose numbers the database sets at the end."""
 
     @property
     def ends_next(self) -> bool:
-        """Return whether the transaction ends where the innermost open block does, so that nothing reads before."""
+        """Return whether the transaction ends with the innermost open block, so that nothing reads in between."""
         return self.depth == 1
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
-        """Let the block go on working with what is written, so that nothing is left to the end meanwhile."""
+        """Store everything immediately while the block runs, because the block reads what was written."""
         self.depth += 1
         try:
             yield
@@ -65,19 +65,19 @@ class Trail:
     def at_end(self, statements: Iterable[Statement], answered: Answered | None = None) -> None:
         """Run statements at the end of the transaction, in one round trip with the changes and the COMMIT.
 
-        `answered` is called with the rows of each. Only where nothing else reads what they write: see `ends_next`.
+        `answered` is called with the rows of each. Use it only if nothing else reads what they write: see `ends_next`.
         """
         self.last += [(statement, answered) for statement in statements]
 
     def store(self, statements: Sequence[Statement]) -> None:
-        """Run statements that store what is written: at the end where nothing else reads it before, else now."""
+        """Run statements that store rows: at the end if nothing reads the rows before, otherwise now."""
         if self.ends_next:
             self.at_end(statements)
         else:
             together(statements)
 
     def end(self) -> None:
-        """Run what was left to the end, and store the changes: in one round trip where no chain gets several."""
+        """Run the statements for the end and store the changes, in one round trip if no chain gets several changes."""
         last = [statement for statement, _ in self.last]
         chains: dict[uuid.UUID, list[Change]] = {}
         for change in sorted(self.pending, key=lambda change: change.chain):  # so every writer locks them in one order
@@ -99,7 +99,7 @@ class Trail:
 
     @staticmethod
     def _send(statements: Sequence[Statement], answered: Callable[[list[Rows]], None] = lambda _: None) -> None:
-        """Run the last statements of the transaction, with its COMMIT where that is next."""
+        """Run the last statements of the transaction, together with its COMMIT if that follows."""
         if statements and not connection.commit_with(statements, answered):  # type: ignore[attr-defined]
             answered(together(statements))
 
@@ -114,10 +114,10 @@ class Trail:
         site_id: uuid.UUID | None = None,
         counts: str = "",
     ) -> None:
-        """Note one record's changed fields; a record without any leaves no entry. Runs no query.
+        """Add the Change of one record's changed fields; without changed fields nothing is added. Runs no query.
 
-        `counts` names the first changed field of a new record whose value the database gives as it stores the record
-        at the end of the transaction; until then it holds MARK.
+        `counts` names the first changed field of a new record if the database sets its value when it stores the record
+        at the end of the transaction; until then the value is MARK.
         """
         if not changed:
             return
@@ -151,9 +151,9 @@ class Trail:
 def recording(reading: Callable[[], Sequence[Statement]] | None = None) -> Iterator[Trail]:
     """Open the transaction of a write and yield its Trail; the changes are stored when the outermost block ends.
 
-    Nested blocks are savepoints: an inner block that fails takes its own changes with it. The chain's row is locked
-    last, so that a site's writers wait for each other as briefly as possible and never in a circle. What `reading` asks
-    at the beginning costs no round trip of its own; the answers are in `Trail.answers`.
+    Nested blocks are savepoints: an inner block that fails loses only its own changes. The chain's row is locked last,
+    so that the writers of a site wait for each other as briefly as possible and never in a circle. The statements of
+    `reading` are sent together with the BEGIN; their rows are in `Trail.answers`.
     """
     outer: Trail | None = getattr(connection, "larder_trail", None)
     if outer is not None:
@@ -182,12 +182,12 @@ def recording(reading: Callable[[], Sequence[Statement]] | None = None) -> Itera
 
 
 class _RollBackError(Exception):
-    """Ends the transaction of a rehearsal."""
+    """Raised to roll back a rehearsal."""
 
 
 @contextmanager
 def rehearsing() -> Iterator[None]:
-    """Let the block write as it always does, then roll everything back: rows, changes, numbers and mails."""
+    """Let the block write as usual, then roll everything back: rows, changes, numbers and mails."""
     try:
         with recording() as trail:
             trail.is_rehearsal = True
@@ -204,7 +204,7 @@ def is_rehearsal() -> bool:
 
 
 def _advancing(chain: uuid.UUID, count: int) -> Statement:
-    """Return the statement that locks a chain's head and moves it on; it gives the last number and the hash before."""
+    """Return the statement that locks and advances a chain's head; it returns the last number and the previous hash."""
     table = connection.ops.quote_name(ChainHead._meta.db_table)
     sql = (
         f"INSERT INTO {table} (chain, number, previous, hash) VALUES (%s, %s, '', '') "  # noqa: S608 (no outside text)
@@ -214,7 +214,7 @@ def _advancing(chain: uuid.UUID, count: int) -> Statement:
 
 
 def _append(chain: uuid.UUID, changes: list[Change], last: int, previous: str) -> list[Statement]:
-    """Give changes their numbers and hashes; returns the statements that store them and the last hash."""
+    """Set the numbers and hashes of changes; returns the statements that store them and the last hash."""
     for number, change in enumerate(changes, last - len(changes) + 1):
         change.number = number
         change.previous_hash = previous
@@ -225,7 +225,7 @@ def _append(chain: uuid.UUID, changes: list[Change], last: int, previous: str) -
 
 
 def broken_links(chain: uuid.UUID) -> Iterator[Change]:
-    """Yield each change of a chain whose number, previous hash or own hash does not follow; reads in steps."""
+    """Yield each change of a chain with a wrong number, previous hash or own hash; reads in steps."""
     expected, previous = 1, ""
     for change in Change.objects.filter(chain=chain).order_by("number").iterator(chunk_size=1000):
         if change.number != expected or change.previous_hash != previous or change.hash != digest(change):

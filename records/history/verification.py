@@ -1,8 +1,8 @@
-"""Proving the history: every chain against its head, every hash, and every record as it stands (DECISIONS 10.5).
+"""Verifies the history: every chain against its head, every hash, and every stored record (DECISIONS 10.5).
 
-The links of the chains are compared by the database in one statement each; the hashes are computed and the records
-compared while one cursor walks through the changes, record by record, so memory stays flat. A large history is read in
-parts by several processes (`records.history.parts`).
+The database compares the links of the chains in one statement each. The hashes are computed and the records compared
+while one cursor reads the changes, record by record, so that the use of memory does not grow. Several processes read
+the parts of a large history (`records.history.parts`).
 """
 
 import uuid
@@ -24,14 +24,14 @@ from records.history.stored import Row, stored_rows
 
 RECORDS_AT_ONCE = 1000
 ERASURE = "Erase"
-"""What the operations start with whose changes say which earlier changes they erased values from."""
+"""The beginning of the names of the operations that erase values; their changes say from which earlier changes."""
 MOST_CANDIDATES = 500
-"""Among how many other broken changes of a chain the former place of a moved one is looked for."""
+"""The number of other broken changes of a chain among which the former place of a moved change is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong: the chain, the number of the change (0 where it is not one change), and a sentence."""
+    """One fault: the chain, the number of the change (0 if the fault is not one change), and a sentence."""
 
     chain: uuid.UUID
     number: int
@@ -40,7 +40,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Report:
-    """What a verification found: how many changes it read, the chains' heads, and all faults."""
+    """The result of a verification: the number of changes, the heads of the chains, and all faults."""
 
     changes: int = 0
     records: int = 0
@@ -48,14 +48,14 @@ class Report:
     faults: list[Fault] = field(default_factory=list)
 
     broken: list[Row] = field(default_factory=list)
-    """Changes whose hash is not that of their content, until they are named among the faults."""
+    """Changes whose hash does not match their content, until they are added to the faults."""
 
     def add(self, chain: uuid.UUID | str, number: int, text: str) -> None:
-        """Note a fault."""
+        """Add a fault."""
         self.faults.append(Fault(chain if isinstance(chain, uuid.UUID) else uuid.UUID(chain), number, text))
 
     def take(self, part: "Report") -> None:
-        """Add what was found in a part of the history."""
+        """Add the result of a part of the history."""
         self.changes += part.changes
         self.records += part.records
         self.faults += part.faults
@@ -63,11 +63,12 @@ class Report:
 
 
 def verify(processes: int | None = None) -> Report:
-    """Verify the whole history, also while others write, and return what was found.
+    """Verify the whole history, also while others write, and return the result.
 
-    On PostgreSQL all of it is shown as it is at one moment. On SQLite each process that reads a part of the history
-    sees the changes and records of that part at one moment. `processes` is how many read; without it as many as there
-    are cores where the history is large. Within another transaction one reads: the others would not see its writes.
+    On PostgreSQL everything is read from one snapshot. On SQLite each process that reads a part of the history reads
+    the changes and records of that part from one snapshot. `processes` is the number of reading processes; by default
+    it is the number of cores if the history is large. Within another transaction only this process reads, because
+    others would not see what the transaction wrote.
     """
     report = Report()
     alone = connection.in_atomic_block
@@ -87,13 +88,13 @@ def verify(processes: int | None = None) -> Report:
 
 @contextmanager
 def one_moment(snapshot: str = "") -> Iterator[None]:
-    """Read everything from one snapshot of the database; within another transaction it is that one's.
+    """Read everything from one snapshot of the database; within another transaction, from that transaction's.
 
     `snapshot` is PostgreSQL's name of the snapshot of another transaction that is still open.
     """
     outermost = not connection.in_atomic_block
     if connection.vendor != "postgresql" or not outermost:
-        # SQLite's own transaction is a snapshot; it must not be one that keeps writers out.
+        # A transaction of SQLite reads from a snapshot. It must not be one that locks writers out.
         with _deferred() if outermost else transaction.atomic():
             yield
         return
@@ -154,7 +155,7 @@ SELECT chain, number, before, previous_hash, hash_before FROM (
 
 
 def _compare_links(report: Report) -> None:
-    """Find gaps in the numbers and changes that do not follow the one before them."""
+    """Find gaps in the numbers, and changes that do not follow the previous change."""
     with connection.cursor() as cursor:
         cursor.execute(LINKS)
         rows = cursor.fetchall()
@@ -179,7 +180,7 @@ def _read_part_apart(part: parts.Part) -> Report:
 
 
 def _read_part(part: parts.Part) -> Report:
-    """Compute the hashes of a part's changes and compare its records with what their changes say."""
+    """Compute the hashes of a part's changes, and compare its records with their changes."""
     report = Report()
     waiting: list[list[Row]] = []
     for _, group in groupby(stored_rows(part.first, part.end), key=lambda row: row.record_id):
@@ -195,7 +196,7 @@ def _read_part(part: parts.Part) -> Report:
 
 
 def _with_wrong_hash(rows: list[Row], report: Report) -> Iterator[Row]:
-    """Yield the changes of a record whose hash is not that of their content; an erasure vouches for what it erased."""
+    """Yield the changes of a record whose hash does not match their content, except those that an erasure names."""
     erased = _erased_by(rows)
     for row in rows:
         if row.chain != (row.site_id or _INSTALLATION):
@@ -208,7 +209,7 @@ def _with_wrong_hash(rows: list[Row], report: Report) -> Iterator[Row]:
 
 
 def _erased_by(rows: list[Row]) -> dict[int, str]:
-    """Return the changes that lost values by an erasure of the record, each with its digest since then."""
+    """Return the changes that lost values by an erasure of the record, each with its new digest."""
     return {
         int(entry["row"]): entry["new"]
         for row in rows
@@ -219,7 +220,7 @@ def _erased_by(rows: list[Row]) -> dict[int, str]:
 
 
 def _keeps_marks(row: Row) -> bool:
-    """Return whether the place of every erased value is still empty: no digest covers what somebody puts there."""
+    """Return whether every erased value is still missing, because no digest would cover a value in its place."""
     return all(
         digests.is_erased(value)
         for salt, value in zip(row.salts, digests.values_of(row), strict=False)
@@ -228,7 +229,7 @@ def _keeps_marks(row: Row) -> bool:
 
 
 def _digest(row: Row) -> str:
-    """Return the change's digest; an empty text where the row is no longer one of which a digest can be made."""
+    """Return the change's digest, or an empty text if no digest can be computed from the row."""
     try:
         return digests.digest(row)
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -236,7 +237,7 @@ def _digest(row: Row) -> str:
 
 
 def _name_broken(report: Report) -> None:
-    """Say of each change with a wrong hash whether it was moved from another number or altered."""
+    """Add a fault for each change with a wrong hash that says whether it was moved from another number or altered."""
     by_chain: dict[str, list[Row]] = defaultdict(list)
     for row in report.broken:
         by_chain[row.chain].append(row)
@@ -261,7 +262,7 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
             continue
         if not is_proven(model):
             continue
-        # The records of a group lie beside each other in the order of their ids.
+        # The records of a group are next to each other in the order of their ids.
         standing = snapshots(model, min(known), max(known))
         for key, rows in known.items():
             chain, number, name = rows[-1].chain, rows[-1].number, _printed(rows[-1])
@@ -282,7 +283,7 @@ def _printed(row: Row) -> str:
 
 
 def is_proven(model: type[models.Model]) -> bool:
-    """Return whether all that the model's rows hold is written with its history, so that the two can be compared."""
+    """Return whether all columns of the model's rows are written with their history, so that both can be compared."""
     return bool(getattr(model, "HISTORY_PROVES_ROWS", False))
 
 
@@ -290,7 +291,7 @@ def _find_records_without_history(report: Report) -> None:
     for model in apps.get_models():
         if not is_proven(model):
             continue
-        told = Change.objects.filter(record_id=models.OuterRef("pk"), model=model._meta.label)
-        for record in model._base_manager.filter(~models.Exists(told)).order_by("pk").iterator():
+        changes = Change.objects.filter(record_id=models.OuterRef("pk"), model=model._meta.label)
+        for record in model._base_manager.filter(~models.Exists(changes)).order_by("pk").iterator():
             chain = getattr(record, "site_id", None) or INSTALLATION
             report.add(chain, 0, f"no change tells of {model._meta.label} {record.pk}")

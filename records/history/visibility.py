@@ -1,7 +1,7 @@
-"""Who may see a Change in the feed: the lowest default role, noted when the change is written (DECISIONS 13.13).
+"""Who may see a Change in the feed: the lowest default role, which is stored with the change (DECISIONS 13.13).
 
-A model says it by `history_role()`, and which of its fields only higher roles see by `HISTORY_PRIVATE`. A model that
-says nothing (accounts, roles, keys) is not in the feed.
+A model declares this role by `history_role()`, and by `HISTORY_PRIVATE` which of its fields only higher roles see. The
+changes of other models (accounts, roles, keys) are not in the feed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,14 +15,14 @@ ROLES = (READER, STANDARD, MANAGER, SITE_ADMINISTRATOR)
 
 
 def private_fields(model: Any) -> Mapping[str, str]:
-    """Return the model's fields that not every reader sees, each with the lowest default role that does."""
+    """Return the model's fields that not every reader sees, each with the lowest default role that sees it."""
     return getattr(model, "HISTORY_PRIVATE", {})
 
 
 def lowest_role(record: models.Model, changed: Iterable[dict[str, Any]]) -> str:
-    """Return the lowest default role that may see a change of these fields; empty where the feed never shows it.
+    """Return the lowest default role that may see a change of these fields; empty if the feed never shows it.
 
-    A change of private fields alone is seen by those who see one of them.
+    A change of only private fields is visible to everybody who sees one of them.
     """
     role: str = record.history_role(changed) if hasattr(record, "history_role") else NOBODY
     private = private_fields(type(record))

@@ -156,7 +156,7 @@ def refuse_repeated_names(body: Bytes, value: Any, *, passing: Bytes = b"") -> N
     start = _place_of(passing, body) if passing else -1
     parts = (body,) if start < 0 else (memoryview(body)[:start], memoryview(body)[start + len(passing) :])
     if sum(_TEXT.findall(part).count(b":") for part in parts) != _names_in(value):
-        raise ApiError(400, "MalformedJson", f"{_repeated_name(body)} stands twice in one object of the body.")
+        raise ApiError(400, "MalformedJson", f"{_repeated_name(body)} occurs twice in one object of the body.")
 
 
 def _place_of(text: Bytes, body: Bytes) -> int:

@@ -19,6 +19,7 @@ from records.operations import bodies, conditional, errors, idempotency, limits,
 from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
 from records.operations.names import unknown
 from records.operations.operation import Operation
+from records.sites.text import read_uuid
 from records.sites.writing import Precondition
 
 VALIDATE_ONLY = "validateOnly"
@@ -153,7 +154,7 @@ class CalledViewSet(ViewSet):
 
     def check_path_id(self) -> None:
         """Turn the path's id into a UUID; raises the 400 InvalidId."""
-        key = values.read_uuid(self.kwargs["id"])
+        key = read_uuid(self.kwargs["id"])
         if key is None:
             raise errors.ApiError(400, "InvalidId", "The Id in the path is not a UUID of 36 characters.")
         self.kwargs["id"] = key

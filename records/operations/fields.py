@@ -13,7 +13,7 @@ from django.db import models
 from rest_framework import serializers
 
 from records.operations import values
-from records.sites.text import FREE_TEXT, NAME, normalise
+from records.sites.text import FREE_TEXT, NAME, normalise, read_uuid
 
 
 class WireError(Exception):
@@ -143,7 +143,7 @@ class IdField(WireField, serializers.UUIDField):
         """Return the id; raises WireError."""
         if value == "":
             return None
-        found = values.read_uuid(value)
+        found = read_uuid(value)
         if found is None:
             raise WireError("InvalidReference", "This must be an Id: a UUID of 36 characters.")
         return found

@@ -25,7 +25,7 @@ from records.operations.list_facts import facts
 from records.operations.names import nearest
 from records.operations.operation import Parameter
 from records.operations.plans import ReadPlan, Shape
-from records.sites.text import normalise
+from records.sites.text import normalise, read_uuid
 from records.sites.trigrams import holding
 
 PARAMETERS = (
@@ -343,7 +343,7 @@ def _one_of(lookup: str, texts: Sequence[str]) -> Q:
 
 def _single(parameter: Parameter, lookup: str, text: str) -> Q:
     if parameter.kind == "id":
-        key = values.read_uuid(text)
+        key = read_uuid(text)
         if key is None:
             raise invalid(parameter.name, "This must be an Id: a UUID of 36 characters.")
         return Q(**{lookup: key})

@@ -2,26 +2,17 @@
 
 import datetime
 import re
-import uuid
 from decimal import Decimal
 from typing import Any
 
 import orjson
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", re.ASCII)
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
 _DATE_TIME = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,7}))?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
 )
 _NO_ZONE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?", re.ASCII)
 INTEGER_LIMIT = 2_147_483_647
-
-
-def read_uuid(text: Any) -> uuid.UUID | None:
-    """Return the id of 36 characters, in any case; None for anything else."""
-    if isinstance(text, str) and _UUID.fullmatch(text):
-        return uuid.UUID(text)
-    return None
 
 
 def read_date_time(text: str) -> datetime.datetime:

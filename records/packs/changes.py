@@ -85,8 +85,8 @@ class Wording:
         page = self.page_of(change.model)
         model: Any = page.model if page is not None else Change
         days: Callable[[str], bool] = getattr(page, "is_day", lambda name: False)
-        told = lines_of(model, change.fields, list(self.hidden(change)), days)
-        what = "\n".join(f"{line['label']}: {line['old']} → {line['new']}" for line in told)
+        lines = lines_of(model, change.fields, list(self.hidden(change)), days)
+        what = "\n".join(f"{line['label']}: {line['old']} → {line['new']}" for line in lines)
         kind = capfirst(str(model._meta.verbose_name)) if page is not None else change.model
         texts = (change.author_name, change.channel, change.operation, kind, change.record_name, change.reason, what)
         return [change.number, shown(change.at), *(cut(guarded(str(text))) for text in texts)]

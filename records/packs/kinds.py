@@ -24,13 +24,13 @@ from records.sites.models import Site
 Rows = models.QuerySet[Any]
 DAY = datetime.timedelta(days=1)
 ATTACHMENTS, CHANGES = "attachments", "changes"
-"""What a pack can hold beside records: the files attached to them, and the history of the period with its seal."""
+"""What a pack can contain besides records: their attached files, and the history of the period with its seal."""
 SEE_CHANGES, SEE_ATTACHMENTS = "history.view_change", "attachments.view_attachment"
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The days of a pack, from first to last, on the clocks of its site."""
+    """The days of a pack, from first to last, in the time zone of its site."""
 
     first: datetime.date
     last: datetime.date
@@ -38,39 +38,39 @@ class Span:
 
     @property
     def begins(self) -> datetime.datetime:
-        """Return the moment at which the first day begins."""
+        """Return the time at which the first day begins."""
         return begins(self.first, self.zone)
 
     @property
     def ends(self) -> datetime.datetime:
-        """Return the moment at which the day after the last one begins."""
+        """Return the time at which the day after the last one begins."""
         return begins(self.last + DAY, self.zone)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of record: which of them belong to a period, and what is left out of what they say."""
+    """One kind of record: which records belong to a period, and which of their fields are left out."""
 
     key: str
     model: type[models.Model]
     rule: str
     chosen: Callable[[Span], Q]
     children: Mapping[str, Callable[[], Rows]] = field(default_factory=dict)
-    """The relations whose rows are listed too, with the rows that are meant."""
+    """The relations whose rows are also listed, with the queries for these rows."""
     left_out: Sequence[str] = ()
 
     @property
     def title(self) -> str:
-        """Return what the kind is called."""
+        """Return the name of the kind."""
         return capfirst(str(self.model._meta.verbose_name_plural))
 
     @property
     def permission(self) -> str:
-        """Return the permission that seeing the kind takes."""
+        """Return the permission that is needed to see the kind."""
         return f"{self.model._meta.app_label}.view_{self.model._meta.model_name}"
 
     def rows(self, site: Site, span: Span) -> Rows:
-        """Return the site's records that belong to the period, drafts left out, in the order of their numbers."""
+        """Return the site's records of the period, without drafts, in the order of their numbers."""
         rows = self.model._default_manager.filter(self.chosen(span), site=site, site_sequence_id__isnull=False)
         return rows.order_by("site_sequence_id", "pk")
 
@@ -154,6 +154,6 @@ BY_KEY = {kind.key: kind for kind in KINDS}
 
 
 def permission_of(key: str) -> str:
-    """Return the permission that a part of a pack takes."""
+    """Return the permission that is needed for a part of a pack."""
     beside = {ATTACHMENTS: SEE_ATTACHMENTS, CHANGES: SEE_CHANGES}
     return beside[key] if key in beside else BY_KEY[key].permission

@@ -1,4 +1,4 @@
-"""Making a pack: every part written into the ZIP in its turn, with the progress told after each step."""
+"""Makes a pack: writes its parts into the ZIP one after the other, and reports the progress after each step."""
 
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
@@ -39,11 +39,11 @@ CHANGES_PER_SHEET = 500_000
 MOST_RECORDS, MOST_BYTES = 200_000, 20 * 1024**3
 """How many records and attachments a pack holds at most, and how many bytes of files."""
 PRIVATE = ("complaints.view_private_complaint", "employees.view_private_employee", "documents.view_pending_version")
-Told = Callable[[int], None]
+Progress = Callable[[int], None]
 
 
 class Making:
-    """One pack on its way: what is in it, by what whoever asked for it may see now."""
+    """The making of one pack: its content, as far as the person who asked for it may see it now."""
 
     def __init__(self, pack: Pack) -> None:
         self.pack, self.site, self.user = pack, pack.site, pack.asked_by
@@ -57,19 +57,19 @@ class Making:
 
     @property
     def clock(self) -> tuple[int, int, int, int, int, int]:
-        """Return the time of its making on the clocks of the site, as a ZIP keeps the times of files."""
+        """Return the time at which the pack is made, in the site's time zone, in the form of a ZIP's file times."""
         local = self.at.astimezone(self.zone)
         return local.year, local.month, local.day, local.hour, local.minute, local.second
 
     @property
     def permissions(self) -> list[str]:
-        """Return the permissions by which the pack shows what it shows."""
+        """Return the permissions that somebody needs to see everything in the pack."""
         private = [permission for permission in PRIVATE if self.may(permission)]
         return [*(permission_of(key) for key in self.keys), *private]
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Return how many records, files and changes there are, by the key of their part; a query a part."""
+        """Return the numbers of records, files and changes, by the key of their part; one query for each part."""
         found = {kind.key: self.rows(kind).count() for kind in self.chosen}
         if ATTACHMENTS in self.keys:
             found[ATTACHMENTS] = self.attachments().count()
@@ -93,26 +93,26 @@ class Making:
         return ""
 
     def rows(self, kind: Kind) -> Any:
-        """Return the records of a kind that belong to the period and exist for whoever asked."""
+        """Return the records of a kind and of the period that exist for the person who asked."""
         return seen_by(self.user.pk, self.may, kind.rows(self.site, self.span))
 
-    def write(self, bundle: Bundle, told: Told) -> None:
-        """Write every part into the bundle; `told` gets how many records were done since it was told last.
+    def write(self, bundle: Bundle, progress: Progress) -> None:
+        """Write every part into the bundle; `progress` gets the number of records written since its last call.
 
-        Raises OSError where the disk is full, StorageUnavailableError where the files cannot be read.
+        Raises OSError if the disk is full, and StorageUnavailableError if the files cannot be read.
         """
         with timezone.override(self.zone):
-            self._fill(bundle, told)
+            self._fill(bundle, progress)
 
-    def _fill(self, bundle: Bundle, told: Told) -> None:
+    def _fill(self, bundle: Bundle, progress: Progress) -> None:
         for kind in self.chosen:
-            self._records(bundle, kind, told)
+            self._records(bundle, kind, progress)
         if "documents" in self.keys:
             self._documents(bundle)
         if ATTACHMENTS in self.keys:
-            self._attachments(bundle, told)
+            self._attachments(bundle, progress)
         if self.stretch is not None:
-            self._history(bundle, self.stretch, told)
+            self._history(bundle, self.stretch, progress)
         bundle.add("How to check it", "check_pack.py", "Checks this pack", Path(check_pack.__file__).read_bytes())
         page = render_to_string("packs/contents.html", self._facts(bundle)).encode()
         bundle.add("", "Contents.html", "This list", page)
@@ -120,7 +120,7 @@ class Making:
 
     # --- Records ------------------------------------------------------------------------------------------------------
 
-    def _records(self, bundle: Bundle, kind: Kind, told: Told) -> None:
+    def _records(self, bundle: Bundle, kind: Kind, progress: Progress) -> None:
         table, rows = Table(kind, self.user.pk, self.may), self.rows(kind)
         folder = f"records/{safe_name(kind.title.lower())}"
         self._sheet(bundle, kind.title, folder, f"{kind.title} as a table", table.lines(rows))
@@ -131,7 +131,7 @@ class Making:
         subtitle = f"{self.site.name}, {self.pack.first} to {self.pack.last}: {kind.rule}"
         for span, paper in table.papers(rows, subtitle, self._foot()):
             bundle.add(kind.title, f"{folder} {span}.pdf", f"{kind.title} {span} to read", printed(paper), packed=True)
-            told(len(paper.parts))
+            progress(len(paper.parts))
 
     def _sheet(self, bundle: Bundle, part: str, path: str, about: str, lines: Iterator[Line]) -> None:
         with write_xlsx(lines, part) as file:
@@ -158,16 +158,16 @@ class Making:
         return DocumentVersion.objects.filter(document__in=chosen, record_status__in=IN_FORCE)
 
     def attachments(self) -> Any:
-        """Return the attachments of the pack's records, as far as whoever asked may see them."""
+        """Return the attachments of the pack's records, as far as the person who asked may see them."""
         on = Q(pk__in=())
         for kind in self.chosen:
             model: Any = kind.model
             if model in kinds().values() and model is not Attachment and sees(model.ENTITY, self.may):
                 records = self.rows(kind).order_by().values("pk")
                 on |= Q(entity=model.ENTITY, record_id__in=records)
-        return Attachment.objects.filter(on, site=self.site).order_by("site_sequence_id")
+        return Attachment.objects.at(self.site).filter(on).order_by("site_sequence_id")
 
-    def _attachments(self, bundle: Bundle, told: Told) -> None:
+    def _attachments(self, bundle: Bundle, progress: Progress) -> None:
         part, keys = "Attachments", list(self.attachments().values_list("pk", flat=True))
         lines: list[Line] = [["File", "Record", *ATTACHMENT.labels]]
 
@@ -189,7 +189,7 @@ class Making:
             records = names_of_records(step, self.user.pk, self.may)
             for row in step:
                 self._file(bundle, part, path_of(row), records[row.pk], row)
-                told(1)
+                progress(1)
 
     def _file(self, bundle: Bundle, part: str, path: str, about: str, row: FileRecord) -> None:
         """Add a stored file; one that is missing or damaged is named in the contents instead."""
@@ -201,7 +201,7 @@ class Making:
 
     # --- History ------------------------------------------------------------------------------------------------------
 
-    def _history(self, bundle: Bundle, stretch: Stretch, told: Told) -> None:
+    def _history(self, bundle: Bundle, stretch: Stretch, progress: Progress) -> None:
         part, wording = "Changes", Wording(self.may)
         per_sheet = CHANGES_PER_SHEET
         for start in range(stretch.first, stretch.last + 1, per_sheet):
@@ -210,7 +210,7 @@ class Making:
             self._sheet(bundle, part, path, "Every change in words", wording.lines(some.steps()))
         pieces = wording.rows(stretch.steps())
         bundle.add(part, "changes/changes.jsonl", "Every change as its hash covers it", _Stream(pieces))
-        told(stretch.last - stretch.first + 1)
+        progress(stretch.last - stretch.first + 1)
         sealed = seals.seal_of(stretch.chain, stretch.last, stretch.hash)
         text = orjson.dumps(sealed, option=orjson.OPT_INDENT_2) + b"\n"
         bundle.add("Seal", "seal/seal.json", f"The signed hash of change {stretch.last}", text)
@@ -246,22 +246,22 @@ _HIDDEN = (
 
 
 class _Stream:
-    """Pieces of bytes as a file to read from."""
+    """A readable file over an iterator of bytes."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
 
     def read(self, _size: int = -1) -> bytes:
-        """Return the next piece, empty at the end."""
+        """Return the next bytes; empty at the end."""
         return b"".join(islice(self._pieces, 1))
 
 
 def path_of(row: Attachment) -> str:
-    """Return where an attachment's file lies in a pack: in the folder of its kind of record, led by its number."""
+    """Return the path of an attachment's file in a pack: the folder of its kind of record, then its number and name."""
     kind = capfirst(str(row.get_entity_display()))
     return f"attachments/{safe_name(kind)}/{row.site_sequence_id} {safe_name(row.file_name)}"
 
 
 def file_name_of(pack: Pack) -> str:
-    """Return what the ZIP of a pack is called."""
+    """Return the file name of a pack's ZIP."""
     return f"{safe_name(f'Auditor pack {pack.site.name}')} {pack.first} to {pack.last}.zip"

@@ -1,4 +1,4 @@
-"""Auditor's packs: what was asked for, how far it is, and the file while it is kept."""
+"""Auditor's packs: what was asked for, the progress, and the file as long as it is kept."""
 
 import datetime
 import uuid
@@ -8,6 +8,7 @@ from django.db import models
 
 from records.files.models import FileRecord
 from records.history.trail import now
+from records.sites.models import SiteRows
 
 KEPT = datetime.timedelta(days=7)
 """How long the file of a pack is kept."""
@@ -15,7 +16,7 @@ MAKE, OPEN_ANY = "packs.make_pack", "packs.open_any_pack"
 
 
 class Status(models.TextChoices):
-    """Where a pack stands."""
+    """The status of a pack."""
 
     WAITING = "Waiting", "Waiting"
     MAKING = "Being made", "Being made"
@@ -28,10 +29,10 @@ UNFINISHED = (Status.WAITING, Status.MAKING)
 
 
 class Pack(models.Model):
-    """One pack: the site, the days and the kinds that were asked for, and how far the worker is with it.
+    """One pack: the site, the days and the kinds of record that were asked for, and the progress of the worker.
 
-    `attempts` counts how often a worker began it. Whoever writes to the row names the attempt it belongs to, so that a
-    worker that was thought dead cannot overwrite what a later one did.
+    `attempts` counts how often a worker began to make it. Every write to the row names its attempt, so that a worker
+    that seemed to be dead cannot overwrite what a later one did.
     """
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
@@ -61,10 +62,12 @@ class Pack(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     problem = models.CharField(max_length=255, blank=True)
     left_out = models.PositiveIntegerField(default=0)
-    """How many files were missing or damaged and are therefore only named in the pack."""
+    """The number of files that are missing or damaged and are therefore only named in the pack."""
     made = models.DateTimeField(null=True, blank=True)
     permissions = models.JSONField(default=list, blank=True)
-    """What whoever asked was permitted to see and the pack therefore shows; opening it takes the same."""
+    """The permissions that decided what the pack shows. Opening it needs the same permissions."""
+
+    objects = SiteRows.as_manager()
 
     class Meta:
         ordering = ("-created", "id")
@@ -84,7 +87,7 @@ class Pack(models.Model):
 
     @property
     def kept_until(self) -> datetime.datetime | None:
-        """Return the moment at which the file is removed; None while there is none."""
+        """Return the time at which the file is removed; None if there is no file."""
         return None if self.made is None else self.made + KEPT
 
     @property
@@ -94,7 +97,7 @@ class Pack(models.Model):
 
 
 class PackFile(FileRecord):
-    """The ZIP of a pack; removed after 7 days, and made again by whoever needs it longer."""
+    """The ZIP of a pack. It is removed after 7 days; a person who needs it longer makes the pack again."""
 
     IS_KEPT = False
 

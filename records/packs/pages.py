@@ -1,4 +1,4 @@
-"""The pages of auditor's packs: the list with what can be opened, the form that asks for one, and the file."""
+"""The pages of auditor's packs: the list, the form that asks for a pack, and the download of its file."""
 
 import datetime
 import uuid
@@ -72,7 +72,7 @@ class PackForm(forms.Form):
         self.fields["kinds"].choices = [(key, TITLES[key]) for key in offered]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Check that the days are in order and within the calendar that dates are entered in."""
+        """Check that the days are in order and within the range of dates that can be entered."""
         found: dict[str, Any] = super().clean() or {}
         first, last = found.get("first"), found.get("last")
         for name, day in (("first", first), ("last", last)):
@@ -109,7 +109,7 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
 
 
 def _site_for(request: HttpRequest) -> Site:
-    """Return the current site; raises PermissionDenied for whoever may not make packs there."""
+    """Return the current site; raises PermissionDenied if the person may not make packs there."""
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, MAKE):
         raise PermissionDenied
@@ -118,7 +118,7 @@ def _site_for(request: HttpRequest) -> Site:
 
 
 def packs(admin_site: Any, request: HttpRequest) -> HttpResponse:
-    """Show the packs of the current site that the person may know of, newest first; five queries."""
+    """Show the packs of the current site that the person may see, newest first; five queries."""
     site = _site_for(request)
     page = Paginator(actions.seen_by(user_of(request), site).order_by("-created", "id"), PAGE).get_page(
         request.GET.get("page")
@@ -150,7 +150,7 @@ def _line(user: User, pack: Pack) -> dict[str, Any]:
 
 
 def new_pack(admin_site: Any, request: HttpRequest) -> HttpResponse:
-    """Ask for the days and the contents, tell how much that is, and queue the pack."""
+    """Ask for the days and the contents, show how much that is, and queue the pack."""
     site, user = _site_for(request), user_of(request)
     offered = [key for key in TITLES if access.may(user, site, permission_of(key))]
     today = today_at(zone_of(site))
@@ -214,7 +214,7 @@ def _year_before(day: datetime.date) -> datetime.date:
 
 
 def _estimate(site: Site, user: User, form: PackForm, offered: Sequence[str]) -> dict[str, Any]:
-    """Return the check boxes with how much each stands for in the period, and the size of the files; 16 queries."""
+    """Return the check boxes with the number of records in the period, and the size of the files; 16 queries."""
     given = form.cleaned_data
     chosen = set(given.get("kinds", form.data.getlist("kinds") if hasattr(form.data, "getlist") else ()))
     lines: list[dict[str, Any]] = [
@@ -248,7 +248,7 @@ def _estimate(site: Site, user: User, form: PackForm, offered: Sequence[str]) ->
 
 
 def file(request: HttpRequest, pack_id: uuid.UUID) -> HttpResponseBase:
-    """Serve the file of a pack and write down who opened it; 404 for a pack that the person may not know of."""
+    """Serve the file of a pack and record who opened it; 404 for a pack that the person may not see."""
     pack = Pack.objects.select_related("site", "file").filter(pk=pack_id).first()
     site = site_at(request, pack.site_id) if pack is not None else None
     if pack is None or site is None or not actions.seen_by(user_of(request), site).filter(pk=pack.pk).exists():

@@ -1,4 +1,4 @@
-"""Records as tables and papers: every field under its label, names instead of ids, as whoever asked may see them."""
+"""Records as tables and papers: every visible field with its label, and names instead of ids."""
 
 import uuid
 from collections import defaultdict
@@ -22,16 +22,16 @@ from records.sites.hidden import seen_by, without_hidden
 from records.sites.models import Entity
 
 STEP = 250
-"""How many records are read, and printed into one PDF, at a time."""
+"""The number of records that are read at a time and printed into one PDF."""
 NOT_SHOWN = frozenset({"id", "site", "revision", "path", "idx", "entity", "record_id", "finding_id"})
 LAST = ("entity_folder", "is_archived", "created", "created_by", "last_modified", "last_modified_by")
-"""What stands behind what a record says."""
+"""The text that follows what a record says."""
 CUT = " … (cut here; the PDF holds all of it)"
 May = Callable[[str], bool]
 
 
 class Sheet:
-    """The columns of one kind of record, or of the rows of one, and what each record says under them."""
+    """The columns of one kind of record, or of the rows of one, with the values of each record."""
 
     def __init__(self, model: Any, *, left_out: Sequence[str] = (), moments: Sequence[str] = ()) -> None:
         self.model = model
@@ -45,15 +45,15 @@ class Sheet:
         self.labels = [capfirst(str(field.verbose_name)) for field in self.fields]
 
     def loaded(self, rows: Rows) -> Rows:
-        """Return the rows with everything that they point at."""
+        """Return the rows with everything that they refer to."""
         return rows.select_related(*self.pointers).prefetch_related(*self.lists)
 
     def values(self, record: Any) -> list[Value]:
-        """Return what the record says, by label."""
+        """Return the values of the record, by label."""
         return [value_of(record, field.name, self.moments) for field in self.fields]
 
     def cells(self, record: Any) -> list[Cell]:
-        """Return what the record says, as cells: numbers as numbers, everything else as text."""
+        """Return the values of the record as cells: numbers as numbers, everything else as text."""
         return [_cell(getattr(record, field.attname, None), text) for field, text in self._texts(record)]
 
     def _texts(self, record: Any) -> Iterator[tuple[Any, str]]:
@@ -62,7 +62,7 @@ class Sheet:
 
 
 class Table:
-    """One kind of record in a pack: its sheet, the sheets of its rows, and the papers that print it."""
+    """One kind of record in a pack: its sheet, the sheets of its child rows, and its printed papers."""
 
     def __init__(self, kind: Kind, user_id: uuid.UUID, may: May) -> None:
         self.user_id, self.may = user_id, may
@@ -78,12 +78,12 @@ class Table:
         return Sheet(relation.related_model, left_out=(relation.field.name,))
 
     def title_of(self, child: str) -> str:
-        """Return what the rows of a relation are called."""
+        """Return the name of the rows of a relation."""
         relation: Any = self.kind.model._meta.get_field(child)
         return capfirst(str(relation.related_model._meta.verbose_name_plural))
 
     def steps(self, rows: Rows) -> Iterator[list[Any]]:
-        """Yield the records in steps, each with its rows and what it is about; a fixed number of queries a step."""
+        """Yield the records in steps, with their rows and what they are about; a fixed number of queries a step."""
         keys = list(rows.values_list("pk", flat=True))
         meant = [Prefetch(name, self.children[name].loaded(chosen())) for name, chosen in self.kind.children.items()]
         for start in range(0, len(keys), STEP):
@@ -103,7 +103,7 @@ class Table:
                 yield [*first, *self.sheet.cells(record)]
 
     def child_lines(self, rows: Rows, child: str) -> Iterator[Line]:
-        """Yield the header and a line for each row of the relation, led by the number and name of its record."""
+        """Yield the header and a line for each row of the relation, which begins with its record's number and name."""
         sheet = self.children[child]
         yield ["Number", capfirst(str(self.kind.model._meta.verbose_name)), *sheet.labels]
         for step in self.steps(rows):
@@ -134,7 +134,7 @@ class Table:
 
 
 def names_of_records(rows: Sequence[Any], user_id: uuid.UUID, may: May) -> dict[Any, str]:
-    """Return, for each row about a record, what that record is called; a query for each kind of record.
+    """Return the name of the record that each row is about; one query for each kind of record.
 
     The name of a record that does not exist for the account is empty.
     """
@@ -162,6 +162,6 @@ def _cell(stored: Any, text: str) -> Cell:
 
 
 def cut(text: str) -> str:
-    """Return the text as an XLSX cell can hold it."""
+    """Return the text in a form that an XLSX cell can contain."""
     text = text.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
     return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - len(CUT)] + CUT

@@ -1,4 +1,4 @@
-"""The worker's part: making packs, and removing them when their week is over."""
+"""The tasks of the worker: making packs, and removing their files after a week."""
 
 import datetime
 import errno
@@ -26,19 +26,19 @@ logger = logging.getLogger("larder.packs")
 SYSTEM = Author(None, "System", Channel.SYSTEM)
 MOST_ATTEMPTS = 3
 PAUSE = 0.5
-"""Seconds between two notes of the progress."""
+"""Seconds between two reports of the progress."""
 LONGEST = datetime.timedelta(days=1)
-"""How long a pack may wait and be made; then the worker is not there, or has lost it."""
+"""The longest time for which a pack waits and is made; after that, no worker runs, or it has lost the pack."""
 ZIP = "application/zip"
 
 
 class TakenOverError(Exception):
-    """Raised when another worker began the pack anew, or it is no longer wanted."""
+    """Raised if another worker has begun the pack again, or if the pack is no longer wanted."""
 
 
 @task()
 def make_pack(pack_id: str) -> None:
-    """Make one pack; run again after its worker was killed, it makes the pack anew, up to three times."""
+    """Make one pack. After its worker was killed, the task begins again from the start, up to three times."""
     key = uuid.UUID(pack_id)
     mine = Pack.objects.filter(pk=key, status__in=UNFINISHED)
     if not mine.update(status=Status.MAKING, attempts=F("attempts") + 1, done=0, total=0):
@@ -50,7 +50,7 @@ def make_pack(pack_id: str) -> None:
     try:
         _make(pack)
     except (OperationalError, InterfaceError):
-        # The database is away: the worker runs the task again when it is back, which is not the pack's fault.
+        # The database cannot be reached. The worker runs the task again later, and this is not counted as an attempt.
         Pack.objects.filter(pk=key).update(attempts=F("attempts") - 1)
         raise
     except TakenOverError:
@@ -98,7 +98,7 @@ def _make(pack: Pack) -> None:
 
 
 class Progress:
-    """How far a pack is, written down twice a second at most; raises TakenOverError where that is another's now."""
+    """The progress of a pack, stored at most twice a second; raises TakenOverError if another worker has the pack."""
 
     def __init__(self, pack: Pack, total: int) -> None:
         self.mine = Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING)
@@ -106,7 +106,7 @@ class Progress:
         self._note()
 
     def add(self, count: int) -> None:
-        """Note that so many more are done."""
+        """Add this number of written records."""
         self.done += count
         if time.monotonic() - self.noted >= PAUSE:
             self._note()
@@ -125,7 +125,7 @@ def _fail(pack: Pack, problem: str) -> None:
 
 @task()
 def remove_old_packs() -> int:
-    """Remove the files that are 7 days old, and those that hold personal data erased since; return how many.
+    """Remove files that are 7 days old, and files that contain personal data erased since; returns their number.
 
     Runs once an hour.
     """

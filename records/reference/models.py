@@ -11,7 +11,7 @@ from django.db import models
 from records.history.trail import now
 from records.history.visibility import READER
 from records.reference.folding import FoldedField
-from records.sites.models import ChildRow, Site
+from records.sites.models import ChildRow, Site, SiteRows
 from records.sites.text import FreeTextField, LineField, is_blank
 
 QUESTION = 1_000
@@ -94,6 +94,8 @@ class SiteEntry(ReferenceEntry):
 
     # The list's own indexes start with the site, so the foreign key needs none.
     site = models.ForeignKey(Site, models.PROTECT, related_name="+", db_index=False)
+
+    objects = SiteRows.as_manager()
 
     class Meta(ReferenceEntry.Meta):
         abstract = True

@@ -1,1 +1,1 @@
-"""What people are reminded of by mail, once a day: gathered from every kind of record that somebody has to act on."""
+"""Reminders: one mail a day to each person about everything that they have to do, from every kind of record."""

@@ -11,7 +11,7 @@ class RemindersConfig(AppConfig):
     verbose_name = "Reminders"
 
     def ready(self) -> None:
-        """Add the page that shows the next reminder and takes how often somebody wants it, and the calendar link."""
+        """Add the page that shows the next reminder and asks how often the person wants it, and the calendar link."""
         from records.backoffice import extension_points
         from records.reminders import calendar_pages, pages
 

@@ -1,4 +1,4 @@
-"""What a person's reminder says: overdue, due today, due within 7 days, and what their staff have left too long."""
+"""The content of a person's reminder: what is overdue, due today or within 7 days, and what their staff left undone."""
 
 import datetime
 import uuid
@@ -17,17 +17,17 @@ from records.reminders.sources import Item, sources
 from records.sites.models import Site
 
 AHEAD = 7
-"""How many days before it is due somebody is reminded of something."""
+"""The number of days before the due date at which reminding begins."""
 ESCALATED_AFTER = 7
-"""How many days after it was due the owner's superior is told."""
+"""The number of days after the due date at which the owner's superior is reminded too."""
 MOST = 50
-"""How many lines one part of a mail has; the rest is counted."""
+"""The number of lines in one part of a mail; the rest is only counted."""
 MONDAY = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a reminder: what is to be done, whose it is (empty for one's own), where, by which day, its page."""
+    """One line of a reminder: the task, its owner (empty for one's own), the site, the due date, and its page."""
 
     text: str
     owner: str
@@ -38,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One heading of a reminder with its first lines, and how many more there are."""
+    """One heading of a reminder with its first lines, and the number of further lines."""
 
     title: str
     lines: Sequence[Line]
@@ -51,10 +51,10 @@ def zone_for(user: User) -> zoneinfo.ZoneInfo:
 
 
 def everybody(today: datetime.date) -> set[uuid.UUID]:
-    """Return who could be reminded: whoever has something due, and the superiors of whoever is very late."""
+    """Return the people to remind: everybody who has something due, and the superiors of people who are very late."""
     found, late = set[uuid.UUID](), set[uuid.UUID]()
     for source in sources():
-        # A day more on each side, since a day begins earlier or later at other sites.
+        # One more day on each side, because days begin earlier or later at other sites.
         found |= source.owners(bare(today + datetime.timedelta(days=AHEAD + 2)))
         late |= source.owners(bare(today - datetime.timedelta(days=ESCALATED_AFTER - 2)))
     superiors = Employee.objects.filter(user__in=late, reporting_to__user__isnull=False)
@@ -62,26 +62,26 @@ def everybody(today: datetime.date) -> set[uuid.UUID]:
 
 
 def people(keys: Iterable[uuid.UUID]) -> list[User]:
-    """Return those of the accounts that get mails: active people with an address."""
+    """Return the accounts among these that get mails: active people with an address."""
     rows = User.objects.filter(pk__in=keys, is_active=True, is_service_account=False, removed__isnull=True)
     return list(rows.exclude(email="").select_related("home_site").order_by("pk"))
 
 
 def frequencies(users: Iterable[User]) -> dict[uuid.UUID, Frequency]:
-    """Return how often each person wants to be reminded, where they have chosen."""
+    """Return how often each person wants to be reminded, if they have chosen."""
     rows = Preference.objects.filter(user__in=[user.pk for user in users])
     return {user: Frequency(chosen) for user, chosen in rows.values_list("user_id", "frequency")}
 
 
 def is_day_for(frequency: Frequency, day: datetime.date) -> bool:
-    """Return whether somebody who wants reminders so often gets one on the day: weekly ones come on Mondays."""
+    """Return whether a person with this choice gets a reminder on the day; weekly ones are sent on Mondays."""
     return frequency == Frequency.DAILY or day.weekday() == MONDAY
 
 
 def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency.DAILY) -> list[Part]:
-    """Return what the person's reminder of a day says; an empty list where there is nothing to say.
+    """Return the content of the person's reminder of a day; an empty list if there is nothing to do.
 
-    Left out is what the person may not see any more. Who switched reminders off reads only what is overdue.
+    Records that the person can no longer see are left out. Without reminders, a person still reads what is overdue.
     """
     zone = zone_for(user)
     staff = Employee.objects.filter(~Q(user=user.pk), reporting_to__user=user.pk, user__is_active=True)
@@ -116,7 +116,7 @@ LATE = (OVERDUE, STAFF)
 
 
 def _title(item: Item, user: User, days: int) -> str:
-    """Return the part that an item due in so many days belongs to; an empty text for none."""
+    """Return the part for an item that is due in this number of days; an empty text if it is not shown."""
     if item.owner_id != user.pk:
         return STAFF if days < -ESCALATED_AFTER else ""
     if days < 0:

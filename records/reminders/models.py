@@ -10,7 +10,7 @@ from records.history.trail import now
 
 
 class Frequency(models.TextChoices):
-    """How often somebody is reminded (DECISIONS 12.5)."""
+    """How often a person is reminded (DECISIONS 12.5)."""
 
     DAILY = "Daily", "Every day"
     WEEKLY = "Weekly", "Every Monday"
@@ -18,7 +18,7 @@ class Frequency(models.TextChoices):
 
 
 class Preference(models.Model):
-    """How often a person wants to be reminded; without a row: every day."""
+    """How often a person wants to be reminded; without a row, every day."""
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("user",)
 
@@ -36,8 +36,8 @@ class Preference(models.Model):
 class Reminder(models.Model):
     """The reminder of a person and day. The row is unique, so no two workers write the mail of one day twice.
 
-    Sent by `records.reminders.tasks`: whoever takes a reminder moves `due` on first, so that no two workers send it and
-    one that a killed worker had taken comes up again.
+    `records.reminders.tasks` sends it. A worker that takes a reminder first moves `due`, so that no two workers send
+    it, and so that a reminder whose worker was killed becomes due again.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -1,4 +1,4 @@
-"""The page on which somebody sees their next reminder and chooses how often they want one."""
+"""The page on which people see their next reminder and choose how often they want one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from records.reminders.tasks import HOUR
 
 
 class FrequencyForm(forms.Form):
-    """How often somebody wants to be reminded."""
+    """The form for the choice how often the person wants to be reminded."""
 
     frequency = forms.ChoiceField(label="How often", choices=Frequency.choices, widget=forms.RadioSelect)
 
@@ -35,12 +35,12 @@ def addresses(admin_site: Any) -> Sequence[Any]:
 
 
 def links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line that leads to the page, which is open to everybody."""
+    """Return the menu's line that leads to the page, which everybody may open."""
     return (RecordLink("reminders", "My reminders", reverse("admin:reminders"), "Records"),)
 
 
 def reminders(admin_site: Any, request: HttpRequest) -> HttpResponse:
-    """Show what today's reminder says, and take how often the person wants one."""
+    """Show the content of today's reminder, and store how often the person wants one."""
     user = user_of(request)
     frequency = frequencies([user]).get(user.pk, Frequency.DAILY)
     form = FrequencyForm(request.POST or None, initial={"frequency": frequency})

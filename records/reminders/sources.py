@@ -1,6 +1,6 @@
-"""What somebody has to act on, gathered from every kind of record, with who has to and until when (DECISIONS 12.5).
+"""What has to be done, by whom and until when, from every kind of record (DECISIONS 12.5).
 
-A document's next review is for whoever added the document; a signature is due a week after its version was uploaded.
+The person who added a document has to review it; a signature is due a week after its version was uploaded.
 """
 
 import datetime
@@ -25,12 +25,12 @@ from records.complaints.models import Complaint
 from records.sites.models import Site
 
 Users = Collection[uuid.UUID] | None
-"""The people asked about; None for everybody."""
+"""The people whose tasks are read; None means everybody."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that somebody has to do: what it is, until when, at which site, and its page."""
+    """One thing that a person has to do: its name, its due date, its site, and its page."""
 
     owner_id: uuid.UUID
     site_id: uuid.UUID
@@ -38,14 +38,14 @@ class Item:
     due: datetime.datetime
     page: str
     needs: str | None
-    """The permission that seeing it takes at the site; None where being asked is enough."""
+    """The permission that is needed to see it at the site; None if it is enough to be asked."""
     uid: str = ""
     """What stays the same for this thing as long as it has to be done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Records with a column that names who has to act and one that says until when."""
+    """Records with a column for the person who has to act and a column for the due date."""
 
     rows: QuerySet[Any]
     owner: str
@@ -94,7 +94,7 @@ class Source:
 
 
 class Readings:
-    """The versions in force that people must read and have not read."""
+    """The versions in force that people must read and have not read yet."""
 
     def _open(self, before: datetime.datetime) -> Iterable[reading.Progress]:
         sites = Site.objects.filter(is_archived=False).values_list("pk", flat=True)

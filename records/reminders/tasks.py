@@ -1,4 +1,4 @@
-"""The worker's part: one reminder a person and day, from six in the morning at the site (DECISIONS 12.5, 13.23)."""
+"""The tasks of the worker: one reminder for each person and day, from six in the morning (DECISIONS 12.5, 13.23)."""
 
 import datetime
 import logging
@@ -17,23 +17,23 @@ from records.reminders.models import Frequency, Reminder
 
 logger = logging.getLogger("larder.mail")
 HOUR = 6
-"""The hour of the day, on the clocks of the person's home site, from which reminders are sent."""
+"""The hour of the day, in the time zone of the person's home site, from which reminders are sent."""
 LEASE = datetime.timedelta(seconds=45)
-"""How long other workers leave a taken reminder alone, so that one that a killed worker took is sent within a minute.
+"""The time for which other workers leave a claimed reminder alone; a killed worker's reminder is sent within a minute.
 
 A mail server that takes longer gets the mail twice, under the same Message-ID.
 """
 DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180))
 BATCH = 200
 KEPT = datetime.timedelta(days=30)
-NOTHING_DUE = "Nothing was due any more; not sent."
+NOTHING_DUE = "Nothing was due any longer, so it was not sent."
 
 
 @task()
 def remind() -> int:
-    """Write down today's reminder of everybody who has something due, and queue the sending; return how many are new.
+    """Store today's reminder of everybody who has something due, and queue the sending; returns the number of new ones.
 
-    Run it as often as you like, by as many workers as you like: the row of a person and day is unique.
+    This can run any number of times and in any number of workers, because the row of a person and day is unique.
     """
     moment = now()
     Reminder.objects.filter(day__lt=moment.date() - KEPT).delete()
@@ -68,17 +68,17 @@ def is_waiting() -> bool:
 
 @task()
 def send_reminders() -> int:
-    """Send every reminder of the last day that is due, and return how many mails went out.
+    """Send every due reminder of the last day, and return the number of mails that were sent.
 
-    It takes only what is due, and one that fails is due again later. What a killed worker had taken comes up again when
-    its lease ends, under the same Message-ID, so that mail programs show it once.
+    A reminder that cannot be sent is due again later. One whose worker was killed is sent again when the worker's claim
+    ends, with the same Message-ID, so that mail programs show it once.
     """
     keys = list(_due().order_by("day", "id").values_list("pk", flat=True)[:BATCH])
     return sum(_send(key) for key in keys if _take(key))
 
 
 def _take(key: uuid.UUID) -> bool:
-    """Claim a reminder for as long as the lease; False where another worker has it."""
+    """Claim a reminder for a time; False if another worker has it."""
     free = Reminder.objects.filter(pk=key, sent__isnull=True, due__lte=now())
     return free.update(due=now() + LEASE, attempts=F("attempts") + 1) == 1
 
@@ -102,7 +102,7 @@ def _send(key: uuid.UUID) -> bool:
 
 
 def message_of(reminder: Reminder) -> EmailMessage | None:
-    """Return the mail, plain text, or None where nothing is due or the person gets no mails any more."""
+    """Return the mail in plain text, or None if nothing is due or the person no longer gets mails."""
     found = people([reminder.user_id])
     if not found:
         return None

@@ -1,1 +1,1 @@
-"""How long records are kept at least, and legal holds, which keep personal data from being erased."""
+"""Minimum retention periods of records, and legal holds, which prevent that personal data is erased."""

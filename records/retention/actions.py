@@ -1,7 +1,7 @@
-"""Retention periods and legal holds: what a record's hold and period are, and the writes that change them.
+"""Retention periods and legal holds: how they are read and written.
 
-A hold is read from the record's own changes, so it is as provable as they are: nobody can take one away unnoticed by
-changing a row beside them.
+A legal hold is read from the record's own changes, so the verification of the history also proves the hold. Nobody can
+remove it unnoticed by changing another row.
 """
 
 import calendar
@@ -27,7 +27,7 @@ SET, LIFTED = "SetLegalHold", "LiftLegalHold"
 def held_since(record: SiteRecord) -> datetime.datetime | None:
     """Return the moment at which the record was put on legal hold, or None without a hold; one query.
 
-    A writer that depends on the answer locks the record's row first, as `set_hold` and `lift_hold` do.
+    A writer that depends on the result first locks the record's row, as `set_hold` and `lift_hold` do.
     """
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label, operation__in=(SET, LIFTED))
     newest = changes.order_by("-number").values_list("operation", "at").first()
@@ -63,9 +63,9 @@ def holds_at(site_id: uuid.UUID) -> list[Hold]:
 def set_hold(
     model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str
 ) -> SiteRecord:
-    """Put a record on legal hold, whatever its state. Needs a reason; the record's own values stay as they are.
+    """Put a record on legal hold, in any state. Needs a reason; the record's own values stay as they are.
 
-    Raises RecordNotFoundError, or ValidationError: RequiredField at reason, InvalidTransition where it is on hold.
+    Raises RecordNotFoundError, or ValidationError: RequiredField at reason, InvalidTransition if it is on hold already.
     """
     return _change_hold(model, site_id, record_id, author=author, reason=reason, held=True)
 
@@ -73,7 +73,7 @@ def set_hold(
 def lift_hold(
     model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str
 ) -> SiteRecord:
-    """Lift a record's legal hold. Needs a reason; raises as `set_hold` does, InvalidTransition where there is none."""
+    """Lift a record's legal hold. Needs a reason; raises as `set_hold` does, InvalidTransition if there is none."""
     return _change_hold(model, site_id, record_id, author=author, reason=reason, held=False)
 
 
@@ -94,7 +94,7 @@ def _change_hold(
 
 
 def check_not_held(record: SiteRecord) -> None:
-    """Raise ValidationError, code InvalidTransition, where the locked record is on legal hold; one query."""
+    """Raise ValidationError, code InvalidTransition, if the locked record is on legal hold; one query."""
     if held_since(record) is not None:
         text = (
             f"This {record._meta.verbose_name} is on legal hold, so nothing of it may be erased. A Site Administrator"
@@ -104,16 +104,16 @@ def check_not_held(record: SiteRecord) -> None:
 
 
 def add_period(site_id: uuid.UUID, values: dict[str, Any], *, author: Author) -> RetentionPeriod:
-    """Set for how many months a site keeps records of a kind at least; raises ValidationError."""
+    """Set the number of months for which a site keeps records of a kind at least; raises ValidationError."""
     return add_record(RetentionPeriod(site_id=site_id, **values), author=author, operation="AddRetentionPeriod")
 
 
 def kept_until(record: SiteRecord) -> datetime.date | None:
     """Return the day, on the site's calendar, until which the record is kept at least; None without a period.
 
-    Costs one query, and one more where the record's site was not loaded.
+    Costs one query, and one more if the record's site was not loaded.
     """
-    periods = RetentionPeriod.objects.filter(site_id=record.site_id, entity=record.ENTITY, is_archived=False)
+    periods = RetentionPeriod.objects.at(record.site_id).filter(entity=record.ENTITY, is_archived=False)
     months = periods.values_list("months", flat=True).first()
     if months is None:
         return None
@@ -121,7 +121,7 @@ def kept_until(record: SiteRecord) -> datetime.date | None:
 
 
 def months_after(day: datetime.date, months: int) -> datetime.date:
-    """Return the same day so many months later, or the last day of a month that is too short for it."""
+    """Return the same day this number of months later, or the last day of that month if it is too short."""
     years, month = divmod(day.month - 1 + months, 12)
     year, month = day.year + years, month + 1
     return datetime.date(year, month, min(day.day, calendar.monthrange(year, month)[1]))

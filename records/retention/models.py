@@ -7,7 +7,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from records.history.trail import now
-from records.sites.models import Entity, Site
+from records.sites.models import Entity, Site, SiteRows
 
 SET_HOLD, LIFT_HOLD = "retention.set_hold", "retention.lift_hold"
 LONGEST = 1200
@@ -31,6 +31,8 @@ class RetentionPeriod(models.Model):
     is_archived = models.BooleanField("archived", default=False, editable=False)
     created = models.DateTimeField(default=now, editable=False)
     last_modified = models.DateTimeField(default=now, editable=False)
+
+    objects = SiteRows.as_manager()
 
     class Meta:
         ordering = ("entity", "id")

@@ -1,4 +1,4 @@
-"""What pages show of retention: notices on records, the page that sets or lifts a legal hold, and the list of holds."""
+"""Retention on pages: notices on records, the page that sets or lifts a legal hold, and the list of holds."""
 
 import datetime
 import uuid
@@ -120,7 +120,7 @@ def view_permission(model: type[SiteRecord]) -> str:
 
 
 def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
-    """Return what a record's page says at its top about its hold and its period; two queries."""
+    """Return the notices about a record's hold and period at the top of its page; two queries."""
     if not isinstance(record, SiteRecord):
         return ()
     found = []
@@ -132,7 +132,7 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
 
 
 def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
-    """Return the button that sets or lifts the hold for those who may; no query beside that of the notices."""
+    """Return the button that sets or lifts the hold, for people who may; no query besides that of the notices."""
     if not isinstance(record, SiteRecord):
         return ()
     name = "lift" if _held_since(record) else "set"
@@ -176,7 +176,7 @@ def hold(admin_site: Any, request: HttpRequest, name: str, entity: str, record_i
 
 
 def _held_since(record: Any) -> datetime.datetime | None:
-    """Return since when the page's record is on hold, asked once a page."""
+    """Return since when the page's record is on hold; queried once for each page."""
     if "_held_since" not in record.__dict__:
         record._held_since = actions.held_since(record)
     found: datetime.datetime | None = record._held_since

@@ -180,7 +180,7 @@ def _need(reason: str) -> None:
 def _place(folder: EntityFolder, parent_id: uuid.UUID | None) -> None:
     """Put the folder inside another one of its site and entity, or at the top; one query per level up and down."""
     fault = ""
-    parent = None if parent_id is None else EntityFolder.objects.filter(site_id=folder.site_id, pk=parent_id).first()
+    parent = None if parent_id is None else EntityFolder.objects.at(folder.site_id).filter(pk=parent_id).first()
     if parent_id is not None:
         if parent is None or parent.entity != folder.entity:
             fault = UNKNOWN.format(name="folder")
@@ -219,7 +219,7 @@ def _levels(folder: EntityFolder) -> int:
 def folder_tree(site_id: uuid.UUID, entity: Entity) -> list[tuple[EntityFolder, int]]:
     """Return the active folders of a tree in reading order, each with its depth from 0; one query."""
     inside: dict[uuid.UUID | None, list[EntityFolder]] = defaultdict(list)
-    for folder in EntityFolder.objects.filter(site_id=site_id, entity=entity, is_archived=False):
+    for folder in EntityFolder.objects.at(site_id).filter(entity=entity, is_archived=False):
         inside[folder.parent_id].append(folder)
     found: list[tuple[EntityFolder, int]] = []
     waiting = [(folder, 0) for folder in reversed(inside[None])]

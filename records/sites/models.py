@@ -3,7 +3,7 @@
 import uuid
 import zoneinfo
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -70,6 +70,17 @@ class Site(models.Model):
         return self.pk
 
 
+M = TypeVar("M", bound=models.Model)
+
+
+class SiteRows(models.QuerySet[M]):
+    """The rows of a model that belong to sites. Every query about the rows of one site begins with `at`."""
+
+    def at(self, site: Site | uuid.UUID | None) -> Self:
+        """Return the rows of the site, which is given as a Site or its Id; none if no site is given."""
+        return self.filter(site_id=site.pk if isinstance(site, Site) else site)
+
+
 class EntityFolder(models.Model):
     """A folder for records of one kind; each site has one tree per kind."""
 
@@ -84,6 +95,8 @@ class EntityFolder(models.Model):
     is_archived = models.BooleanField("archived", default=False)
     created = models.DateTimeField(default=now, editable=False)
     last_modified = models.DateTimeField(default=now, editable=False)
+
+    objects = SiteRows.as_manager()
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("created", "last_modified")
     LOCKED_WHOLE: ClassVar[bool] = True
@@ -123,9 +136,10 @@ class EntityFolder(models.Model):
             raise ValidationError({"name": ValidationError("The name must not be blank.", code="RequiredField")})
         if self.is_archived:
             return
-        siblings = EntityFolder.objects.filter(
-            site_id=self.site_id, entity=self.entity, parent_id=self.parent_id, is_archived=False
-        ).exclude(pk=self.pk)
+        siblings = EntityFolder.objects.at(self.site_id).filter(
+            entity=self.entity, parent_id=self.parent_id, is_archived=False
+        )
+        siblings = siblings.exclude(pk=self.pk)
         if fold(self.name) in {fold(name) for name in siblings.values_list("name", flat=True)}:
             text = f"There is a folder “{self.name}” here already."
             raise ValidationError({"name": ValidationError(text, code="Duplicate")})
@@ -185,6 +199,8 @@ class SiteRecord(models.Model):
     last_modified_by = models.ForeignKey(
         "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
     )
+
+    objects = SiteRows.as_manager()
 
     class Meta:
         abstract = True

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+import uuid
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -66,6 +67,16 @@ def refuse_breaks(text: str) -> None:
 def normal(text: str) -> str:
     """Return the text in NFC, the form of all stored text, so that it can be searched for."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+
+
+def read_uuid(value: Any) -> uuid.UUID | None:
+    """Return the id that a text of 36 characters spells, in any case; None for another text. An id stays as it is."""
+    if isinstance(value, uuid.UUID):
+        return value
+    return uuid.UUID(value) if isinstance(value, str) and _ID.fullmatch(value) else None
 
 
 def fold(text: str) -> str:

@@ -171,7 +171,7 @@ def merged_rows(
             changed = list(columns(row))
             added.append(row)
         elif key not in stored or key in kept:
-            text = "This Id stands twice in the array." if key in kept else "No such entry in this record."
+            text = "This Id occurs twice in the array." if key in kept else "No such entry in this record."
             faults.append(_at(relation, idx, "id", text, "InvalidReference"))
             continue
         else:

@@ -21,6 +21,7 @@ from django.db import IntegrityError, connection, models, transaction
 from records.history.appending import MARK
 from records.history.inserts import insert_rows, insertions, update_of
 from records.history.snapshots import (
+    FieldChange,
     children_of,
     columns,
     differences,
@@ -211,14 +212,18 @@ def changing(
     reason: str = "",
     precondition: Precondition | None = None,
     skip: Sequence[str] = (),
+    notes: Sequence[FieldChange] = (),
     followed_by: Callable[[M], None] | None = None,
 ) -> Iterator[M]:
     """Lock a row, let the block change it, then check, stamp, store and record what changed.
 
     The row must belong to the site, unless the site is None. The block sets attributes or calls `apply`. A block that
-    changes nothing leaves no trace: no stamp, no revision, no Change. If something has changed, `followed_by` is called
-    with the checked row. Raises RecordNotFoundError, ValidationError (code InvalidTransition if a record is archived
-    and stays so, DECISIONS 1.17), or what `precondition` raises; then nothing is stored.
+    changes nothing leaves no trace: no stamp, no revision, no Change. `notes` are entries of the Change about what the
+    history does not compare, such as a password or the members of a role; the block may add to the list. A row about
+    which there are only notes is stored and recorded, but neither checked nor stamped. If anything has changed,
+    `followed_by` is called with the row before it is stored. Raises RecordNotFoundError, ValidationError (code
+    InvalidTransition if a record is archived and stays so, DECISIONS 1.17), or what `precondition` raises; then nothing
+    is stored.
     """
 
     def statements() -> list[Statement]:
@@ -241,6 +246,7 @@ def changing(
             operation=operation,
             reason=reason,
             skip=skip,
+            notes=notes,
             followed_by=followed_by,
         ):
             yield record
@@ -256,6 +262,7 @@ def changing_locked(
     operation: str,
     reason: str = "",
     skip: Sequence[str] = (),
+    notes: Sequence[FieldChange] = (),
     followed_by: Callable[[M], None] | None = None,
 ) -> Iterator[None]:
     """Do what `changing` does with a row that is already locked and freshly read, with `loaded` as its content."""
@@ -265,18 +272,19 @@ def changing_locked(
     del vars(record)["_larder_loaded"]
     content = snapshot(record) if loaded.has_written else loaded.content
     after = {name: value for name, value in {**columns(record), **content, **columns(record)}.items() if name in before}
-    if not differs(before, after):
+    changed: list[FieldChange] = []
+    if differs(before, after):
+        if isinstance(record, SiteRecord) and before["is_archived"] and after["is_archived"]:
+            text = f"This {record._meta.verbose_name} is archived. Restore it before you change it."
+            raise ValidationError(text, code="InvalidTransition")
+        _check(record, [name for name in after if after[name] != before.get(name)], skip)
+        changed = differences(record, before, after | columns(record))
+    if not changed and not notes:
         return
-    if isinstance(record, SiteRecord) and before["is_archived"] and after["is_archived"]:
-        text = f"This {record._meta.verbose_name} is archived. Restore it before you change it."
-        raise ValidationError(text, code="InvalidTransition")
-    _check(record, [name for name in after if after[name] != before.get(name)], skip)
-    changed = differences(record, before, after | columns(record))
-    if not changed:
-        return
+    if changed:
+        stamp(record, author)
     if isinstance(record, SiteRecord) and record.is_archived != before["is_archived"] and record.site_sequence_id:
         count_archived(record.site_id, record.ENTITY, 1 if record.is_archived else -1)
-    stamp(record, author)
     if followed_by is not None:
         followed_by(record)
     if not isinstance(record, SiteRecord):
@@ -284,7 +292,7 @@ def changing_locked(
             together([update_of(record)])
     else:
         trail.store([update_of(record)])
-    trail.add(record, changed, author=author, operation=operation, reason=reason)
+    trail.add(record, [*changed, *notes], author=author, operation=operation, reason=reason)
 
 
 def stamp(record: Any, author: Author) -> None:
@@ -307,7 +315,7 @@ def _check(record: Any, changed: Sequence[str] | None, skip: Sequence[str]) -> N
     if hasattr(record, "check_row"):
         record.check_row()
     else:
-        record.full_clean(exclude=UNCHECKED)
+        record.full_clean(exclude={*UNCHECKED, *skip})
 
 
 def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, skip: Sequence[str] = ()) -> None:

@@ -29,7 +29,7 @@ def add_subscription(site_id: uuid.UUID, values: Values, *, author: Author) -> S
     destinations.check_name(values["address"])
     with recording():
         Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site_id)
-        if Subscription.objects.filter(site=site_id, is_archived=False).count() >= MOST:
+        if Subscription.objects.at(site_id).filter(is_archived=False).count() >= MOST:
             raise ValidationError(f"A site has at most {MOST} webhooks; archive one first.", code="InvalidTransition")
         subscription = Subscription(site_id=site_id, **values)
         _give_secret(subscription, signing.new_secret())
@@ -49,15 +49,19 @@ def update_subscription(
     """Change name, address or kinds of record; a new address is tried at once. Raises ValidationError."""
     if "address" in values:
         destinations.check_name(values["address"])
-    with recording():
-        precondition(Subscription.objects.select_for_update(of=("self",), no_key=True).get(pk=subscription.pk))
-        with changing(
-            Subscription, None, subscription.pk, author=author, operation="UpdateWebhook", reason=reason
-        ) as locked:
-            for name, value in values.items():
-                setattr(locked, name, value)
-            if "address" in values:
-                _start_anew(locked)
+    with changing(
+        Subscription,
+        None,
+        subscription.pk,
+        author=author,
+        operation="UpdateWebhook",
+        reason=reason,
+        precondition=precondition,
+    ) as locked:
+        for name, value in values.items():
+            setattr(locked, name, value)
+        if "address" in values:
+            _start_anew(locked)
     return locked
 
 
@@ -98,23 +102,22 @@ def rotate_secret(subscription: Subscription, *, author: Author, reason: str = "
     A secret that followed another one within 24 hours replaces it: never more than two sign. Locks the row.
     """
     secret = signing.new_secret()
-    with recording() as trail:
-        locked = Subscription.objects.select_for_update(of=("self",), no_key=True).get(pk=subscription.pk)
+    notes = [{"field": "secret", "old": "", "new": "rotated"}]
+    with changing(
+        Subscription, None, subscription.pk, author=author, operation="RotateWebhookSecret", reason=reason, notes=notes
+    ) as locked:
         locked.former_secret, locked.former_until = locked.secret, now() + OVERLAP
         _give_secret(locked, secret)
         locked.secret_shown = now()
-        locked.save(
-            update_fields=["former_secret", "former_until", "secret", "secret_hint", "secret_made", "secret_shown"]
-        )
-        changed = [{"field": "secret", "old": "", "new": "rotated"}]
-        trail.add(locked, changed, author=author, operation="RotateWebhookSecret", reason=reason)
     return secret
 
 
 def show_secret(subscription: Subscription, *, author: Author) -> str:
     """Return the secret of a new subscription, once; raises ValidationError where it was shown before."""
-    with recording() as trail:
-        locked = Subscription.objects.select_for_update(of=("self",), no_key=True).get(pk=subscription.pk)
+    notes = [{"field": "secret", "old": "", "new": "shown"}]
+    with changing(
+        Subscription, None, subscription.pk, author=author, operation="ShowWebhookSecret", notes=notes
+    ) as locked:
         if locked.secret_shown is not None:
             raise ValidationError("The secret was shown already. Make a new one.", code="InvalidTransition")
         try:
@@ -122,9 +125,6 @@ def show_secret(subscription: Subscription, *, author: Author) -> str:
         except signing.UnreadableSecretError:
             raise ValidationError("The secret can no longer be read. Make a new one.") from None
         locked.secret_shown = now()
-        locked.save(update_fields=["secret_shown"])
-        changed = [{"field": "secret", "old": "", "new": "shown"}]
-        trail.add(locked, changed, author=author, operation="ShowWebhookSecret")
     return secret
 
 
@@ -145,16 +145,13 @@ def ask_again(delivery: Delivery, *, author: Author) -> Delivery:
 def _ask(
     subscription: Subscription, kind: Kind, number: int | None, message_id: str, author: Author, operation: str
 ) -> Delivery:
-    with recording() as trail:
-        locked = Subscription.objects.select_for_update(of=("self",), no_key=True).get(pk=subscription.pk)
+    notes = [{"field": "message", "old": "", "new": message_id}]
+    with changing(Subscription, None, subscription.pk, author=author, operation=operation, notes=notes) as locked:
         if locked.is_archived:
             raise ValidationError("The webhook is archived; restore it first.", code="InvalidTransition")
-        asked = Delivery.objects.create(
+        return Delivery.objects.create(
             subscription=locked, kind=kind, number=number, message_id=message_id, outcome=Outcome.WAITING
         )
-        changed = [{"field": "message", "old": "", "new": message_id}]
-        trail.add(locked, changed, author=author, operation=operation)
-    return asked
 
 
 def _give_secret(subscription: Subscription, secret: str) -> None:

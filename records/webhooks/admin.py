@@ -23,8 +23,8 @@ from records.backoffice.datetimes import NOTHING, shown, wall_clock
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonIfAny, WithoutReason
-from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPaginator
-from records.backoffice.permissions import SitePermissions
+from records.backoffice.lists import ArchivedFilter
+from records.backoffice.logs import LogAdmin
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.backoffice.transitions import RecordStep
@@ -164,8 +164,8 @@ class SubscriptionAdmin(PlainAdmin):
         if webhook.failing_since is None:
             return NOTHING
         attempts = "1 attempt" if webhook.failures == 1 else f"{webhook.failures} attempts"
-        told = f"Failing since {shown(webhook.failing_since)}, {attempts}"
-        return f"{told}; next attempt at {shown(webhook.next_attempt)}" if webhook.state == State.ACTIVE else told
+        state = f"Failing since {shown(webhook.failing_since)}, {attempts}"
+        return f"{state}; next attempt at {shown(webhook.next_attempt)}" if webhook.state == State.ACTIVE else state
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
         """Add a webhook with a secret of its own."""
@@ -263,7 +263,7 @@ class OutcomeFilter(admin.SimpleListFilter):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(SitePermissions):
+class DeliveryAdmin(LogAdmin):
     """Each attempt to deliver a message, with what the receiver answered."""
 
     site_field = "subscription__site"
@@ -271,31 +271,12 @@ class DeliveryAdmin(SitePermissions):
     list_display = ("when", "subscription", "what", "attempt", "ended", "status")
     list_select_related = ("subscription",)
     list_filter = (OutcomeFilter,)
-    search_fields: ClassVar[Any] = ()
     ordering: ClassVar[Any] = ("-id",)
-    list_per_page = 50
-    paginator = UncountedPaginator
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    sortable_by: ClassVar[Any] = ()
-    actions: Any = None
 
     def site_id_of(self, record: Any) -> uuid.UUID | None:
         """Return the site of the delivery's webhook."""
         site_id: uuid.UUID = record.subscription.site_id
         return site_id
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may see deliveries at the site."""
-        return self.may(request, "view", obj)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: the worker writes deliveries."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a delivery is never edited."""
-        return False
 
     @admin.display(description="when")
     def when(self, delivery: Delivery) -> str:
@@ -313,10 +294,6 @@ class DeliveryAdmin(SitePermissions):
     def ended(self, delivery: Delivery) -> str:
         """Return how the attempt ended, and why it failed."""
         return delivery.fault or str(Outcome(delivery.outcome).label)
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the list that counts nothing."""
-        return RecordList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the list; say what to do where it is empty."""
@@ -364,7 +341,3 @@ class DeliveryAdmin(SitePermissions):
         else:
             messages.success(request, f"{self.what(delivery)} is sent again within seconds, under the same id.")
         return redirect(deliveries_of(delivery.subscription))
-
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Refuse: a delivery has no history of its own."""
-        raise Http404

@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.db import models
 
 from records.history.trail import now
+from records.sites.models import SiteRows
 from records.sites.text import LineField
 
 
@@ -57,6 +58,8 @@ class Subscription(models.Model):
 
     created = models.DateTimeField(default=now, editable=False)
     last_modified = models.DateTimeField(default=now, editable=False)
+
+    objects = SiteRows.as_manager()
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
         *("secret", "secret_hint", "secret_made", "secret_shown", "former_secret", "former_until"),

@@ -98,7 +98,7 @@ def test_a_key_is_made_copied_and_revoked(site: Any, page_of: PageOf) -> None:
     page.goto("/profile/")
     expect(page.get_by_text("lk_")).to_have_count(0)
     page.get_by_role("button", name=re.compile("Revoke ERP sync")).click()
-    expect(page.locator(".messages")).to_contain_text("opens nothing any more")
+    expect(page.locator(".messages")).to_contain_text("no longer works")
     assert SubscriptionKey.objects.get(user=user).revoked is not None
 
 

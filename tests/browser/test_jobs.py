@@ -204,7 +204,7 @@ def test_a_directory_is_connected_and_checked(site: Site, page_of: PageOf) -> No
     page.get_by_role("button", name="Test /scim").click()
     expect(page.get_by_role("status").filter(has_text="Everything works as a directory expects it.")).to_be_visible()
     page.get_by_role("button", name=re.compile("Revoke Entra, production")).click()
-    expect(page.locator(".messages")).to_contain_text("opens nothing any more")
+    expect(page.locator(".messages")).to_contain_text("no longer works")
     assert ProvisioningToken.objects.get().revoked is not None
 
 

@@ -24,6 +24,8 @@ GOOD = {
     "TRUSTED_PROXIES": "10.0.0.0/8,fd00::/8",
     "SEAL_KEY_FILE": "/run/secrets/larder-seal.pem",
 }
+SOUND = {**GOOD, "SECRET_KEY": STRONG, "CREDENTIAL_PEPPERS": PEPPER}
+"""The least that production needs to start; each case below spoils one of these values."""
 
 
 def start(tmp_path, code="import config.settings as s; print(s.BASE_URL)", **variables):
@@ -115,9 +117,11 @@ def test_production_refuses_to_start_and_names_every_fault(tmp_path):
     ],
 )
 def test_production_refuses_one_fault_by_its_name(tmp_path, variables, fault):
-    sound = {**GOOD, "SECRET_KEY": STRONG, "CREDENTIAL_PEPPERS": PEPPER}
-    assert start(tmp_path, **sound).stdout == "https://larder.example.com\n"
-    assert f"  - {fault}\n" in start(tmp_path, **(sound | variables)).stderr + "\n"
+    assert f"  - {fault}\n" in start(tmp_path, **(SOUND | variables)).stderr + "\n"
+
+
+def test_production_starts_without_these_faults(tmp_path):
+    assert start(tmp_path, **SOUND).stdout == "https://larder.example.com\n"
 
 
 def test_https_in_the_base_url_makes_cookies_secure(tmp_path):
@@ -173,8 +177,8 @@ def test_a_secret_that_was_cut_short_is_refused_instead_of_made_anew(tmp_path):
         (lambda e: e.storage(Path("/files")), {"STORAGE_URL": "s3://a?regoin=x"}, "'regoin'"),
         (lambda e: e.email(Path("/mail")), {"EMAIL_URL": "smtp://"}, "EMAIL_URL must look like"),
         (lambda e: e.email(Path("/mail")), {"EMAIL_URL": "imap://host"}, "EMAIL_URL must look like"),
-        (lambda e: database(e), {"DATABASE_URL": "nonsense"}, "DATABASE_URL is no URL"),
-        (lambda e: database(e), {"DATABASE_URL": "postgres://a:99999/b"}, "DATABASE_URL is no URL"),
+        (lambda e: database(e), {"DATABASE_URL": "nonsense"}, "DATABASE_URL is not the URL"),
+        (lambda e: database(e), {"DATABASE_URL": "postgres://a:99999/b"}, "DATABASE_URL is not the URL"),
         (lambda e: database(e), {"DATABASE_URL": "mysql://a/b"}, "must name SQLite or PostgreSQL"),
     ],
 )

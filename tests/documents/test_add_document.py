@@ -164,7 +164,7 @@ def test_a_file_that_is_sent_twice_is_400(api: Any, files: Path, first: Any, sec
     body = json.dumps(docs.document_body(FileContent=second))
     answer = api.post("/document/AddDocument", f'{{"FileContent": {json.dumps(first)}, {body[1:]}')
     assert (answer.status_code, answer.json()["Error"]) == (400, "MalformedJson")
-    assert "'FileContent' stands twice" in answer.json()["Message"]
+    assert "'FileContent' occurs twice" in answer.json()["Message"]
     assert stored(files) == []
 
 

@@ -197,7 +197,7 @@ def test_attachments_of_a_hidden_document_do_not_exist(site: Site, stock: Stock,
     url = manager.get(f"/attachment/GetAttachment/{hidden.pk}?WithURL=1").json()["FileURL"]
     assert manager.get(url.removeprefix("http://127.0.0.1:8000")).getvalue() == b"secret"
     make.give_role(manager.key.user, site, role)  # type: ignore[union-attr]
-    manager.key.user.memberships.filter(role__default_role=DefaultRole.MANAGER).delete()  # type: ignore[union-attr]
+    manager.key.user.memberships.filter(role__default_role=DefaultRole.MANAGER).delete()  # type: ignore[misc, union-attr]
     assert manager.get(url.removeprefix("http://127.0.0.1:8000")).status_code == 403
 
 

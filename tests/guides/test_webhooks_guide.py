@@ -21,6 +21,8 @@ from tests.guides.conftest import COMMAND, blocks
 from tests.make.items import make_item
 from tests.make.webhooks import make_webhook, secret_of
 
+pytestmark = pytest.mark.one_database
+
 GUIDE = "guides/webhooks.md"
 
 

@@ -17,6 +17,8 @@ from records.sites.models import Site
 from tests import make
 from tests.make.materials import MaterialApi, make_api
 
+pytestmark = pytest.mark.one_database
+
 TOP = Path(__file__).resolve().parent.parent.parent
 MODULES = TOP / "build" / "node" / "node_modules"
 """Where `make node` installs the packages at their locked versions."""

@@ -26,12 +26,13 @@ from records.accounts.roles_held import touch_members
 from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import author_of, form_state, user_of
 from records.backoffice.extension_points import RecordLink, RecordPanel
-from records.backoffice.fields import ChooserMultiple, ReferencesField, as_number, as_uuid
+from records.backoffice.fields import ChooserMultiple, ReferencesField, as_number
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UncountedPaginator
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.history.trail import recording
+from records.sites.text import read_uuid
 from records.sites.writing import Values
 
 for _action in ("view", "add", "change"):
@@ -222,7 +223,7 @@ class MembersForm(ReasonForm):
         self.fields["users"] = ReferencesField(
             lambda: people, widget=ChooserMultiple(url), required=False, label="Add people"
         )
-        roles = Role.objects.filter(site_id=role.site_id, is_archived=False).exclude(pk=role.pk)
+        roles = Role.objects.at(role.site_id).filter(is_archived=False).exclude(pk=role.pk)
         url = partial(choose_url, RoleMembership._meta.get_field("member_role"), role.site_id)
         self.fields["roles"] = ReferencesField(
             lambda: roles,
@@ -237,7 +238,7 @@ class MembersForm(ReasonForm):
         """Return the cleaned data with the selected memberships."""
         data = super().clean() or self.cleaned_data
         marked: Iterable[str] = self.sent.getlist("remove") if self.sent is not None else ()
-        data["remove"] = [key for key in map(as_uuid, marked) if key is not None]
+        data["remove"] = [key for key in map(read_uuid, marked) if key is not None]
         if not (data["remove"] or data.get("users") or data.get("roles")):
             raise ValidationError("Choose whom to add or to take out.")
         return data

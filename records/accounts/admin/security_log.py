@@ -17,7 +17,8 @@ from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, SecurityEvent, SecurityKind
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.datetimes import NOTHING, moment_column
-from records.backoffice.lists import RecordList, UncountedPaginator, UnreadableListError, search
+from records.backoffice.lists import UnreadableListError
+from records.backoffice.logs import LogAdmin
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, write_csv
@@ -71,7 +72,7 @@ def _link(parameter: str, value: Any, text: str) -> str:
 
 
 @admin.register(SecurityEvent)
-class SecurityEventAdmin(SavedFilterPages):
+class SecurityEventAdmin(LogAdmin, SavedFilterPages):
     """The security log of the sites whose log the user may read; only superusers see events without a site."""
 
     list_display = ("at", "what", "account", "from_address", "by", "channel", "detail")
@@ -80,24 +81,6 @@ class SecurityEventAdmin(SavedFilterPages):
     search_fields: ClassVar[Any] = ("account_name", "author_name", "address")
     search_help_text = "Account, person or network address"
     ordering: ClassVar[Any] = ("-at", "-id")
-    list_per_page = 50
-    paginator = UncountedPaginator
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    sortable_by: ClassVar[Any] = ()
-    actions: Any = None
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may read the log of the site."""
-        return self.may(request, "view", obj)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: only the product writes the log."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: an event is never edited."""
-        return False
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Return the events of the sites whose log the user may read; superusers read all."""
@@ -133,14 +116,6 @@ class SecurityEventAdmin(SavedFilterPages):
         """Return the author as a link to all events that they caused."""
         return _link("author_id", event.author_id, event.author_name)
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the list class that does not count the rows."""
-        return RecordList
-
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
-        """Return the events that contain every word of the search term."""
-        return search(queryset, self.search_fields, search_term), False
-
     def get_urls(self) -> Any:
         """Return the admin's URLs, preceded by that of the export."""
         view = self.admin_site.admin_view(self.export_view)
@@ -174,10 +149,6 @@ class SecurityEventAdmin(SavedFilterPages):
         """Refuse: the list already shows everything about an event."""
         raise Http404
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Refuse: an event has no history of its own."""
-        raise Http404
-
 
 def _lines(rows: models.QuerySet[SecurityEvent]) -> Iterator[list[str]]:
     """Yield the header and a line for each event; text that a spreadsheet would run as a formula is made harmless."""
@@ -185,6 +156,6 @@ def _lines(rows: models.QuerySet[SecurityEvent]) -> Iterator[list[str]]:
     for event in rows.iterator(STEP):
         ids: list[uuid.UUID | None] = [event.account_id, event.author_id]
         account, author = (str(key) if key else "" for key in ids)
-        told = [event.what, event.account_name, account, event.address, event.author_name, author]
-        told += [event.channel, event.detail, event.request_id]
-        yield [event.at.astimezone(datetime.UTC).isoformat(), *map(guarded, told)]
+        cells = [event.what, event.account_name, account, event.address, event.author_name, author]
+        cells += [event.channel, event.detail, event.request_id]
+        yield [event.at.astimezone(datetime.UTC).isoformat(), *map(guarded, cells)]

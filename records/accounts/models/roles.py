@@ -1,12 +1,14 @@
 """Roles of a site and their members."""
 
 import uuid
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
 
+from records.accounts.models.scopes import DirectoryScope, roles_seen_by, users_seen_by
 from records.history.trail import now
+from records.sites.models import SiteRows
 from records.sites.text import LineField, fold
 
 
@@ -17,6 +19,14 @@ class DefaultRole(models.TextChoices):
     STANDARD = "standard", "Standard"
     MANAGER = "manager", "Manager"
     SITE_ADMINISTRATOR = "site_administrator", "Site Administrator"
+
+
+class RoleRows(SiteRows["Role"]):
+    """Queries about roles."""
+
+    def seen_by(self, scope: DirectoryScope) -> Self:
+        """Return the roles that the token of a directory sees."""
+        return self.filter(roles_seen_by(scope))
 
 
 class Role(models.Model):
@@ -38,6 +48,8 @@ class Role(models.Model):
     revision = models.PositiveIntegerField(default=1, editable=False)
     created = models.DateTimeField(default=now, editable=False)
     last_modified = models.DateTimeField(default=now, editable=False)
+
+    objects = RoleRows.as_manager()
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "name_key", "revision", "created", "last_modified")
 
@@ -63,6 +75,19 @@ class Role(models.Model):
         """Set the columns that are derived from the name."""
         self.name_key = fold(self.name)
 
+    def is_seen_by(self, scope: DirectoryScope) -> bool:
+        """Return whether the token of a directory sees this role."""
+        is_hidden = self.directory_id == scope.directory_id and self.hidden_from_directory
+        return self.site_id in scope.site_ids and not self.is_archived and not is_hidden
+
+
+class MembershipRows(models.QuerySet["RoleMembership"]):
+    """Queries about memberships."""
+
+    def seen_by(self, scope: DirectoryScope) -> Self:
+        """Return the memberships whose member the token of a directory sees."""
+        return self.filter(users_seen_by(scope, "user__") | roles_seen_by(scope, "member_role__"))
+
 
 class RoleMembership(models.Model):
     """One member of a role: a user, or another role whose members then hold this role too."""
@@ -80,6 +105,8 @@ class RoleMembership(models.Model):
         "accounts.Directory", models.PROTECT, null=True, blank=True, editable=False, related_name="+"
     )
     created = models.DateTimeField(default=now, editable=False)
+
+    objects = MembershipRows.as_manager()
 
     class Meta:
         ordering = ("role", "created", "id")

@@ -1,7 +1,7 @@
 """Accounts of people and of integrations."""
 
 import uuid
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.core.exceptions import ValidationError
@@ -9,12 +9,21 @@ from django.db import models
 from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
+from records.accounts.models.scopes import DirectoryScope, users_seen_by
 from records.accounts.names import LONGEST_LOOK, look_of
 from records.history.trail import now
 from records.sites.text import EMAIL, LineField, fold
 
 
-class UserManager(BaseUserManager["User"]):
+class UserRows(models.QuerySet["User"]):
+    """Queries about accounts."""
+
+    def seen_by(self, scope: DirectoryScope) -> Self:
+        """Return the accounts that the token of a directory sees."""
+        return self.filter(users_seen_by(scope))
+
+
+class UserManager(BaseUserManager.from_queryset(UserRows)):  # type: ignore[misc]
     """Makes accounts; user names are compared by their folded key."""
 
     def get_by_natural_key(self, username: str | None) -> "User":
@@ -145,6 +154,10 @@ class User(AbstractBaseUser):
         """Set the columns that are derived from the user name; the name of a removed account can be used again."""
         self.user_name_key = None if self.removed else fold(self.user_name)
         self.user_name_look = None if self.removed else look_of(self.user_name)
+
+    def is_seen_by(self, scope: DirectoryScope) -> bool:
+        """Return whether the token of a directory sees this account of an employee."""
+        return self.home_site_id in scope.site_ids and self.removed is None and not self.is_service_account
 
     @property
     def printed_name(self) -> str:

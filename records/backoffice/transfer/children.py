@@ -11,12 +11,11 @@ from typing import Any
 
 from django.db import models
 
-from records.backoffice.fields import as_uuid
 from records.backoffice.transfer.files import Sheet, as_text
 from records.backoffice.transfer.headings import Headings, headings
 from records.backoffice.transfer.rows import Row, name_sources
 from records.backoffice.transfer.table import Column, Table
-from records.sites.text import fold
+from records.sites.text import fold, read_uuid
 
 NUMBER = "number"
 Reader = Callable[[int, Sequence[Any], Headings, Sheet, Table], Row]
@@ -99,7 +98,7 @@ def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Mod
             owner.faults.append(f"{sheet.title}: the rows stand both in a column and on a sheet; keep one of them.")
         entry = dict(child.values)
         if child.key:
-            entry["id"] = as_uuid(child.key)
+            entry["id"] = read_uuid(child.key)
             if entry["id"] is None:
                 owner.faults.append(f"{sheet.title}, row {child.number}: Id: This is not an Id.")
         taken.setdefault(owner.number, []).append(entry)

@@ -12,10 +12,9 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from records.backoffice.fields import as_uuid
 from records.backoffice.transfer.name_resolution import listed, steps
 from records.backoffice.transfer.rows import Row, name_sources
-from records.sites.text import fold
+from records.sites.text import fold, read_uuid
 
 NOT_HERE = "The site has no {name} with this {key}."
 BY_CODE, BY_NAME = "code", "name"
@@ -140,7 +139,7 @@ def find_targets(rows: Sequence[Row], model: type[models.Model], site_id: uuid.U
     `key` is the field of the kind's own key, or empty. A fixed number of queries for any 500 rows.
     """
     at_site: Any = model._default_manager.filter(site_id=site_id)
-    ids = {found for row in rows if (found := as_uuid(row.key))} | {row.same for row in rows if row.same is not None}
+    ids = {found for row in rows if (found := read_uuid(row.key))} | {row.same for row in rows if row.same is not None}
     named_keys = {row.values[key] for row in rows if row.values.get(key)} if key else set()
     _lock(at_site, ids, key, named_keys)
     by_id = _load(at_site, "pk", ids)
@@ -150,7 +149,7 @@ def find_targets(rows: Sequence[Row], model: type[models.Model], site_id: uuid.U
     for row in rows:
         named = row.values.get(key) if key else None
         if row.key:
-            row.target = by_id.get(as_uuid(row.key)) if len(row.key) == 36 else None
+            row.target = by_id.get(read_uuid(row.key)) if len(row.key) == 36 else None
             if row.target is None:
                 row.faults.append(f"Id: {NOT_HERE.format(name=name, key='Id')}")
         elif row.same is not None:

@@ -72,7 +72,7 @@ def headings(
 
 def _twice(header: str, first: str) -> str:
     if header.casefold() == first.casefold():
-        return f"The column {header[:100]!r} stands twice in the header."
+        return f"The column {header[:100]!r} occurs twice in the header."
     return f"The columns {first[:100]!r} and {header[:100]!r} mean the same field; keep one of them."
 
 

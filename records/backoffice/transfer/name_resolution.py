@@ -14,9 +14,8 @@ from django.db import models
 from django.db.models import Q
 
 from records.accounts.models import User
-from records.backoffice.fields import as_uuid
 from records.sites.targets import UNKNOWN, known_at
-from records.sites.text import fold
+from records.sites.text import fold, read_uuid
 
 Found = tuple[uuid.UUID, bool, str]
 """The key of a record, whether it is archived, and what it is called in messages."""
@@ -37,7 +36,7 @@ class Names:
 
     def resolve(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
         """Return for each text its record, or the message why there is none."""
-        asked = {text: as_uuid(text) if len(text) == 36 else None for text in set(texts)}
+        asked = {text: read_uuid(text) if len(text) == 36 else None for text in set(texts)}
         self._look_up(model, [text for text, key in asked.items() if key is None])
         keys: dict[str, uuid.UUID] = {}
         answers: dict[str, models.Model | str] = {}
@@ -88,7 +87,7 @@ class Names:
 
     def _first(self, model: type[models.Model], key: uuid.UUID, spellings: Sequence[str]) -> str:
         for text in spellings:
-            plain = text == text.strip() and as_uuid(text) is None and not set(text) & set(";\n\r")
+            plain = text == text.strip() and read_uuid(text) is None and not set(text) & set(";\n\r")
             if text and plain and not text.startswith("[") and self._meant(model, text) == key:
                 return text
         return str(key)

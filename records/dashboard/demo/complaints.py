@@ -16,7 +16,7 @@ from records.sites.models import Entity
 TWO_YEARS, IMPORTED_DAYS = 730, 60
 CLUSTER_DAYS_AGO, CLUSTER = 140, 17
 
-# What is reported, how it is told, what the review found, and how much more often in summer (+) or winter (-).
+# What is reported, how it is described, what the review found, and how much more often in summer (+) or winter (-).
 STORIES: tuple[tuple[str, tuple[str, ...], str, float], ...] = (
     (
         "Mould",
@@ -96,15 +96,15 @@ def fill(place: Place) -> None:
 
     What is older than two months comes from an earlier register; what came since was entered and completed here.
     """
-    told = [_ordinary(place, day) for day in _days(place)]
+    rows = [_ordinary(place, day) for day in _days(place)]
     if place.main:
-        told += [_of_the_cluster(place, number) for number in range(CLUSTER)]
-    told.sort(key=lambda values: values["date"])
-    for number, values in enumerate(told):
+        rows += [_of_the_cluster(place, number) for number in range(CLUSTER)]
+    rows.sort(key=lambda values: values["date"])
+    for number, values in enumerate(rows):
         values.update(_handling(place, number, values))
     turn = place.today - datetime.timedelta(days=IMPORTED_DAYS)
     officer, manager, site_id = place.author(place.users.get("standard")), place.author(), place.site.pk
-    old = [values for values in told if values["date"] < turn]
+    old = [values for values in rows if values["date"] < turn]
     for values in old:
         report = values.pop("review")
         if _is_reviewed(place, values["date"]):
@@ -112,7 +112,7 @@ def fill(place: Place) -> None:
     register = replace(manager, channel=Channel.IMPORT)
     made = list(actions.import_complaints(site_id, old, author=register, reason="Taken over from the old register"))
     with recording():
-        for values in told[len(old) :]:
+        for values in rows[len(old) :]:
             report = values.pop("review")
             complaint = actions.add_complaint_detail(site_id, values, author=officer)
             if _is_reviewed(place, values["date"]):

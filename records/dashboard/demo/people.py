@@ -156,7 +156,7 @@ def _add_leading(place: Place, name: str, first: str, last: str, position: str, 
     )
     place.employees.append(employee)
     place.users[name] = user
-    accounts.set_members(Role.objects.get(site=place.site, default_role=role), add=[user], author=author)
+    accounts.set_members(Role.objects.at(place.site).get(default_role=role), add=[user], author=author)
 
 
 def _add_worker(place: Place, idx: int, head: Employee) -> Employee:

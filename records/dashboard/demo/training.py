@@ -48,8 +48,8 @@ def _train(place: Place, idx: int, employee: Employee, courses: list[Course]) ->
 
 def _must_be_read(place: Place) -> list[object]:
     """Let the first documents in force be read by Readers and Standard users, and let some of them confirm it."""
-    roles = list(Role.objects.filter(site=place.site, default_role__in=(DefaultRole.READER, DefaultRole.STANDARD)))
-    versions = DocumentVersion.objects.filter(site=place.site, record_status__in=IN_FORCE).select_related("document")
+    roles = list(Role.objects.at(place.site).filter(default_role__in=(DefaultRole.READER, DefaultRole.STANDARD)))
+    versions = DocumentVersion.objects.at(place.site).filter(record_status__in=IN_FORCE).select_related("document")
     found: list[object] = []
     for version in versions.order_by("document__site_sequence_id")[:3]:
         document = version.document

@@ -10,13 +10,13 @@ from records.dashboard.figures.periods import Period
 
 def unfinished(site_id: uuid.UUID) -> QuerySet[Action]:
     """Return the site's actions that are Open, or Done and not yet judged."""
-    return Action.objects.filter(site_id=site_id, is_archived=False, record_status__in=UNFINISHED)
+    return Action.objects.at(site_id).filter(is_archived=False, record_status__in=UNFINISHED)
 
 
 def effectiveness(site_id: uuid.UUID, period: Period) -> tuple[int, int]:
     """Return how many actions closed in the period worked, and how many did not; one query."""
-    closed = Action.objects.filter(
-        period.covers("closed_date"), site_id=site_id, is_archived=False, record_status=Status.CLOSED
+    closed = Action.objects.at(site_id).filter(
+        period.covers("closed_date"), is_archived=False, record_status=Status.CLOSED
     )
     counts = closed.aggregate(
         worked=Count("pk", filter=Q(effective=True)), failed=Count("pk", filter=Q(effective=False))

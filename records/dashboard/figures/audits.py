@@ -28,13 +28,16 @@ class Score:
 
 def scores(site_id: uuid.UUID, period: Period) -> tuple[list[Score], bool]:
     """Return the scores of the audits finished in the period, oldest first, and whether older ones were left out."""
-    rows = AuditRecord.objects.filter(
-        period.covers("finish_date"),
-        site_id=site_id,
-        is_archived=False,
-        score__isnull=False,
-        record_status=RecordStatus.COMPLETED,
-    ).select_related("audit_program")
+    rows = (
+        AuditRecord.objects.at(site_id)
+        .filter(
+            period.covers("finish_date"),
+            is_archived=False,
+            score__isnull=False,
+            record_status=RecordStatus.COMPLETED,
+        )
+        .select_related("audit_program")
+    )
     found = list(rows.order_by("-finish_date", "-id")[: MOST_SCORES + 1])
     shown = [
         Score(row.pk, str(row), day_of(row.finish_date, period.zone), float(row.score), row.rating, row.result)
@@ -46,7 +49,7 @@ def scores(site_id: uuid.UUID, period: Period) -> tuple[list[Score], bool]:
 
 def open_audits(site_id: uuid.UUID) -> QuerySet[AuditRecord]:
     """Return the site's audits that are still to be finished."""
-    return AuditRecord.objects.filter(site_id=site_id, is_archived=False, record_status__in=OPEN)
+    return AuditRecord.objects.at(site_id).filter(is_archived=False, record_status__in=OPEN)
 
 
 def longest_overdue(site_id: uuid.UUID, period: Period) -> list[AuditRecord]:

@@ -1,6 +1,6 @@
-"""What the start page counts among a site's complaints: by month with a control limit, and Pareto by what they name.
+"""The figures of a site's complaints: by month with control limits, and the most frequent products, causes and so on.
 
-Counted are active complaints that were submitted; a database index (`complaint_for_charts`) answers all of it.
+Active complaints that were submitted are counted. The index `complaint_for_charts` serves all of these queries.
 """
 
 import datetime
@@ -18,7 +18,7 @@ from records.complaints.models import Complaint, UnitsSold
 from records.dashboard.figures.periods import Period, last_day, month_index
 
 TOP = 10
-"""How many bars a Pareto chart shows before it sums up the others."""
+"""The number of bars of a Pareto chart; the others are added up in one bar."""
 MILLION = 1_000_000
 
 
@@ -33,7 +33,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """How many complaints one month brought; a month that still runs is judged against the limit, but not averaged."""
+    """The number of complaints in one month. The present month is compared with the limits, but not averaged."""
 
     first: datetime.date
     count: int
@@ -44,9 +44,9 @@ class Month:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """One month's complaints per million units sold, with the limits that its units give it.
+    """One month's complaints per million units sold, with the limits that result from its units.
 
-    A month without units, or of which only some days are counted, has no rate.
+    A month without units, or a month of which only some days are counted, has no rate.
     """
 
     month: Month
@@ -55,18 +55,18 @@ class Rate:
 
     @property
     def value(self) -> float | None:
-        """Return the complaints per million units, where they can be told."""
+        """Return the complaints per million units, or None if there is no rate."""
         return self.month.count * MILLION / self.units if self.units else None
 
     @property
     def is_beyond(self) -> bool:
-        """Return whether the rate lies above the month's upper limit."""
+        """Return whether the rate is above the month's upper limit."""
         return self.value is not None and self.limits is not None and self.value > self.limits.upper
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One bar of a Pareto chart: what the complaints name, how many do, and the share of all down to this bar."""
+    """One bar of a Pareto chart: a name, its number of complaints, and the cumulative share down to this bar."""
 
     key: uuid.UUID | None
     name: str
@@ -76,7 +76,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Responses:
-    """How many complaints were answered within each span of RESPONSES, and how many by their target dates."""
+    """The numbers of complaints that were answered within each span of RESPONSES, and by their target dates."""
 
     spans: Sequence[int]
     with_target: int
@@ -85,7 +85,7 @@ class Responses:
 
 def counted(site_id: uuid.UUID) -> QuerySet[Complaint]:
     """Return the site's complaints that charts count. A draft has no number (a constraint says so)."""
-    return Complaint.objects.filter(site_id=site_id, is_archived=False, site_sequence_id__isnull=False).order_by()
+    return Complaint.objects.at(site_id).filter(is_archived=False, site_sequence_id__isnull=False).order_by()
 
 
 def control_limits(counts: Sequence[int]) -> Limits | None:
@@ -100,7 +100,7 @@ def control_limits(counts: Sequence[int]) -> Limits | None:
 
 
 def _around(mean: float, size: float = 1) -> Limits:
-    """Return the limits around a mean rate for something of this size: a rate's variance is its mean by the size."""
+    """Return the limits around a mean rate for this size; the variance of a rate is its mean divided by the size."""
     reach = 3 * math.sqrt(mean / size)
     return Limits(mean, max(0.0, mean - reach), mean + reach)
 
@@ -113,9 +113,9 @@ def by_month(
 ) -> tuple[list[Month], Limits | None]:
     """Return the number of rows in each month and the control limits; two queries.
 
-    Averaged are the months that are over, from the month of the first complaint of the site (`everything`) on: the
-    months before it are not months without complaints but months without records. Where the rows are narrowed to
-    `days`, months that do not lie wholly within them are not averaged.
+    The mean is that of the months that have ended, beginning with the month of the site's first complaint
+    (`everything`), because the site kept no records before it. If the rows are limited to `days`, only months that are
+    wholly within these days are part of the mean.
     """
     first = everything.filter(date__isnull=False).order_by("date").values_list("date", flat=True).first()
     start = day_of(first, period.zone).replace(day=1) if first else None
@@ -143,8 +143,8 @@ def by_month(
 
 def units_sold(site_id: uuid.UUID, period: Period) -> dict[datetime.date, int]:
     """Return the units that the site sold in the period's months, by the first day of each; one query."""
-    found = UnitsSold.objects.filter(
-        on_days("month", period.first, period.last, CALENDAR), site_id=site_id, is_archived=False
+    found = UnitsSold.objects.at(site_id).filter(
+        on_days("month", period.first, period.last, CALENDAR), is_archived=False
     )
     return {day_of(month, CALENDAR): units for month, units in found.values_list("month", "units")}
 
@@ -170,9 +170,9 @@ def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> 
 
 
 def pareto(rows: QuerySet[Complaint], period: Period, relation: str, total: int) -> list[Share]:
-    """Return what the period's complaints name most often, most often first, the rest summed up; two queries.
+    """Return the most frequent values in the period's complaints, most frequent first, the rest added up; two queries.
 
-    `total` is the number of complaints in the period that name something.
+    `total` is the number of complaints in the period that have a value.
     """
     key = f"{relation}_id"
     naming = rows.filter(period.covers("date"), **{f"{key}__isnull": False})
@@ -190,7 +190,7 @@ def pareto(rows: QuerySet[Complaint], period: Period, relation: str, total: int)
 
 
 def with_cause(rows: QuerySet[Complaint], period: Period) -> int:
-    """Return how many of the period's rows name their cause; one query."""
+    """Return how many of the period's rows have a cause; one query."""
     return rows.filter(period.covers("date"), cause__isnull=False).count()
 
 
@@ -200,7 +200,7 @@ def waiting_for_answer(rows: QuerySet[Complaint]) -> QuerySet[Complaint]:
 
 
 def responses(rows: QuerySet[Complaint], period: Period) -> Responses:
-    """Return how fast the complaints were answered whose answers lie in the period; one query."""
+    """Return how fast the complaints were answered that were answered in the period; one query."""
     answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR))
     counts = answered.aggregate(
         **{f"span{value}": Count("pk", filter=responses_in(value)) for value, *_ in RESPONSES},

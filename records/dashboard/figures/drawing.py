@@ -1,6 +1,6 @@
 """The positions of a chart's parts as plain numbers, for the SVG templates in `dashboard/charts/`, and its table.
 
-A drawing is one picture to assistive technology, with a title and a description; what stands behind each bar is linked
+For assistive technology a drawing is one picture with a title and a description. The records of each bar are linked
 from the bar (for the pointer) and from the table (for everybody). Colours and strokes come from the stylesheet.
 """
 
@@ -17,14 +17,14 @@ ROW = 36
 LEFT, RIGHT, TOP, BOTTOM = 34, 8, 18, 36
 HEIGHT = 250
 PLANE = 392
-"""How wide horizontal bars can be; their numbers stand to the right of them."""
+"""The greatest width of horizontal bars; their numbers are printed to the right of them."""
 LONGEST = 52
-"""Letters of a name that fit above its bar; the table has the whole name."""
+"""The number of letters of a name that fit above its bar; the table has the whole name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a chart's table, linked where there is something behind it."""
+    """One cell of a chart's table, with a link if there are records to show."""
 
     text: str
     url: str = ""
@@ -40,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A bar or dot: where it stands, what it says, where it leads, and the classes that colour it."""
+    """A bar or dot: its position, its text, its link, and the classes that colour it."""
 
     x: str
     y: str
@@ -55,7 +55,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A straight line with a word at its end: a grid line, mean or limit; across the whole plane unless it has ends."""
+    """A straight line with a word at its end: a grid line, mean or limit. Without ends it crosses the whole drawing."""
 
     y: str
     label: str
@@ -67,7 +67,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A word under the horizontal axis."""
+    """A label under the horizontal axis."""
 
     x: str
     label: str
@@ -76,7 +76,7 @@ class Tick:
 
 @dataclass
 class Chart:
-    """A chart of the start page: its words, its drawing, its table, and what to say when there is nothing to draw."""
+    """A chart: its texts, its drawing, its table, and the text for a chart without values."""
 
     key: str
     title: str
@@ -93,7 +93,7 @@ class Chart:
     path: str = ""
     dots: list[Mark] = field(default_factory=list)
     source: Cell | None = None
-    """The link to the list in which people enter what the chart needs beside the records."""
+    """The link to the list in which people enter what the chart needs besides the records."""
 
     @property
     def template(self) -> str:
@@ -102,30 +102,30 @@ class Chart:
 
     @property
     def right(self) -> int:
-        """Return where the drawing's plane ends on the right."""
+        """Return the right end of the drawing's plane."""
         return self.width - RIGHT
 
     @property
     def plane(self) -> int:
-        """Return how wide horizontal bars can be."""
+        """Return the greatest width of horizontal bars."""
         return PLANE
 
     @property
     def left(self) -> int:
-        """Return where the drawing's plane begins."""
+        """Return the left end of the drawing's plane."""
         return LEFT
 
     @property
     def floor(self) -> int:
-        """Return where the horizontal axis stands."""
+        """Return the vertical position of the horizontal axis."""
         return self.height - BOTTOM
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column to draw: its value, what is said about it, where it leads, and a limit of its own.
+    """One column to draw: its value, its text, its link, and its own limit.
 
-    A column of the kind `gap` has no value; a dash stands in its place.
+    A column of the kind `gap` has no value; a dash is drawn instead.
     """
 
     label: str
@@ -199,7 +199,7 @@ def _note(kind: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One horizontal bar to draw: its name and value, and the share of all that it closes, if shares are shown."""
+    """One horizontal bar to draw: its name and value, and the cumulative share down to it, if shares are shown."""
 
     name: str
     value: int
@@ -253,7 +253,7 @@ class Dot:
 
 
 def draw_dots(chart: Chart, dots: Sequence[Dot], first: datetime.date, last: datetime.date) -> None:
-    """Draw values from 0 to 100 on their days, and the line through the mean of each month."""
+    """Draw values from 0 to 100 on their days, and a line through the means of the months."""
     chart.form = "dots"
     scale = (chart.floor - TOP) / 100
     across = (chart.right - LEFT - 12) / max(1, (last - first).days)
@@ -283,7 +283,7 @@ def draw_dots(chart: Chart, dots: Sequence[Dot], first: datetime.date, last: dat
 
 
 def percent(share: float) -> str:
-    """Return a share as whole percent; 100 only when it is all."""
+    """Return a share as whole percent; 100 only if it is the whole."""
     return f"{min(round(share * 100), 99) if share < 1 else 100} %"
 
 

@@ -1,4 +1,4 @@
-"""The months that the start page's charts look at, as somebody chose them in the address."""
+"""The months that the charts show, as they are chosen in the address."""
 
 import datetime
 import re
@@ -20,7 +20,7 @@ _MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Whole months at a site, from the first day of the first to the last day of the last."""
+    """Whole months at a site, from the first day of the first month to the last day of the last month."""
 
     first: datetime.date
     final_month: datetime.date
@@ -47,7 +47,7 @@ class Period:
         return first if first == final else f"{first} to {final}"
 
     def covers(self, field: str) -> Q:
-        """Return the condition that the field lies in the period."""
+        """Return the condition that the field's day is in the period."""
         return on_days(field, self.first, self.last, self.zone)
 
     def is_over(self, month: datetime.date) -> bool:
@@ -56,7 +56,7 @@ class Period:
 
 
 def months_on(month: datetime.date, count: int) -> datetime.date:
-    """Return the first day of the month that lies so many months after it, or before it."""
+    """Return the first day of the month that is this number of months after the day's month; negative for before."""
     year, index = divmod(month.year * 12 + month.month - 1 + count, 12)
     return datetime.date(year, index + 1, 1)
 
@@ -78,9 +78,9 @@ def month_index(field: str, period: Period, zone: zoneinfo.ZoneInfo) -> Case:
 
 
 def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, str]:
-    """Return the period that `from` and `to` (as `2026-05`), or `months`, ask for, and what was wrong with them.
+    """Return the period of `from` and `to` (as `2026-05`) or of `months`, and a message if they cannot be read.
 
-    What cannot be read gives the usual period, the last twelve months with the running one.
+    The period is then the usual one: the last twelve months including the present one.
     """
     today = today_at(zone)
     running = today.replace(day=1)
@@ -103,7 +103,7 @@ def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, s
 
 
 def spanning(first: datetime.date | None, last: datetime.date | None, usual: Period) -> Period | None:
-    """Return the period of the months that hold these days, the newest ones of too many; None without a first day."""
+    """Return the period of the months of these days, limited to the newest ones; None without a first day."""
     if first is None:
         return None
     final = min(last, usual.today) if last is not None else usual.today

@@ -147,7 +147,7 @@ def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts
 
 def _actions(report: Report, admin_site: AdminSite) -> Late:
     site_id, period = report.site.pk, report.period
-    rows, shares = Action.objects.filter(site_id=site_id, is_archived=False), []
+    rows, shares = Action.objects.at(site_id).filter(is_archived=False), []
     for month, counts in zip(period.months, figures.effectiveness(rows, period), strict=True):
         days = address_part("closed_date", month, last_day(month))
         link = partial(list_of, admin_site, Action, record_status__exact=Status.CLOSED.value, **days)
@@ -173,7 +173,7 @@ def _actions(report: Report, admin_site: AdminSite) -> Late:
 
 def _audits(report: Report, admin_site: AdminSite) -> Late:
     site_id, period = report.site.pk, report.period
-    found = figures.scores(AuditRecord.objects.filter(site_id=site_id, is_archived=False), period)
+    found = figures.scores(AuditRecord.objects.at(site_id).filter(is_archived=False), period)
     columns, rows = [], []
     for month, counts in zip(period.months, found, strict=True):
         status = {"record_status__exact": RecordStatus.COMPLETED.value}
@@ -206,7 +206,7 @@ def _audits(report: Report, admin_site: AdminSite) -> Late:
 
 def _documents(report: Report, admin_site: AdminSite, user: User, may: Callable[[str], bool]) -> list[Late]:
     site, period = report.site, report.period
-    rows: QuerySet[Any] = documents_for(user, Document.objects.filter(site=site, is_archived=False), [site.pk])
+    rows: QuerySet[Any] = documents_for(user, Document.objects.at(site).filter(is_archived=False), [site.pk])
     reviews = Late(
         "Document reviews",
         figures.overdue(rows, "review_date", period),

@@ -150,7 +150,7 @@ def paper(request: HttpRequest, found: Found, summary: Summary) -> Paper:
     for title, lines in (("Lots", summary.lots), ("Customers", summary.customers), ("Products", summary.products)):
         parts += [Part(title, [Value(line.name, _words(line)) for line in lines])] if lines else []
     parts += [
-        Part(group.title, [Value(row.name, _told(group, row.cells)) for row in group.rows]) for group in summary.groups
+        Part(group.title, [Value(row.name, _lines(group, row.cells)) for row in group.rows]) for group in summary.groups
     ]
     if found.too_many:
         parts.append(Part("Not complete", [Value("Too many", _too_many(found))]))
@@ -168,7 +168,7 @@ def _words(line: SummaryLine) -> str:
     return f"{count}, quantity {line.amount}, {first}" + (f" to {last}" if last != first else "")
 
 
-def _told(group: Group, cells: Sequence[str]) -> str:
+def _lines(group: Group, cells: Sequence[str]) -> str:
     return "\n".join(f"{column}: {cell}" for column, cell in zip(group.columns, cells, strict=True))
 
 
@@ -183,8 +183,8 @@ def table(found: Found, summary: Summary) -> Iterator[Line]:
     yield ["Kind", "Record", *columns, "Archived"]
     for group in summary.groups:
         for row in group.rows:
-            told = dict(zip(group.columns, row.cells, strict=True))
-            texts = [group.title, row.name, *(told.get(column, "") for column in columns)]
+            cells = dict(zip(group.columns, row.cells, strict=True))
+            texts = [group.title, row.name, *(cells.get(column, "") for column in columns)]
             yield [*(guarded(text)[:LONGEST_CELL] for text in texts), "Yes" if row.is_archived else "No"]
     if found.too_many:
         yield ["Not complete", _too_many(found)]

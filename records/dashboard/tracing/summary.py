@@ -125,14 +125,14 @@ def _group(admin_site: AdminSite, source: Source, found: Found) -> Group:
     may_see = source.model is Complaint and bool(found.see_consumers)
     for row in found.records[source.model]:
         record = getattr(row, source.of) if source.of else row
-        told = [*cells(row)]
+        texts = [*cells(row)]
         if source.lots:
-            told.append("Lot or code" if names_lot(row, source, found.lots) else "Text")
+            texts.append("Lot or code" if names_lot(row, source, found.lots) else "Text")
         if may_see:
-            told.append(consumer_of(row) if record.site_id in found.see_consumers else NOTHING)
+            texts.append(consumer_of(row) if record.site_id in found.see_consumers else NOTHING)
         if many_sites:
-            told.append(found.site_names.get(record.site_id, ""))
-        rows.append(Row(name_of(record), page_of(admin_site, source.record, record.pk), told, record.is_archived))
+            texts.append(found.site_names.get(record.site_id, ""))
+        rows.append(Row(name_of(record), page_of(admin_site, source.record, record.pk), texts, record.is_archived))
     head = [
         *columns,
         *(("Named in",) if source.lots else ()),

@@ -14,11 +14,11 @@ from django.urls import path, reverse
 from django.utils.http import urlencode
 
 from records.backoffice.current import author_of, current_site
-from records.backoffice.fields import as_uuid
 from records.backoffice.forms import NO_REASON, ReasonForm
 from records.backoffice.permissions import SitePermissions
 from records.sites import actions
 from records.sites.models import FILED, Entity, EntityFolder, Site
+from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError
 
 CHOSEN = "folders"
@@ -85,8 +85,8 @@ class FolderTree(SitePermissions):
             return None
         if not self.has_change_permission(request):
             raise PermissionDenied
-        key = as_uuid(request.GET["move"])
-        folder = EntityFolder.objects.filter(site=site, pk=key, is_archived=False).first() if key else None
+        key = read_uuid(request.GET["move"])
+        folder = EntityFolder.objects.at(site).filter(pk=key, is_archived=False).first() if key else None
         if folder is None:
             raise Http404("There is no such folder.")
         return folder
@@ -96,8 +96,8 @@ class FolderTree(SitePermissions):
         site = current_site(request)
         if site is None or request.method != "POST" or not self.has_change_permission(request):
             raise PermissionDenied
-        folder_id, target = as_uuid(request.POST.get("folder", "")), request.POST.get("target", "")
-        target_id = as_uuid(target) if target else None
+        folder_id, target = read_uuid(request.POST.get("folder", "")), request.POST.get("target", "")
+        target_id = read_uuid(target) if target else None
         form = ReasonForm(request.POST)
         if folder_id is None or (target and target_id is None):
             raise Http404("There is no such folder.")

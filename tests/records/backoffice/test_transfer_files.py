@@ -137,7 +137,7 @@ MALFORMED = {
     "no workbook": (_zip(hello=b"x"), "damaged"),
     "bomb": (_zip(hello=b"0" * (files.MOST_UNPACKED + 1)), "unpacks to more"),
     "bomb of shared texts": (_zip(**{"xl/sharedStrings.xml": b"<sst>" + b"<si/>" * 400_000}), "more different texts"),
-    "duplicate": (b"Name,name\nx,y\n", "stands twice"),
+    "duplicate": (b"Name,name\nx,y\n", "occurs twice"),
     "nameless": (b"Name,,Code\nx,y,z\n", "Column 2 of the header has no name"),
     "unknown": (b"Name,SerialNo\nx,y\n", "Did you mean SerialNumber?"),
     "nothing to import": (b"Id,Created\n1,2\n", "No column of the file can be imported"),

@@ -80,7 +80,7 @@ def make(site_name: str, email: str, time_zone: str) -> dict[str, Any]:
     integration = actions.add_user(
         User(user_name=INTEGRATION, display_name="Integration", is_service_account=True, home_site=site), author=author
     )
-    manager = Role.objects.get(site=site, default_role=DefaultRole.MANAGER)
+    manager = Role.objects.at(site).get(default_role=DefaultRole.MANAGER)
     actions.set_members(manager, add=[integration], author=author)
     client, client_secret = clients.issue_client(integration, "First client", author=author)
     directory = directories.add_directory(f"Directory of {site.name}", site, author=author)

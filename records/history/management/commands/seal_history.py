@@ -9,12 +9,12 @@ from records.history import seals
 
 
 class Command(BaseCommand):
-    """Writes a seal, to be kept where the database's operators cannot write; `verify_history --seal` reads it."""
+    """Writes a seal. Keep it where the operators of the database cannot write; `verify_history --seal` reads it."""
 
     help = "Write the heads of all chains of changes, signed with Ed25519."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take the file, and a place for the public key."""
+        """Add the arguments: the file of the seal, and a file for the public key."""
         parser.add_argument("file", type=Path, help="where the seal is written")
         parser.add_argument("--public-key", type=Path, metavar="FILE", help="write the public key (PEM) here too")
 

@@ -1,4 +1,4 @@
-"""`manage.py verify_history`: prove every chain of changes and every record, and name all that is wrong."""
+"""`manage.py verify_history`: verify every chain of changes and every record, and print all faults."""
 
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,12 @@ from records.history import proofs, seals
 
 
 class Command(BaseCommand):
-    """Prints each broken, missing, moved or added change, one a line, and exits with 1; or prints the heads."""
+    """Prints a line for each broken, missing, moved or added change and exits with 1; without faults, the heads."""
 
     help = "Verify every chain of changes against its head and against the records as they stand."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take a seal and the public key that it was signed with."""
+        """Add the arguments: a seal, and the public key for its signature."""
         parser.add_argument("--seal", type=Path, metavar="FILE", help="prove that nothing sealed was cut or rewritten")
         parser.add_argument("--key", type=Path, metavar="FILE", help="the public key (PEM), where the own one is not")
 

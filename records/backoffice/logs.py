@@ -1,0 +1,45 @@
+"""The admin pages of a log: the product writes its entries, and people only read them."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.http import Http404, HttpRequest, HttpResponse
+
+from records.backoffice.lists import RecordList, UncountedPaginator, search
+from records.backoffice.permissions import SitePermissions
+
+
+class LogAdmin(SitePermissions):
+    """A list that does not count its rows, and that nobody adds to or edits."""
+
+    search_fields: ClassVar[Any] = ()
+    list_per_page = 50
+    paginator = UncountedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    sortable_by: ClassVar[Any] = ()
+    actions: Any = None
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may read the log of the site."""
+        return self.may(request, "view", obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return False: only the product adds entries."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return False: an entry is never edited."""
+        return False
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the list class that does not count the rows."""
+        return RecordList
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
+        """Return the entries that contain every word of the search term, if the log can be searched."""
+        return (search(queryset, self.search_fields, search_term) if self.search_fields else queryset), False
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Answer 404: an entry has no history of its own."""
+        raise Http404

@@ -1,0 +1,69 @@
+"""Audits that are due, and audit programs for which an audit has to be scheduled."""
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from records.accounts import access
+from records.audits.models import OPEN, AuditProgram, AuditRecord
+from records.backoffice.date_filters import address_part
+from records.dashboard.to_do.sections import AHEAD, Line, Section, Viewer
+
+
+def own(viewer: Viewer) -> Section:
+    """Return the audits due that this person carries out, at all sites where they may see audits."""
+    section = Section("audit", "Audits that you carry out", f"No audit of yours is due within {AHEAD.days} days.")
+    sites = access.sites_where(viewer.user, "audits.view_auditrecord")
+    return _filled(viewer, section, AuditRecord.objects.filter(site__in=sites, auditors=viewer.user.pk))
+
+
+def of_others(viewer: Viewer) -> Section:
+    """Return the current site's other audits that are due, for a person who may complete them."""
+    section = Section(
+        "audits",
+        "Audits of others",
+        f"No other audit is due within {AHEAD.days} days.",
+        list_url=viewer.list_of(
+            AuditRecord,
+            record_status__in=",".join(OPEN),
+            **address_part("due_date", None, viewer.today + AHEAD),
+        ),
+    )
+    mine = AuditRecord.auditors.through.objects.filter(auditrecord=OuterRef("pk"), employee=viewer.user.pk)
+    return _filled(viewer, section, AuditRecord.objects.at(viewer.site).filter(~Exists(mine)))
+
+
+def to_schedule(viewer: Viewer) -> Section:
+    """Return the current site's audit programs that are due although none of their audits is planned."""
+    section = Section(
+        "schedule",
+        "Audits to schedule",
+        "Every audit program that is due has its audit planned.",
+        list_url=viewer.list_of(AuditProgram),
+    )
+    planned = AuditRecord.objects.filter(audit_program=OuterRef("pk"), is_archived=False, record_status__in=OPEN)
+    rows = AuditProgram.objects.at(viewer.site).filter(
+        viewer.is_due("next_due_date"), ~Exists(planned), is_archived=False
+    )
+
+    def line(program: AuditProgram) -> Line:
+        day = program.next_due_date
+        return Line(
+            program.name, viewer.page_of(program), "Schedule an audit", viewer.due(day), is_late=viewer.is_late(day)
+        )
+
+    return section.of(rows.order_by("next_due_date", "id"), line)
+
+
+def _filled(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord]) -> Section:
+    due = rows.filter(viewer.is_due("due_date"), is_archived=False, record_status__in=OPEN)
+
+    def line(record: AuditRecord) -> Line:
+        return Line(
+            str(record),
+            viewer.page_of(record),
+            record.record_status,
+            viewer.due(record.due_date),
+            viewer.other_site(record.site_id),
+            viewer.is_late(record.due_date),
+        )
+
+    return section.of(due.select_related("audit_program").order_by("due_date", "id"), line)

@@ -1,0 +1,102 @@
+"""Complaints that the person has to answer, to triage, to complete or to submit."""
+
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from records.accounts import access
+from records.backoffice.datetimes import shown
+from records.complaints.filters import TO_TRIAGE, WAITS_FOR_ANSWER
+from records.complaints.models import Complaint, RecordStatus
+from records.dashboard.to_do.sections import Line, Section, Viewer
+from records.sites.models import Site
+
+
+def own(viewer: Viewer) -> Section:
+    """Return the complaints that this person has to answer, at all sites where they may see complaints."""
+    section = Section(
+        "answer",
+        "My complaints",
+        "You have no complaint to answer.",
+        list_url=viewer.list_of(Complaint, mine="yes", answered_on__isnull="True"),
+    )
+    sites = access.sites_where(viewer.user, "complaints.view_complaint")
+    rows = Complaint.objects.filter(WAITS_FOR_ANSWER, owner=viewer.user, is_archived=False, site__in=sites)
+    return _filled(viewer, section, rows.order_by(F("target_date").asc(nulls_last=True), "id"), "Answer")
+
+
+def to_triage(viewer: Viewer) -> Section:
+    """Return the current site's complaints without owner, severity or target date, lowest number first."""
+    section = Section(
+        "triage",
+        "Complaints to triage",
+        "Every open complaint has its owner, severity and target date.",
+        list_url=viewer.list_of(Complaint, triage="needed"),
+    )
+    rows = Complaint.objects.at(viewer.site).filter(TO_TRIAGE, is_archived=False).order_by("site_sequence_id")
+    return _filled(viewer, section, rows, "Name owner, severity and target date")
+
+
+def to_complete(viewer: Viewer) -> Section:
+    """Return the current site's complaints that await their review, lowest number first."""
+    section = Section(
+        "complete",
+        "Complaints to complete",
+        "No complaint awaits its review.",
+        list_url=viewer.list_of(Complaint, record_status__exact=RecordStatus.AWAITING_REVIEW.value),
+        next_url=viewer.form_for(Complaint, "complaints.add_complaint"),
+        next_label="Record a complaint",
+    )
+    awaiting = Complaint.objects.filter(record_status=RecordStatus.AWAITING_REVIEW, is_archived=False)
+    others = set(access.sites_where(viewer.user, "complaints.complete_complaint")) - {viewer.site_id, None}
+    sites = Site.objects.filter(Exists(awaiting.filter(site=OuterRef("pk"))), pk__in=others)
+    section.elsewhere = list(sites.order_by("name").values_list("name", flat=True))
+
+    def line(complaint: Complaint) -> Line:
+        return Line(
+            f"Complaint {complaint.site_sequence_id}",
+            viewer.page_of(complaint),
+            f"{complaint.product}: {complaint.nonconformance}",
+            viewer.since(complaint.date),
+            is_late=viewer.is_old(complaint.date),
+        )
+
+    rows = awaiting.at(viewer.site).order_by("site_sequence_id")
+    return section.of(rows.select_related("product", "nonconformance"), line)
+
+
+def drafts(viewer: Viewer) -> Section:
+    """Return the drafts that this person began at the current site, newest first."""
+    section = Section(
+        "submit",
+        "Your complaint drafts",
+        "You have no unfinished drafts.",
+        list_url=viewer.list_of(Complaint, record_status__exact=RecordStatus.DRAFT.value),
+        next_url=viewer.form_for(Complaint),
+        next_label="Begin a complaint",
+    )
+    rows = Complaint.objects.at(viewer.site).filter(
+        record_status=RecordStatus.DRAFT, created_by=viewer.user, is_archived=False
+    )
+
+    def line(draft: Complaint) -> Line:
+        return Line(
+            f"Draft: {draft.product}" if draft.product else "Draft",
+            viewer.page_of(draft),
+            "Complete and submit",
+            f"since {shown(draft.created, day=True)}",
+        )
+
+    return section.of(rows.order_by("-created", "id").select_related("product"), line)
+
+
+def _filled(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: str) -> Section:
+    def line(complaint: Complaint) -> Line:
+        return Line(
+            f"Complaint {complaint.site_sequence_id}",
+            viewer.page_of(complaint),
+            f"{task}, {complaint.severity.lower()}" if complaint.severity else task,
+            viewer.due(complaint.target_date),
+            viewer.other_site(complaint.site_id),
+            viewer.is_late(complaint.target_date),
+        )
+
+    return section.of(rows, line)

@@ -1,0 +1,140 @@
+"""What all sections of the start page share: their lines, and whose start page it is."""
+
+import datetime
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+
+from records.accounts import access
+from records.backoffice.current import current_site, sites_of, user_of, zone_of
+from records.backoffice.date_filters import CALENDAR, before, day_of, today_at
+from records.dashboard.addresses import form_for_new, list_of, page_of
+
+SHOWN = 5
+"""How many lines a section shows."""
+MOST_COUNTED = 1000
+AHEAD = datetime.timedelta(days=30)
+"""How long before its due date a record is shown."""
+LONG = datetime.timedelta(days=30)
+"""A record that has waited for its review for longer than this is marked as late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One record of a section: its name and address, what has to be done, since or until when, and at which site."""
+
+    name: str
+    url: str
+    task: str
+    when: str = ""
+    site: str = ""
+    is_late: bool = False
+
+
+@dataclass
+class Section:
+    """One kind of task: how many records there are, the first few of them, and what to say if there are none."""
+
+    key: str
+    title: str
+    empty: str
+    list_url: str = ""
+    next_url: str = ""
+    next_label: str = ""
+    total: int = 0
+    rows: Sequence[Line] = ()
+    elsewhere: Sequence[str] = field(default_factory=list)
+    """The names of the person's other sites where there are such records too."""
+
+    def of(self, records: QuerySet[Any], line: Callable[[Any], Line]) -> "Section":
+        """Count the records and show the first of them, each as its line; two queries."""
+        self.total = records.order_by()[: MOST_COUNTED + 1].count()
+        self.rows = [line(record) for record in records[:SHOWN]]
+        return self
+
+    @property
+    def count(self) -> str:
+        """Return the number as it is printed; counting stops at a thousand."""
+        return f"more than {MOST_COUNTED:,}" if self.total > MOST_COUNTED else str(self.total)
+
+    @property
+    def has_more(self) -> bool:
+        """Return whether there are more records than lines."""
+        return self.total > len(self.rows)
+
+
+class Viewer:
+    """The person whose start page it is, and the site that they look at."""
+
+    def __init__(self, admin_site: AdminSite, request: HttpRequest) -> None:
+        self.admin_site = admin_site
+        self.user = user_of(request)
+        self.site = current_site(request)
+        self.sites = {site.pk: site for site in sites_of(request)}
+        self.zone = zone_of(self.site)
+        self.today = today_at(self.zone)
+
+    @property
+    def site_id(self) -> uuid.UUID | None:
+        """Return the Id of the current site; None if no site is chosen."""
+        return self.site.pk if self.site else None
+
+    @property
+    def site_ids(self) -> list[uuid.UUID]:
+        """Return the Id of the current site in a list; empty if no site is chosen."""
+        return [self.site.pk] if self.site else []
+
+    def may(self, permission: str) -> bool:
+        """Return whether the person may do this at the current site."""
+        return self.site is not None and access.may(self.user, self.site, permission)
+
+    def list_of(self, model: type[Model], **query: str) -> str:
+        """Return the address of the list of a kind of record, filtered."""
+        return list_of(self.admin_site, model, **query)
+
+    def page_of(self, record: Model) -> str:
+        """Return the address of a record's page."""
+        return page_of(self.admin_site, type(record), record.pk)
+
+    def form_for(self, model: type[Model], permission: str = "") -> str:
+        """Return the address of the form that adds a record; empty if the person may not do that."""
+        return form_for_new(self.admin_site, model) if not permission or self.may(permission) else ""
+
+    def other_site(self, site_id: uuid.UUID) -> str:
+        """Return the name of the record's site, or an empty text if it is the current one."""
+        return "" if site_id == self.site_id or site_id not in self.sites else self.sites[site_id].name
+
+    def is_due(self, field_name: str) -> Q:
+        """Return the condition that the field's day has passed or comes within `AHEAD`."""
+        return before(field_name, self.today + AHEAD + datetime.timedelta(days=1), CALENDAR)
+
+    def is_late(self, moment: datetime.datetime | None) -> bool:
+        """Return whether the moment's day has passed."""
+        return moment is not None and day_of(moment, CALENDAR) < self.today
+
+    def is_old(self, moment: datetime.datetime | None) -> bool:
+        """Return whether the moment is longer ago than LONG."""
+        return moment is not None and self.today - day_of(moment, self.zone) > LONG
+
+    def since(self, moment: datetime.datetime | None) -> str:
+        """Return the day of a record and how long ago that is: `of 2026-02-14, 9 months ago`."""
+        if moment is None:
+            return ""
+        day = day_of(moment, self.zone)
+        days = (self.today - day).days
+        months = days // 30
+        ago = "yesterday" if days == 1 else f"{days} days ago" if days > 1 else "today"
+        ago = f"{months} months ago" if months > 1 else ago
+        return f"of {day}, {ago}"
+
+    def due(self, moment: datetime.datetime | None) -> str:
+        """Return when something is due, in words."""
+        if moment is None:
+            return ""
+        day = day_of(moment, CALENDAR)
+        return f"overdue since {day}" if day < self.today else "due today" if day == self.today else f"due {day}"
