@@ -8,16 +8,16 @@ from records.backoffice.transfer.registry import transferable
 from records.backoffice.transfer.resources import RecordResource
 from records.operations.tables import WireTable
 
-LEFT_OUT = ("FileContent", "FileURL", "DocumentVersion", "Signer")
+LEFT_OUT = ("FileContent", "FileURL", "Signer")
 
 
 @transferable
 class DocumentResource(RecordResource):
-    """The export of documents, without their files."""
+    """The export of documents with their versions, without their files."""
 
     model = Document
     table = WireTable(DocumentSerializer, without=LEFT_OUT)
-    in_force = WireTable(DocumentInForceSerializer, without=LEFT_OUT)
+    in_force = WireTable(DocumentInForceSerializer, without=(*LEFT_OUT, "DocumentVersion"))
     can_import = False
 
     def __init__(self, **given: Any) -> None:

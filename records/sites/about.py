@@ -14,6 +14,7 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Value
+from django.utils.text import capfirst
 
 from records.sites.models import Entity, SiteRecord
 from records.sites.targets import UNKNOWN
@@ -51,6 +52,24 @@ def trail_ids(record: SiteRecord) -> list[uuid.UUID]:
     found = [record.pk]
     for model in about_models():
         found += model._base_manager.filter(record_id=record.pk).values_list("pk", flat=True)
+    return found
+
+
+def names_of(
+    site_id: uuid.UUID, keys: Collection[uuid.UUID], seen: Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
+) -> dict[uuid.UUID, str]:
+    """Return what the site's records with these Ids are called, with their kind; one query for each kind.
+
+    `seen` removes the records of a kind that do not exist for the user.
+    """
+    found: dict[uuid.UUID, str] = {}
+    for model in kinds().values() if keys else ():
+        pointers = [field.name for field in model._meta.concrete_fields if field.many_to_one]
+        rows = seen(model._base_manager.filter(site_id=site_id, pk__in=keys))
+        kind = capfirst(str(model._meta.verbose_name))
+        for record in rows.select_related(*pointers):
+            name = str(record)
+            found[record.pk] = name if name.startswith(kind) else f"{kind} {record.site_sequence_id or ''}: {name}"
     return found
 
 

@@ -65,6 +65,10 @@ class Export:
         sheets = dict(zip(self.children, further, strict=False))
         for batch in self._batches():
             names = self._names(self.table, self.columns, batch)
+            if self.in_words:
+                for name, texts in self.resource.describe(batch).items():
+                    for values in batch:
+                        values[name] = texts.get(values[name], "")
             for values in batch:
                 yield self._line(self.table, self.columns, values, names)
             for name, sheet in sheets.items():

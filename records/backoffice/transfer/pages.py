@@ -80,14 +80,12 @@ class TransferPages(PastImportPages):
         ]
         if resource.can_import and self._may_import(request):
             links.append({"label": "Import", "url": reverse(f"{name}_import")})
-        more = [(f"{column.label} as CSV", "csv", column.name) for column in self._child_columns(resource)]
+        site = current_site(request)
+        columns = self._resource_at(request, site).columns() if site is not None else []
+        more = [(f"{column.label} as CSV", "csv", column.name) for column in columns if column.kind == "rows"]
         more += [(f"{kind.upper()} with the interface's names", kind, INTERFACE) for kind in sheets.KINDS]
         more_links = [{"label": label, "url": reverse(f"{name}_export", args=args) + query} for label, *args in more]
         return {"exchange": links, "more_exports": more_links}
-
-    @staticmethod
-    def _child_columns(resource: type[RecordResource]) -> list[Column]:
-        return [column for column in resource.table.columns.values() if column.kind == "rows" and not column.private]
 
     # --- Export ------------------------------------------------------------------------------------------------------
 
@@ -239,7 +237,8 @@ class TransferPages(PastImportPages):
             return self._ask_for_file(request, site, "The report was made at another site. Upload the file again.")
         if "check" in request.POST:
             return self._check_file(request, site, data, upload["name"], request.POST.get("match", ""))
-        match = upload["match"]
+        # A report of the release before does not say it.
+        match = upload.get("match", "")
         form = ReasonForm(request.POST)
         if not form.is_valid():
             resource = self._resource_at(request, site, match=match)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from documents.models import Document
 from records.accounts.models import DefaultRole
+from records.actions.models import Action
 from records.audits.models import AuditRecord
 from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
@@ -17,12 +19,14 @@ from records.items.models import Item
 from records.reference.models import Product
 from records.sites.models import Site
 from tests import make
+from tests.make.actions import make_action
 from tests.make.audits import find, make_audit, make_program, make_rating, response, start
 from tests.make.backoffice import browser
 from tests.make.complaints import make_complaint, make_completed, make_draft, make_entry, required_of
 from tests.make.customers import make_customer
+from tests.make.documents import make_document, make_signer
 from tests.make.items import make_item
-from tests.make.transfer import as_book, bring_in, check, export, faults, sheets, table, text_of
+from tests.make.transfer import as_book, bring_in, check, export, faults, page, sheets, table, text_of
 
 UTC = datetime.UTC
 
@@ -283,3 +287,37 @@ def test_a_number_cell_is_read_as_a_coordinate(site: Site) -> None:
 def test_sheets_that_are_not_read_are_named(site: Site) -> None:
     data = as_book(Items=[["Name"], ["Scale"]], Notes=[["x"], ["y"]])
     assert "Sheets that were not read: Notes." in text_of(check(browser(site), Item, data))
+
+
+def test_actions_are_exported_with_the_names_of_what_they_are_about_as_far_as_the_user_sees_it(site: Site) -> None:
+    ada = make.make_user("ada", site=site, role=DefaultRole.READER, given_name="Ada", family_name="Lee")
+    item = make_item(site, name="Scale")
+    make_action(site, about=item, owner=ada, name="Calibrate")
+    make_action(site, owner=ada, name="Alone")
+    rows = table(export(browser(site), Action, part=""))
+    assert {(row["Name"], row["Record"], row["Owner"]) for row in rows} == {
+        ("Calibrate", f"Item {item.site_sequence_id}: Scale", "Ada Lee"),
+        ("Alone", "", "Ada Lee"),
+    }
+    clerk = make.make_user(site=site)
+    make.make_role(site, ["actions.view_action"], [clerk])
+    hidden = table(export(browser(site, user=clerk), Action, part=""))
+    assert {row["Record"] for row in hidden} == {""}
+    assert str(item.pk) not in str(hidden)
+
+
+def test_versions_of_documents_are_rows_for_those_who_see_all_of_them(site: Site) -> None:
+    document = make_document(site, name="Plan", user_to_review=[make_signer(site)])
+    book = sheets(export(browser(site), Document, "xlsx", part=""))
+    assert list(book) == ["Documents", "Versions"]
+    head, row = book["Versions"]
+    found = dict(zip(head, row, strict=True))
+    assert (found["Document"], found["Version"], found["Status"]) == ("Plan", 1, "Awaiting Review")
+    reader = sheets(export(browser(site, DefaultRole.READER), Document, "xlsx", part=""))
+    assert list(reader) == ["Documents"]
+    assert str(document.pk) not in str(reader)
+    part = page(Document, "export", "csv", "DocumentVersion")
+    assert part in browser(site).get(page(Document, "changelist")).content.decode()
+    client = browser(site, DefaultRole.READER)
+    assert part not in client.get(page(Document, "changelist")).content.decode()
+    assert client.get(part).status_code == 404
