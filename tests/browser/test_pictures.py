@@ -71,6 +71,7 @@ def addresses(site: Site) -> dict[str, tuple[str, tuple[int, int]]]:
         "form": (address(complaints.filter(record_status="Draft")[0]), WIDE),
         "document": (address(document, "read"), WIDE),
         "audit": (address(audit, "read"), WIDE),
+        "audit-year": (reverse("admin:audit_year"), WIDE),
         "history": (address(employee, "history"), WIDE),
         "trace": (trace_of_a_lot(), (1200, 1200)),
         "packs": (reverse("admin:packs"), (1200, 600)),
