@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 from django.db import connection, models
 from django.db.models import Case, F, Value, When
+from django.db.models.expressions import RawSQL
 
 from records.accounts.opening import Proof, check, proof_column
 from records.history.statements import converted, parameter
@@ -69,6 +70,7 @@ class ReadPlan:
         self._compiled: dict[tuple[str, bool, str, frozenset[str]], Compiled] = {}
         self._for_anybody: dict[frozenset[str], ReadPlan] = {}
         """The plans for accounts that lack permissions, with a placeholder as the account."""
+        self._sql: dict[tuple[str, str], tuple[Any, Any]] = {}
         self._lock = threading.Lock()
 
     def add_column(self, name: str, column: Any, show: Convert | None, *, empty: Any, private: bool) -> None:
@@ -204,8 +206,34 @@ class ReadPlan:
         """
         also = ("revision",) if hasattr(self.model, "revision") else ("pk",)
         if as_stored or connection.vendor != "postgresql":
-            return queryset.annotate(**self.rows).values_list(*self.sources, *also, *extra)
-        return queryset.annotate(**self.rows, **self.written).values_list(*self.texts, *also, *extra)
+            return queryset.annotate(**self._ready(self.rows)).values_list(*self.sources, *also, *extra)
+        return queryset.annotate(**self._ready(self.rows | self.written)).values_list(*self.texts, *also, *extra)
+
+    def _ready(self, expressions: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the expressions as the SQL that they compile to, which is kept: compiling it costs most of a list.
+
+        An expression stays as it is if it is made for one reader, and if it joins another table, because its SQL refers
+        to the joins of its own query.
+        """
+        ready: dict[str, Any] = {}
+        for name, expression in expressions.items():
+            key = (connection.vendor, name)
+            if key not in self._sql and self.reader is None:
+                self._sql[key] = (expression, self._compiled_column(name, expression))
+            source, compiled = self._sql.get(key, (None, None))
+            ready[name] = compiled if source is expression else expression
+        return ready
+
+    def _compiled_column(self, name: str, expression: Any) -> Any:
+        query = self.model._base_manager.annotate(**{name: expression}).values_list(name).query
+        compiler = query.get_compiler(connection=connection)
+        compiler.as_sql()
+        ((column, (sql, parameters), _),) = compiler.select
+        if sum(1 for count in query.alias_refcount.values() if count) > 1:
+            return expression
+        ready = RawSQL(sql, tuple(parameters), column.output_field)  # noqa: S611 (no outside text)
+        hash(ready)  # Each query copies it, with the identity that is computed here once.
+        return ready
 
     def show(self, row: Sequence[Any], *, with_private: bool = True) -> Shape:
         """Return the response object of one fetched tuple; without the permission, private fields are empty."""
