@@ -62,7 +62,14 @@ class Trial:
         return cursor.fetchall() if cursor.description else []
 
     def make(self) -> None:
-        """Make both tables without rows: like the history, with its indexes."""
+        """Make both tables without rows: with the columns and the indexes of the history."""
+        from django.db import connection
+
+        from records.history.models import Change
+
+        fields = Change._meta.local_concrete_fields
+        columns = ", ".join(f'"{field.column}" {field.db_type(connection)} NOT NULL' for field in fields)
+        self.run(f"CREATE TABLE history_change ({columns})")
         self.run(f"CREATE TABLE {ONE} (LIKE history_change INCLUDING DEFAULTS)")
         self.run(f"CREATE TABLE {PARTS} (LIKE history_change INCLUDING DEFAULTS) PARTITION BY RANGE (chain, number)")
         for table, key in ((ONE, "id"), (PARTS, "chain, number, id")):
@@ -201,10 +208,8 @@ def main() -> None:
     parser.add_argument("--sites", type=int, default=50)
     asked = parser.parse_args()
     django.setup()
-    from django.core.management import call_command
     from django.db import connection
 
-    call_command("migrate", verbosity=0)
     per_site = asked.changes // asked.sites
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as db:
         trial = Trial(db, [uuid.uuid4() for _ in range(asked.sites)], per_site, -(-per_site // PARTS_PER_SITE))

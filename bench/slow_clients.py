@@ -45,7 +45,8 @@ https://{address}:{port} {{
         max_size 40MB
     }}
     reverse_proxy {address}:{upstream} {{
-        request_buffers 1MB
+        buffer_requests
+        max_buffer_size 1MB
     }}
 }}
 """

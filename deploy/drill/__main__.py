@@ -34,6 +34,7 @@ from deploy.drill.services import (
     start_redis,
     wait_for,
 )
+from deploy.drill.smoke import browse, expect, read_from_the_replica, smoke
 
 NEEDED = ("nginx", "pgbouncer", "redis-server", "openssl")
 
@@ -45,12 +46,6 @@ def step(title: str) -> Iterator[list[str]]:
     print(f"- {title} …", flush=True)
     yield notes
     print(f"  {'; '.join(notes) or 'done'} ({time.monotonic() - started:.1f} s)", flush=True)
-
-
-def expect(holds: bool, sentence: str) -> None:
-    """Raise AssertionError with the sentence where something does not hold."""
-    if not holds:
-        raise AssertionError(sentence)
 
 
 class Drill:
@@ -193,62 +188,6 @@ class Drill:
         return Load(self.proxy.url, self.made["subscription_key"])
 
 
-def smoke(drill: Drill, notes: list[str]) -> None:
-    """Try every door through the proxy: JSON with a file, materials with a token, SCIM, and a person's sign-in page."""
-    caller = drill.caller()
-    status, body, headers = caller.call("POST", "/item/AddItem", {"Name": "Scale"})
-    expect(status == 200, f"AddItem answered {status}: {body}")
-    expect("Strict-Transport-Security" in headers, "The answer has no Strict-Transport-Security.")
-    file = {"Name": "Plan", "FileType": "text/plain", "FileName": "plan.txt", "FileContent": "cGxhbg=="}
-    status, body, _ = caller.call("POST", "/document/AddDocument", file)
-    expect(status == 200, f"AddDocument answered {status}: {body}")
-    status, body, _ = caller.call("GET", f"/document/GetDocument/{body['Id']}?WithContent=true")
-    expect(body.get("FileContent") == "cGxhbg==", f"The file did not come back: {status} {body}")
-    oauth = drill.made["oauth"]
-    form = f"grant_type=client_credentials&client_id={oauth['client_id']}&client_secret={oauth['client_secret']}"
-    token = form_post(drill, "/oauth/token", form)["access_token"]
-    status, body, _ = caller.call(
-        "GET", f"/materials/?siteId={drill.made['site']['id']}", Authorization=f"Bearer {token}"
-    )
-    expect(status == 200, f"GET /materials/ answered {status}: {body}")
-    scim = Caller(drill.proxy.url, {"Authorization": f"Bearer {drill.made['scim_token']}"})
-    status, body, _ = scim.call("GET", "/scim/Users?count=1")
-    expect(status == 200 and "totalResults" in body, f"SCIM answered {status}: {body}")
-    status, body, headers = Caller(drill.proxy.url, {}).call("GET", "/admin/")
-    expect(status == 302 and "login" in headers["Location"], f"/admin/ answered {status}")
-    status, body, _ = caller.call("GET", "/readyz")
-    expect(status == 200, f"/readyz answered {status}: {body}")
-    notes.append(f"JSON, file, materials, SCIM and sign-in answered; ready: {body['status']}")
-
-
-def read_from_the_replica(drill: Drill, notes: list[str]) -> None:
-    """Add items and list them at once: each list is whole, and the replica answers lists."""
-    caller = drill.caller()
-    for number in range(100):
-        status, body, _ = caller.call("POST", "/item/AddItem", {"Name": f"Scale {number}"})
-        expect(status == 200, f"AddItem answered {status}: {body}")
-        status, rows, _ = caller.call("GET", "/item/GetItemList?sort=SiteSequenceId&order=desc&limit=1")
-        expect(status == 200 and rows[0]["Id"] == body["Id"], f"The newest item is not listed first: {rows}")
-    deadline = time.monotonic() + 30
-    while not (found := drill.replica_reads()).get("replica") and time.monotonic() < deadline:
-        caller.call("GET", "/item/GetItemList?limit=1")
-        time.sleep(0.1)
-    expect(bool(found.get("replica")), f"The replica answered no list: {found}")
-    notes.append(f"100 items listed at once after they were added; who answered: {found}")
-
-
-def form_post(drill: Drill, path: str, form: str) -> Any:
-    """Post a form through the proxy and return the JSON that it answers."""
-    import ssl
-    import urllib.request
-
-    request = urllib.request.Request(  # noqa: S310 (the drill's own proxy)
-        drill.proxy.url + path, form.encode(), {"Content-Type": "application/x-www-form-urlencoded"}
-    )
-    with urllib.request.urlopen(request, context=ssl._create_unverified_context()) as answer:  # noqa: S310, S323
-        return json.load(answer)
-
-
 def lose_a_web_server(drill: Drill, notes: list[str]) -> None:
     """Kill one of two web servers under load; the other one answers, and nothing acknowledged is lost."""
     with drill.load() as load:
@@ -329,6 +268,7 @@ def main() -> int:
             drill.install()
         for title, run in (
             ("Smoke test through the proxy", smoke),
+            ("Sign in with a browser", browse),
             ("Read lists from the replica", read_from_the_replica),
             ("Kill a web server under load", lose_a_web_server),
             ("Fail over to the replica under load", fail_over),
