@@ -25,7 +25,7 @@ class Caller:
         sent = {"Content-Type": "application/json", **self.headers, **headers}
         try:
             if self.connection is None:
-                self.connection = http.client.HTTPSConnection(self.address, timeout=20, context=self.context)
+                self.connection = http.client.HTTPSConnection(self.address, timeout=60, context=self.context)
             self.connection.request(method, path, data, sent)
             response = self.connection.getresponse()
             text = response.read()

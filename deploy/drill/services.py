@@ -3,6 +3,7 @@
 Each has a folder and a port of its own, and all end with the drill.
 """
 
+import http.client
 import os
 import shutil
 import signal
@@ -40,6 +41,22 @@ def wait_for(what: str, port: int, seconds: float = 30) -> None:
         else:
             return
     raise TimeoutError(f"{what} does not answer on port {port}.")
+
+
+def wait_until_healthy(what: str, port: int, seconds: float = 180) -> None:
+    """Wait until a web server answers /healthz: it listens before its processes have loaded; raises TimeoutError."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        connection = http.client.HTTPConnection(ADDRESS, port, timeout=5)
+        try:
+            connection.request("GET", "/healthz")
+            if connection.getresponse().status == 200:
+                return
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.2)
+        finally:
+            connection.close()
+    raise TimeoutError(f"{what} does not answer /healthz on port {port}.")
 
 
 class Services:
