@@ -132,8 +132,9 @@ class Environment:
         parsed: dict[str, Any] = {}
         with suppress(ValueError, dj_database_url.UnknownSchemeError):
             parsed = dict(dj_database_url.parse(url))
-        schemes = ("postgresql://", "postgres://")
-        if parsed.get("ENGINE") != "django.db.backends.postgresql" or not self.text("DATABASE_URL").startswith(schemes):
+        primary = self.text("DATABASE_URL")
+        follows = primary.startswith(("postgresql://", "postgres://")) and url != primary
+        if not follows or parsed.get("ENGINE") != "django.db.backends.postgresql":
             self.fault("DATABASE_REPLICA_URL must name a PostgreSQL server that follows the one of DATABASE_URL.")
             return {}
         # Tests have one database.

@@ -264,3 +264,38 @@ def test_the_example_file_names_every_variable_that_is_read_and_no_other():
     documented = set(re.findall(r"^#([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE))
     # Set by the commands of the Makefile, not by those who run the product.
     assert read - {"STATIC_COLLECTED"} == documented
+
+
+PRIMARY = "postgresql://larder@db.example.com/larder"
+
+
+def test_a_replica_is_a_database_of_its_own_with_the_limits_of_the_primary():
+    environment = Environment({"DATABASE_URL": PRIMARY, "DATABASE_REPLICA_URL": "postgresql://larder@copy:6432/larder"})
+    found = environment.replicas(prepared_statements=False)["replica"]
+    assert (found["ENGINE"], found["HOST"], found["PORT"]) == ("config.postgresql", "copy", 6432)
+    assert found["OPTIONS"]["connect_timeout"] == 2
+    assert found["OPTIONS"]["prepare_threshold"] is None
+    assert environment.faults == []
+    assert Environment({"DATABASE_URL": PRIMARY}).replicas(prepared_statements=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("primary", "replica"),
+    [
+        (PRIMARY, "sqlite:///copy.sqlite3"),
+        (PRIMARY, "no address"),
+        (PRIMARY, "postgresql://larder@[copy/larder"),
+        (PRIMARY, PRIMARY),
+        ("", "postgresql://larder@copy/larder"),
+    ],
+)
+def test_a_replica_that_cannot_follow_the_primary_is_refused(primary, replica):
+    environment = Environment({"DATABASE_URL": primary, "DATABASE_REPLICA_URL": replica})
+    assert environment.replicas(prepared_statements=True) == {}
+    assert len(environment.faults) == 1
+
+
+def test_the_collector_of_traces_is_an_address():
+    environment = Environment({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"})
+    environment.collector("OTEL_EXPORTER_OTLP_ENDPOINT")
+    assert environment.faults == ["OTEL_EXPORTER_OTLP_ENDPOINT must look like http://collector.example.com:4318."]
