@@ -152,6 +152,8 @@ def test_a_session_elsewhere_is_ended_from_the_page_of_sessions(ann: User, page_
         expect_signed_in(page)
     faults = faults_at(here, "/accounts/security/sessions/")
     here.get_by_role("button", name=re.compile("^End Chrome")).first.click()
+    faults += faults_shown(here, "confirm before a session ends")
+    confirm(here)
     expect(here.get_by_text("The session has ended.")).to_be_visible()
     there.goto("/profile/")
     expect(there.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
