@@ -52,6 +52,11 @@
     const names = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
     for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { if (names[place]) cell.dataset.label = names[place]; });
   }
+  const cut = document.querySelector("[data-cut]");
+  if (cut) {
+    const frame = cut.previousElementSibling;
+    new ResizeObserver(() => { cut.hidden = frame.scrollWidth <= frame.clientWidth + 1; }).observe(frame);
+  }
   const together = document.querySelector("[data-together]");
   if (together) {
     const boxes = [...document.querySelectorAll(".action-select")];
@@ -61,6 +66,7 @@
       const count = boxes.filter((box) => box.checked).length;
       const isEverything = Boolean(matching?.checked);
       for (const box of all ? [...boxes, all] : boxes) box.disabled = isEverything;
+      together.classList.toggle("has-chosen", isEverything || count > 0);
       together.querySelector("[data-chosen]").textContent = isEverything ? "All that match are chosen" : count ? `${count} chosen` : "";
       if (all) Object.assign(all, { checked: count === boxes.length, indeterminate: count > 0 && count < boxes.length });
     };
@@ -68,6 +74,12 @@
     if (matching) matching.addEventListener("change", tell);
     if (all) all.addEventListener("change", () => { for (const box of boxes) box.checked = all.checked; tell(); });
     tell();
+  }
+  const phone = window.matchMedia("(max-width: 40rem)");
+  for (const more of document.querySelectorAll("[data-open-when-wide]")) {
+    const arrange = () => { more.open = !phone.matches; };
+    arrange();
+    phone.addEventListener("change", arrange);
   }
   const narrow = window.matchMedia("(max-width: 60rem)");
   if (menu) {

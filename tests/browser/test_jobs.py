@@ -150,7 +150,7 @@ def test_a_folder_is_made_renamed_and_moved_in_the_tree(site: Site, page_of: Pag
     page.goto(f"{list_address(EntityFolder)}?entity=item")
     page.get_by_role("link", name="Move Lower").click()
     page.get_by_label("Reason for change").fill("Tidied up")
-    page.get_by_role("button", name="Move into Upper").click()
+    page.get_by_role("button", name="Move here, into Upper").click()
     expect(page.get_by_role("listitem").filter(has_text="Upper").get_by_role("list")).to_contain_text("Lower")
     lower = EntityFolder.objects.get(name="Lower")
     assert lower.parent is not None

@@ -179,7 +179,7 @@ AS_WRITTEN = ["html-has-lang", "document-title", "image-alt", "link-name"]
 
 
 def violations(page: Page, only: list[str] | None = None) -> list[str]:
-    """Return the serious and critical violations, of all rules or of some: the rule and the element."""
+    """Return the serious and critical violations of all rules, or all violations of some: the rule and the element."""
     options: dict[str, Any] = {"reporter": "no-passes", "preload": False}
     if only:
         options["runOnly"] = {"type": "rule", "values": only}
@@ -187,6 +187,6 @@ def violations(page: Page, only: list[str] | None = None) -> list[str]:
     return [
         f"{violation['id']} {node['html'][:160]}"
         for violation in found
-        if violation["impact"] in ("serious", "critical")
+        if only or violation["impact"] in ("serious", "critical")
         for node in violation["nodes"]
     ]
