@@ -109,14 +109,15 @@ class ReadingPage(StepPages, TrailPages):
             for title, options in state.fieldsets
         ]
         app, model = self.opts.app_label, self.opts.model_name
-        status = getattr(record, "record_status", "")
+        kind, status = capfirst(str(self.opts.verbose_name)), getattr(record, "record_status", "")
         steps, added = self.steps_for(request, record), self.added_to(request, record)
         context = {
             **self.admin_site.each_context(request),
             "title": str(record),
             "opts": self.opts,
             "original": record,
-            "kind": capfirst(str(self.opts.verbose_name)),
+            # Said once: some records are called by their kind and number.
+            "kind": "" if str(record).startswith(kind) else kind,
             "number": getattr(record, "site_sequence_id", None),
             "status": status_tag(record) if status else "",
             "record_site": site,
@@ -148,7 +149,9 @@ class ReadingPage(StepPages, TrailPages):
         for inline in inlines:
             key = _get_foreign_key(self.model, inline.model, fk_name=inline.fk_name)
             names = [
-                inline.read_only_name_of(name) for name in flatten_fieldsets(inline.get_fieldsets(request, record))
+                inline.read_only_name_of(name)
+                for name in flatten_fieldsets(inline.get_fieldsets(request, record))
+                if name != key.name
             ]
             rows = [
                 self._facts(row, names, inline) for row in inline.get_queryset(request).filter(**{key.name: record})
