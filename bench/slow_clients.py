@@ -1,18 +1,20 @@
-"""A thousand slow clients in front of nginx, of Caddy, and of the server alone: what everybody else notices.
+"""A thousand slow clients in front of nginx and of Caddy: what everybody else notices, and what reaches the server.
 
-Run by hand: `python -m bench.slow_clients [--clients 1000]`. It fills a demo on SQLite, starts the server, and puts
-each proxy that is installed in front of it with TLS: nginx as deploy/nginx configures it, Caddy with the same limits.
-Half of the slow clients send the head of a request drop by drop, half a body. Meanwhile one client reads with a key.
-The result is in docs/decisions/0023-the-proxy.md.
+Run by hand: `python -m bench.slow_clients [--clients 1000]`. Behind each proxy is a server that only answers. nginx is
+configured as deploy/nginx does it, Caddy with the same limits. Half of the slow clients send the head of a request drop
+by drop, half a body. Meanwhile one client reads on new connections. What the same clients do to Larder without a proxy
+is measured by tests/faults. The result is in docs/decisions/0023-the-proxy.md.
 """
 
 import argparse
+import asyncio
 import http.client
 import os
 import shutil
 import socket
 import ssl
 import statistics
+import sys
 import tempfile
 import threading
 import time
@@ -22,7 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.drill.services import ADDRESS, Proxy, Services, free_port, wait_for
-from tests.faults.processes import Installation, Server
 
 DROP_SECONDS = 0.5
 """The time between two drops of a slow client."""
@@ -54,18 +55,15 @@ https://{address}:{port} {{
 
 @dataclass
 class Front:
-    """Something that takes requests: its name, its port, whether it speaks TLS, and the processes of the proxy."""
+    """A proxy that speaks TLS: its name, its port and its processes."""
 
     name: str
     port: int
-    tls: bool
     processes: list[int]
 
     def connect(self) -> socket.socket:
         """Return a new connection."""
         plain = socket.create_connection((ADDRESS, self.port), 20)
-        if not self.tls:
-            return plain
         context = ssl._create_unverified_context()  # noqa: S323 (a certificate that this measurement made)
         return context.wrap_socket(plain, server_hostname=ADDRESS)
 
@@ -109,17 +107,35 @@ class SlowClients:
                 client.close()
 
 
-def read(front: Front, server: Server, path: str, headers: dict[str, str]) -> float:
+def read(front: Front) -> float:
     """Read once on a new connection and return the milliseconds; raises AssertionError unless it is answered."""
     started = time.perf_counter()
     client = http.client.HTTPConnection(ADDRESS, front.port, timeout=20)
     client.sock = front.connect()
-    client.request("GET", path, headers=headers)
+    client.request("GET", "/")
     answer = client.getresponse()
     answer.read()
     client.close()
     assert answer.status == 200, answer.status
     return (time.perf_counter() - started) * 1000
+
+
+async def serve(port: int) -> None:
+    """Answer every request with two bytes, once its head and its body are complete."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                for line in head.lower().split(b"\r\n"):
+                    if line.startswith(b"content-length:"):
+                        await reader.readexactly(int(line.partition(b":")[2]))
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, ADDRESS, port)
+    await server.serve_forever()
 
 
 def connections_to(port: int) -> int:
@@ -135,60 +151,63 @@ def children(pid: int) -> list[int]:
 
 
 @contextmanager
-def fronts(services: Services, server: Server) -> Iterator[list[Front]]:
-    """Start each proxy that is installed in front of the server, and yield them beside the server alone."""
-    found = [Front("the server alone", server.port, tls=False, processes=[])]
+def fronts(services: Services, server: int) -> Iterator[list[Front]]:
+    """Start each proxy that is installed in front of the server's port, and yield them."""
     proxy = Proxy(services)
-    proxy.configure([server.port])
+    proxy.configure([server])
     proxy.start()
-    time.sleep(0.5)
-    found.append(Front("nginx", proxy.port, tls=True, processes=children(services.running["nginx"].pid)))
+    found = [Front("nginx", proxy.port, children(services.running["nginx"].pid))]
     if shutil.which("caddy"):
         port, tls = free_port(), proxy.folder / "tls"
         file = services.folder / "Caddyfile"
         names = {"certificate": tls / "tls.crt", "key": tls / "tls.key"}
-        file.write_text(_CADDYFILE.format(address=ADDRESS, port=port, upstream=server.port, **names))
+        file.write_text(_CADDYFILE.format(address=ADDRESS, port=port, upstream=server, **names))
         services.start("caddy", ["caddy", "run", "--adapter", "caddyfile", "--config", file], HOME=str(services.folder))
         wait_for("caddy", port)
-        found.append(Front("Caddy", port, tls=True, processes=children(services.running["caddy"].pid)))
-    try:
-        yield found
-    finally:
-        services.end_all()
+        found.append(Front("Caddy", port, children(services.running["caddy"].pid)))
+    yield found
 
 
 def main() -> None:
-    """Measure each front with and without slow clients, and print a table in Markdown."""
+    """Measure each proxy with and without slow clients, and print a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=1000)
-    count = parser.parse_args().clients
+    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.serve:
+        asyncio.run(serve(asked.serve))
+        return
     with tempfile.TemporaryDirectory(prefix="larder-slow-") as name:
-        folder = Path(name)
-        (folder / "data").mkdir(mode=0o700)
-        installation = Installation(folder / "data", None)
-        installation.fill()
-        variables = {"BASE_URL": f"http://{ADDRESS}", "TRUSTED_PROXIES": ADDRESS}
-        with installation.server(**variables) as server, fronts(Services(folder), server) as found:
-            heads = (
-                "Front",
-                "Slow clients",
-                "Read (ms, median)",
-                "Slowest",
-                "Connections to the server",
-                "Memory (MiB)",
-            )
-            print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-            for front in found:
-                for clients in (0, count):
-                    with SlowClients(front, clients):
-                        times, ends = [], time.monotonic() + MEASURED_SECONDS
-                        while time.monotonic() < ends:
-                            times.append(read(front, server, "/item/GetItemList?limit=2", server.key))
-                        memory = f"{front.memory() / 2**20:.0f}" if front.processes else ""
-                        row = [front.name, clients, f"{statistics.median(times):.1f}", f"{max(times):.0f}"]
-                        row += [connections_to(server.port), memory]
-                        print(f"| {' | '.join(map(str, row))} |", flush=True)
-                    time.sleep(2)
+        services, server = Services(Path(name)), free_port()
+        services.start("server", [sys.executable, "-m", "bench.slow_clients", "--serve", str(server)])
+        wait_for("server", server)
+        try:
+            with fronts(services, server) as found:
+                heads = (
+                    "Proxy",
+                    "Slow clients",
+                    "Read (ms, median)",
+                    "Slowest",
+                    "Server's connections",
+                    "Memory (MiB)",
+                )
+                print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+                for front in found:
+                    for clients in (0, asked.clients):
+                        print(f"| {' | '.join(map(str, measured(front, clients, server)))} |", flush=True)
+        finally:
+            services.end_all()
+
+
+def measured(front: Front, clients: int, server: int) -> list[object]:
+    """Return a row of the table."""
+    with SlowClients(front, clients):
+        times, ends = [], time.monotonic() + MEASURED_SECONDS
+        while time.monotonic() < ends:
+            times.append(read(front))
+        reached = connections_to(server)
+        memory = f"{front.memory() / 2**20:.0f}"
+    return [front.name, clients, f"{statistics.median(times):.1f}", f"{max(times):.0f}", reached, memory]
 
 
 if __name__ == "__main__":
