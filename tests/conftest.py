@@ -26,7 +26,7 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 """One commit gives one answer; whoever looks for new examples asks for them with HYPOTHESIS_PROFILE=searching."""
 
 
-USES_A_DATABASE = frozenset(("db", "transactional_db", "live_server", "django_db_setup", "django_db_blocker"))
+USES_A_DATABASE = frozenset(("db", "transactional_db", "live_server", "django_db_setup"))
 """The fixtures that give a test the database of the run."""
 
 
