@@ -86,7 +86,7 @@ def test_a_file_that_is_refused_leaves_the_others_in_place(site: Site, settings:
     settings.SITE_ATTACHMENTS_LIMIT = 1
     full = upload(client, record, ("d.txt", b"d", ""))
     assert full.status_code == 400
-    assert "is used up" in full.json()["faults"][0]
+    assert "is full" in full.json()["faults"][0]
 
 
 def test_an_attachment_belongs_to_a_finding_of_the_audit(site: Site) -> None:
