@@ -2,19 +2,27 @@
 
 from typing import Any
 
-from scim2_models import Context, InvalidPathException, InvalidValueException, PatchOp
+from scim2_models import (
+    Context,
+    InvalidPathException,
+    InvalidValueException,
+    NoTargetException,
+    PatchOp,
+    Path,
+)
 
 from scim.declared import MOST_NAMED, is_declared, undeclared
 from scim.filters import schema_before, tidied_path
 from scim.members import is_members
 from scim.representations import Representation
-from scim.schemas import GROUP, MODELS, PATCH_OP, POLICY, USER, bound
+from scim.schemas import EXTENSIONS, GROUP, MODELS, PATCH_OP, POLICY, USER, bound
 
 MOST_OPERATIONS = 2_000
 MOST_CHANGES = 500
 """How many operations besides those on members a PATCH may hold; each costs a walk over the whole resource."""
 LONGEST_PATH = 2_000
 
+_EXTENSIONS = {urn.lower() for urns in EXTENSIONS.values() for urn in urns}
 _ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
 
 
@@ -131,11 +139,31 @@ def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | 
             return None
     if "value" not in tidy and str(tidy.get("op", "")).lower() in ("add", "replace"):
         raise InvalidValueException(detail="An add or replace operation needs a value; null or [] empties.")
+    if path and not _says_something(kind, path, value):
+        if spared is None:
+            raise InvalidValueException(detail=f"The value names nothing that '{path[:200]}' has.")
+        spared.append(path)
+        return None
     if isinstance(value, dict):
         tidy["value"] = _tidied_keys(kind, value, spared, whole=not path)
     if "value" in tidy:
         tidy["value"] = _without_managers_name(tidy["value"], tidy.get("path") or "")
     return tidy
+
+
+def _says_something(kind: str, path: str, value: Any) -> bool:
+    """Return whether each object in the value of an operation has a name that is declared below the path.
+
+    Other names beside it are ignored, since directories send names of their own; an object of such names alone would
+    change nothing.
+    """
+    if kind == "Group" and is_members(path.partition("[")[0].strip()):
+        return True
+    below = f"{path}:" if path.lower() in _EXTENSIONS else f"{path}."
+    entries = value if isinstance(value, list) else [value]
+    return all(
+        any(is_declared(kind, below + name) for name in entry) for entry in entries if isinstance(entry, dict) and entry
+    )
 
 
 def _tidied_keys(kind: str, value: dict[str, Any], spared: list[str] | None, *, whole: bool) -> dict[str, Any]:
@@ -193,9 +221,31 @@ def patched(kind: str, document: Representation, operations: list[Any], schemas:
         body["schemas"] = tidied_schemas(schemas, PATCH_OP)
     with POLICY:
         resource = model.model_validate(document)
+        _refuse_without_entries(kind, resource, operations)
         patch: Any = bound(PatchOp, kind).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
         patch.patch(resource)
     return resource
+
+
+def _refuse_without_entries(kind: str, resource: Any, operations: list[Any]) -> None:
+    """Raise NoTargetException for a value that no entry could take, such as `roles.value` of a user without roles.
+
+    Without a filter, such a path sets the sub-attribute of every entry. The models would set it of none and succeed.
+    """
+    touched: set[str] = set()
+    for operation in operations:
+        path = operation.get("path") if isinstance(operation, dict) else None
+        if not isinstance(path, str) or (kind == "Group" and is_members(path.partition(".")[0])):
+            continue
+        found = bound(Path, kind)(path)
+        binding = found.resolve()
+        if binding is None or not binding.is_multivalued:
+            continue
+        adds = str(operation.get("op", "")).lower() in ("add", "replace") and operation.get("value") is not None
+        empty = binding.field_name not in touched and not getattr(resource, binding.field_name, None)
+        if adds and empty and binding.sub_field_name and found.value_filter is None:
+            raise NoTargetException(detail=f"There is no entry whose '{path[:200]}' could be set.")
+        touched.add(binding.field_name)
 
 
 def _has_many(operation: Any) -> bool:

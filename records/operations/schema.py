@@ -21,8 +21,8 @@ class WriteResult(serializers.Serializer[Any]):
     """The answer to every successful add and update (DECISIONS 1.3)."""
 
     Error = serializers.CharField(help_text="Empty on success.", default="")
-    Message = serializers.CharField(help_text="`Success.` on success.")
-    Id = serializers.UUIDField(help_text="Id of the created or updated record.")
+    Message = serializers.CharField(help_text="`Success.` on success; `Valid.` after a check with `validateOnly`.")
+    Id = serializers.CharField(help_text="Id of the created or updated record, a UUID; empty after a check.")
 
 
 class FaultShape(serializers.Serializer[Any]):

@@ -89,6 +89,8 @@ def test_the_python_client_works_with_employees_and_materials(
     with client:
         names = {"first_name": "Ada", "last_name": "Baker", "nature_of_employment_id": str(make.nature().pk)}
         body = models.EmployeeRequest(**names, position="Baker")
+        checked = operation("employee", "add_employee").sync(client=client, body=body, validate_only=True)
+        assert (checked.message, checked.id) == ("Valid.", ""), checked
         added = operation("employee", "add_employee").sync(client=client, body=body)
         assert (added.error, added.message) == ("", "Success."), added
         read = operation("employee", "get_employee").sync(id=added.id, client=client)

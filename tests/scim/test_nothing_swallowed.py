@@ -110,6 +110,38 @@ def test_unknown_names_in_a_value_without_path_are_ignored_and_named(scim):
         assert name in logged()
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "kind"),
+    [
+        ("roles.value", "auditor", "noTarget"),
+        ("ims.value", [{"value": "9"}], "invalidValue"),
+        ("roles", {"formatted": "auditor"}, "invalidValue"),
+        ("roles", [{"value": "auditor"}, {"vlaue": "baker"}], "invalidValue"),
+        ("name", {"first": "Zoe"}, "invalidValue"),
+        ('emails[type eq "work"]', {"address": "z@corp.local"}, "invalidValue"),
+        (people.EMPLOYEE, {"employeeNumber": "9"}, "invalidValue"),
+        (f"{people.ENTERPRISE}:manager", {"id": "9"}, "invalidValue"),
+        (people.ENTERPRISE, {"value": None}, "invalidValue"),
+    ],
+)
+@pytest.mark.parametrize("op", ["add", "replace"])
+def test_a_value_that_nothing_could_take_is_refused(scim, op, path, value, kind):
+    user = scim.add_user("mira")
+    assert_error(scim.patch(f"/Users/{user['id']}", {"op": op, "path": path, "value": value}), 400, kind)
+    assert scim.user(user["id"]) == user
+    both_are_there = {"op": op, "path": "roles", "value": [{"value": "auditor", "nope": 1}]}
+    assert scim.patch(f"/Users/{user['id']}", both_are_there).json()["roles"] == [{"value": "auditor"}]
+    sub = {"op": op, "path": "roles.value", "value": "baker"}
+    assert scim.patch(f"/Users/{user['id']}", sub).json()["roles"] == [{"value": "baker"}]
+
+
+def test_a_value_that_nothing_could_take_never_keeps_access_alive(scim):
+    user = scim.add_user("mira")
+    wrong = {"op": "replace", "path": people.EMPLOYEE, "value": {"nope": 1}}
+    answer = scim.patch(f"/Users/{user['id']}", wrong, {"op": "replace", "path": "active", "value": False})
+    assert (answer.status_code, answer.json()["active"]) == (200, False)
+
+
 @pytest.mark.parametrize("op", ["add", "replace"])
 @pytest.mark.parametrize("path", ["title", "emails", "members", None])
 def test_an_operation_without_a_value_is_refused(scim, op, path):

@@ -20,7 +20,7 @@ def add_others(employee: Employee, count: int) -> None:
         "code": "'N-' || n",
         "email_address": "'n' || n || '@example.org'",
     }
-    columns = [field.column for field in Employee._meta.concrete_fields]
+    columns = [str(field.column) for field in Employee._meta.concrete_fields]
     values = ", ".join(own.get(column, connection.ops.quote_name(column)) for column in columns)
     names = ", ".join(map(connection.ops.quote_name, columns))
     with connection.cursor() as cursor:
