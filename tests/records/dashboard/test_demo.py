@@ -156,7 +156,7 @@ def every_page_opens() -> None:
             assert client.get(reverse(f"admin:{app}_{name}_add")).status_code in (200, 403), model
             for record in found.context["cl"].result_list[:each]:
                 assert client.get(address(record)).status_code == 200, (model, record)
-                if model is not Change:
+                if model not in (Change, Delivery):  # What happened once has no history of its own.
                     assert client.get(address(record, "history")).status_code == 200, (model, record)
                 opened += 1
         assert opened > 20
