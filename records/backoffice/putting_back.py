@@ -99,7 +99,7 @@ class PutBackPages(FormPages):
     def _plain_fields(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         if not isinstance(record, SiteRecord):
             return {}
-        settable = self.settable_fields(request, record)
+        settable = self.settable_fields(request, record) - {*self.untold_fields(request, record)}
         columns_of = self.opts.concrete_fields
         return {field.name: field for field in columns_of if field.name in settable and isinstance(field, PLAIN)}
 

@@ -17,7 +17,9 @@ from documents.models import Document
 from records.accounts.models import DefaultRole, User
 from records.actions.models import Action
 from records.audits.models import AuditProgram
+from records.employees import actions as employees
 from records.employees.models import JobDescription
+from records.history.models import Change
 from records.history.trail import now
 from records.reminders.contents import parts_for
 from records.sites.about import AboutRecord
@@ -215,6 +217,7 @@ def test_an_action_about_a_hidden_document_does_not_exist(site: Site, stock: Sto
     everything = client.get(list_address(Action)).content.decode()
     assert "poster" in everything
     assert "recall plan" not in everything
+    assert [row["Name"] for row in table(export(client, Action))] == ["Withdraw the poster"]
     found = client.get(reverse("admin:search"), {"q": "Withdraw"}).content.decode()
     assert "the poster" in found
     assert "the recall plan" not in found
@@ -239,6 +242,9 @@ def test_the_owner_of_an_action_about_a_hidden_document_does_it_without_learning
     assert caller.get("/action/GetActionList", {"recordId": str(stock.pending.pk)}).json() == []
     assert "Withdraw the plan" in client.get(reverse("admin:index")).content.decode()
     assert "Recall" not in client.get(address(action, "read")).content.decode()
+    (row,) = table(export(client, Action))
+    assert "Recall" not in str(row)
+    assert str(stock.pending.pk) not in str(row)
     done = caller.put(f"/action/UpdateAction/{action.pk}", {**read, "Result": "Gone", "RecordStatus": "Done"})
     assert done.status_code == 200, done.json()
     action.refresh_from_db()
@@ -292,6 +298,14 @@ def test_the_history_does_not_tell_of_hidden_documents(site: Site, stock: Stock)
     for change in (page.content.decode() for page in pages):
         assert "Recall" not in change
     assert client.get(address(stock.newer, "history")).status_code == 403
+    employees.update_job_description(site.pk, job.pk, {"document": None}, author=make.SYSTEM, reason="Why")
+    change = Change.objects.filter(record_id=job.pk).order_by("-number").first()
+    put_back = reverse("admin:employees_jobdescription_put_back", args=(job.pk, change.pk, "document"))  # type: ignore[union-attr]
+    answer = client.get(put_back, follow=True)
+    assert "Recall" not in answer.content.decode()
+    client.post(put_back, {"change_reason": "Back", "larder_seen": str(change.pk)})  # type: ignore[union-attr]
+    job.refresh_from_db()
+    assert job.document is None
     assert "Recall" in browser(site).get(address(job, "history")).content.decode()
 
 
