@@ -60,7 +60,7 @@ def test_days_and_times_are_written_as_in_lists_and_the_calendar_fills_them_in(s
     tops = fault.evaluate("(row) => ['input', '.errorlist'].map((one) => row.querySelector(one).offsetTop)")
     assert tops[0] < tops[1]
     complaint.refresh_from_db()
-    assert str(complaint.target_date.date()) == "2026-12-06"
+    assert f"{complaint.target_date:%Y-%m-%d}" == "2026-12-06"
 
 
 def test_on_a_phone_days_are_chosen_with_its_own_calendar(site: Any, chromium: Any, live_server: Any) -> None:
