@@ -205,7 +205,8 @@ def fill() -> Site:
         batch_size=300,
     )
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+        # A table that was just filled has no map of visible rows, which scans of an index alone need.
+        cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
     return site
 
 

@@ -147,13 +147,12 @@ def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
     first, last = since or datetime.date.min, until or datetime.date.max
     every = [one for one in reading.progress([site.pk]) if first <= day_of(one.due, zone) <= last]
     missing = request.GET.get("show") == "missing"
-    shown_of = {one.version: one.missing if missing else one.asked for one in every}
-    versions = [version for version, users in shown_of.items() if users or not missing]
-    columns = _page(versions, request.GET.get("documents"), DOCUMENTS)
-    people = _page(
-        _people({user for version in columns for user in shown_of[version]}), request.GET.get("page"), PEOPLE
-    )
-    asked = {one.version: one.asked for one in every}
+    columns = _page([one for one in every if one.missing or not missing], request.GET.get("documents"), DOCUMENTS)
+    entries = list(columns)
+    columns.object_list = [one.version for one in entries]
+    asked = {one.version.pk: one.asked for one in entries}
+    lacking = reading.missing_readers(entries) if missing else asked
+    people = _page(_people(set().union(*lacking.values())), request.GET.get("page"), PEOPLE)
     found = _newest_readings({version.document_id for version in columns}, people)
     days = address_part("due", since, until)
     context = {
@@ -167,12 +166,12 @@ def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
         "days": urlencode(days),
         "query": urlencode({**days, **({"show": "missing"} if missing else {})}),
         "owed": sum(len(one.asked) for one in every),
-        "read": sum(len(one.read) for one in every),
+        "read": sum(one.read for one in every),
         "rows": [
             {
                 "person": user,
                 "cells": [
-                    _cell(version, found.get((user.pk, version.document_id))) if user.pk in asked[version] else {}
+                    _cell(version, found.get((user.pk, version.document_id))) if user.pk in asked[version.pk] else {}
                     for version in columns
                 ],
             }

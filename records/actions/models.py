@@ -96,6 +96,13 @@ class Action(AboutRecord, SiteRecord):
             models.Index(fields=("site", "record_status", "due_date"), name="action_by_due_date"),
             models.Index(fields=("site", "due_date", "id"), name="action_in_order_of_due_date"),
             models.Index(fields=("site", "last_modified", "id"), name="action_by_last_modified"),
+            # The effectiveness by month is counted in the index alone.
+            models.Index(
+                fields=("site", "closed_date"),
+                include=("effective",),
+                condition=Q(record_status="Closed", is_archived=False),
+                name="action_by_closed_date",
+            ),
         )
         permissions = (
             ("close_action", "Can close, send back, cancel and reopen actions"),

@@ -19,6 +19,6 @@ def effectiveness(site_id: uuid.UUID, period: Period) -> tuple[int, int]:
         period.covers("closed_date"), is_archived=False, record_status=Status.CLOSED
     )
     counts = closed.aggregate(
-        worked=Count("pk", filter=Q(effective=True)), failed=Count("pk", filter=Q(effective=False))
+        worked=Count("effective", filter=Q(effective=True)), failed=Count("effective", filter=Q(effective=False))
     )
     return counts["worked"], counts["failed"]

@@ -203,8 +203,8 @@ def responses(rows: QuerySet[Complaint], period: Period) -> Responses:
     """Return how fast the complaints were answered that were answered in the period; one query."""
     answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR))
     counts = answered.aggregate(
-        **{f"span{value}": Count("pk", filter=responses_in(value)) for value, *_ in RESPONSES},
-        with_target=Count("pk", filter=Q(target_date__isnull=False)),
-        by_target=Count("pk", filter=responses_in(BY_TARGET)),
+        **{f"span{value}": Count("answered_on", filter=responses_in(value)) for value, *_ in RESPONSES},
+        with_target=Count("answered_on", filter=Q(target_date__isnull=False)),
+        by_target=Count("answered_on", filter=responses_in(BY_TARGET)),
     )
     return Responses([counts[f"span{value}"] for value, *_ in RESPONSES], counts["with_target"], counts["by_target"])

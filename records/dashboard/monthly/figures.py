@@ -47,17 +47,17 @@ def _by_month(rows: QuerySet[Any], name: str, period: Period, zone: zoneinfo.Zon
     """Return for each month of the period how many rows lie in it (`rows`), and what else is counted among them."""
     lying = rows.filter(on_days(name, period.first, period.last, zone)).order_by()
     found = lying.annotate(month_of_report=month_index(name, period, zone)).values("month_of_report")
-    by_index = {row["month_of_report"]: row for row in found.annotate(rows=Count("pk"), **counted)}
+    by_index = {row["month_of_report"]: row for row in found.annotate(rows=Count("*"), **counted)}
     nothing = dict.fromkeys(("rows", *counted), 0)
     return [by_index.get(index, nothing) for index in range(len(period.months))]
 
 
 def responses(rows: QuerySet[Any], period: Period) -> list[Counts]:
     """Return how the complaints answered in each month were answered: by range of RESPONSES and by target date."""
-    spans = {f"span{value}": Count("pk", filter=responses_in(value)) for value, *_ in RESPONSES}
+    spans = {f"span{value}": Count("answered_on", filter=responses_in(value)) for value, *_ in RESPONSES}
     targets = {
-        "with_target": Count("pk", filter=Q(target_date__isnull=False)),
-        "by_target": Count("pk", filter=responses_in(BY_TARGET)),
+        "with_target": Count("answered_on", filter=Q(target_date__isnull=False)),
+        "by_target": Count("answered_on", filter=responses_in(BY_TARGET)),
     }
     return _by_month(rows, "answered_on", period, CALENDAR, **spans, **targets)
 
@@ -71,14 +71,14 @@ def scores(rows: QuerySet[Any], period: Period) -> list[Counts]:
 def effectiveness(rows: QuerySet[Any], period: Period) -> list[Counts]:
     """Return how many actions were closed in each month, and how many of them worked."""
     closed = rows.filter(record_status=Status.CLOSED)
-    return _by_month(closed, "closed_date", period, period.zone, worked=Count("pk", filter=Q(effective=True)))
+    return _by_month(closed, "closed_date", period, period.zone, worked=Count("effective", filter=Q(effective=True)))
 
 
 def overdue(rows: QuerySet[Any], name: str, period: Period) -> Overdue:
     """Return how many of the unfinished rows are overdue today by a field that holds days."""
     late = rows.filter(before(name, period.today, CALENDAR)).order_by()
     found = late.annotate(month_of_report=month_index(name, period, CALENDAR)).values_list("month_of_report")
-    return _overdue(dict(found.annotate(rows=Count("pk"))), period)
+    return _overdue(dict(found.annotate(rows=Count("*"))), period)
 
 
 def _overdue(by_index: Mapping[int, int], period: Period) -> Overdue:
@@ -96,14 +96,14 @@ def readings(progress: Sequence[Progress], period: Period) -> Readings:
         index = index_of.get(day.replace(day=1), -1 if day < period.first else len(index_of))
         if 0 <= index < len(index_of):
             asked[index] += len(one.asked)
-            read[index] += len(one.read)
+            read[index] += one.read
         if day < period.today:
-            late[index] = late.get(index, 0) + len(one.missing)
+            late[index] = late.get(index, 0) + one.missing
     return Readings(
         asked,
         read,
         sum(len(one.asked) for one in progress),
-        sum(len(one.read) for one in progress),
+        sum(one.read for one in progress),
         _overdue(late, period),
     )
 
