@@ -89,7 +89,7 @@ faults-sqlite: dev
 	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) tests/faults/test_following.py
 
 faults-postgresql: dev
-	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) --durations=10 tests/faults -k 'not sqlite' \
+	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) --durations=10 tests/faults -k 'not sqlite and not replica' \
 		--ignore tests/faults/test_following.py
 
 .PHONY: drill

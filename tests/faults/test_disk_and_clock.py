@@ -146,10 +146,12 @@ def small_log(pg: Postgres) -> Iterator[Path]:
 def test_a_full_disk_under_the_log_of_postgresql_loses_nothing(
     pg: Postgres, small_log: Path, installation: Installation
 ) -> None:
+    # As it is by default: what is acknowledged is in the log. The other tests go without it to be faster.
+    installation.rows(f"ALTER DATABASE {installation.name} SET synchronous_commit = on")
     with installation.server() as server:
         before = installation.rows("SELECT count(*) FROM items_item")[0][0]
+        answers = [server.add() for _ in range(5)]
         fill(small_log)
-        answers: list[Answer] = []
 
         def add() -> bool:
             # The server takes a new file of its log when it is told to; it keeps some that it can use again.
@@ -166,9 +168,10 @@ def test_a_full_disk_under_the_log_of_postgresql_loses_nothing(
         assert wait_for(pg.answers, 60) >= 0
         assert wait_for(lambda: server.add().status == 200, 20) < allowed(5)
         assert {answer.status for answer in answers} == {200, 503}
-        acknowledged = [answer for answer in answers if answer.status == 200]
-        # One more was added last, and the one that broke off may have been stored without being acknowledged.
-        assert installation.rows("SELECT count(*) FROM items_item")[0][0] - before - len(acknowledged) in (1, 2)
+        refused = sum(answer.status == 503 for answer in answers)
+        beyond = installation.rows("SELECT count(*) FROM items_item")[0][0] - before - (len(answers) - refused)
+        # One more was added last. What broke off in its commit may be stored although nobody was told so.
+        assert 1 <= beyond <= 1 + refused
         assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
