@@ -27,7 +27,7 @@ MOST = {
     "remove a member": 15,
     "rename a group": 15,
     "rename a user": 13,
-    "deactivate": 19,
+    "deactivate": 20,
     "delete a user": 30,
 }
 """The statements of each kind of request, savepoints left out: its token (1) and its line in the log (1) included.
