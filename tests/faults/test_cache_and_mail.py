@@ -15,6 +15,8 @@ import redis as redis_client
 
 from tests.faults.processes import Installation, Postgres, Process, Server, allowed, free_port, wait_for
 
+pytestmark = pytest.mark.both_databases
+
 
 class Redis:
     """A Redis server of our own."""

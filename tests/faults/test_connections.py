@@ -13,6 +13,8 @@ import pytest
 
 from tests.faults.processes import ROOT, Answer, Installation, Server, allowed, wait_for
 
+pytestmark = pytest.mark.both_databases
+
 MANY = 1_000
 
 

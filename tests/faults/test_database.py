@@ -16,6 +16,8 @@ import pytest
 from records.operations import outages
 from tests.faults.processes import Answer, Installation, Postgres, Process, Server, allowed, wait_for
 
+pytestmark = pytest.mark.both_databases
+
 
 def together(number: int, ask: "threading.Thread | object", answers: list[Answer]) -> None:
     """Send a number of requests at the same time and collect the answers."""

@@ -17,6 +17,8 @@ import pytest
 
 from tests.faults.processes import Answer, Installation, Postgres, Server, allowed, wait_for
 
+pytestmark = pytest.mark.both_databases
+
 SMALL = 96 * 1024 * 1024
 SEGMENT = 16 * 1024 * 1024
 """The size of a file of PostgreSQL's log."""

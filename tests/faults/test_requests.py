@@ -11,6 +11,8 @@ import pytest
 
 from tests.faults.processes import Server, allowed, wait_for
 
+pytestmark = pytest.mark.both_databases
+
 HOST = b"Host: 127.0.0.1\r\n"
 
 
