@@ -295,8 +295,8 @@ def test_the_history_does_not_tell_of_hidden_documents(site: Site, stock: Stock)
     client = sign_in(user, site)
     pages = [client.get(address(job, "history")), client.get(address(job, "read"))]
     pages.append(client.get(reverse("admin:history_change_changelist")))
-    for change in (page.content.decode() for page in pages):
-        assert "Recall" not in change
+    for text in (page.content.decode() for page in pages):
+        assert "Recall" not in text
     assert client.get(address(stock.newer, "history")).status_code == 403
     for target in (stock.newer, stock.pending):
         employees.update_job_description(site.pk, job.pk, {"document": target}, author=make.SYSTEM, reason="Why")

@@ -44,7 +44,7 @@ def print_view(admin_site: Any, request: HttpRequest, kind: str, object_id: str)
         raise ImproperlyConfigured("A record was shown to somebody who holds no role at its site.")
     show_times_of(site)
     paper = PAPERS[model](record, site, user_of(request), model_admin.moments)
-    name = f"{slugify(model._meta.verbose_name)}-{record.site_sequence_id or 'draft'}.pdf"
+    name = f"{slugify(str(model._meta.verbose_name))}-{record.site_sequence_id or 'draft'}.pdf"
     return HttpResponse(
         printed(paper),
         content_type="application/pdf",

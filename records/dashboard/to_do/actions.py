@@ -33,8 +33,8 @@ def to_judge(viewer: Viewer) -> Section:
     )
     done = Action.objects.at(viewer.site).filter(record_status=Status.DONE, is_archived=False)
     others = done.exclude(owner=viewer.user).filter(~Q(done_by=viewer.user) | Q(done_by=None))
-    others = existing_for(viewer.user, others, viewer.site_ids)
-    return _filled(viewer, section, others, "Judge whether it worked")
+    existing = existing_for(viewer.user, others, viewer.site_ids)
+    return _filled(viewer, section, existing, "Judge whether it worked")
 
 
 def _filled(viewer: Viewer, section: Section, rows: QuerySet[Action], task: str) -> Section:
