@@ -135,10 +135,10 @@ def page(
     """Return the requested page of the records, which are already the site's own; at most three statements.
 
     `narrowed` says that they are not all records of the site, so that the stored total does not apply. `hidden` are
-    wire names that the caller may not see, and therefore may neither sort nor filter by. `own` says that every change
-    of the rows is in the history of the site; a replica may then answer, for which it is asked first how far it is. The
-    first statement checks the caller's proof. A list without a stored total is counted only if its first page is full,
-    or, for a later page, in that statement. Raises the 400 InvalidParameter, and StaleAccessError.
+    wire names that the caller may not see, sort or filter by. `own` says that every change of the rows is in the
+    history of the site; a replica may then answer, for which it is asked first how far it is. The first statement
+    checks the caller's proof. A list without a stored total is counted only if its first page is full, or, for a later
+    page, in that statement. Raises the 400 InvalidParameter, and StaleAccessError.
     """
     asked, filtered = _filtered(records, plan, rules, query, parameters)
     start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
