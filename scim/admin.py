@@ -215,7 +215,7 @@ class _Connection:
         if token is None:
             raise Http404
         directories.revoke_token(token.pk, author=author_of(self.request))
-        messages.success(self.request, f"The token “{token.name}” opens nothing any more.")
+        messages.success(self.request, f"The token “{token.name}” no longer works.")
         return redirect(self.request.get_full_path())
 
     def _confirm(self) -> HttpResponse | None:

@@ -139,7 +139,7 @@ def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | 
             return None
     if "value" not in tidy and str(tidy.get("op", "")).lower() in ("add", "replace"):
         raise InvalidValueException(detail="An add or replace operation needs a value; null or [] empties.")
-    if path and not _says_something(kind, path, value):
+    if path and isinstance(path, str) and not _says_something(kind, path, value):
         if spared is None:
             raise InvalidValueException(detail=f"The value names nothing that '{path[:200]}' has.")
         spared.append(path)

@@ -195,7 +195,7 @@ def test_a_kept_checklist_is_removed_when_somebody_else_signs_in_or_the_audit_is
     assert page.evaluate(PAGES) == 1
     workflow.cancel_audit_record(site.pk, audit.pk, author=make.author_of(ada), reason="Not needed")
     page.reload()
-    expect(page.get_by_text("it is no checklist now")).to_be_visible()
+    expect(page.get_by_text("its checklist can no longer be filled in")).to_be_visible()
     page.wait_for_function(f"{PAGES}.then((count) => count === 0)")
     second = start(make_audit(audit.audit_program))
     opened(page, second)

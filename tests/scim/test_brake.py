@@ -137,7 +137,8 @@ def test_a_site_administrator_confirms_on_the_connection_page_with_a_reason(
     client.post(page, {"do": "confirm", "change_reason": ""})
     directory.refresh_from_db()
     assert directory.stopped is not None
-    assert "may remove people again" in client.post(page, {"do": "confirm", "change_reason": "A line closed"}).text
+    confirmed = {"do": "confirm", "change_reason": "A line closed"}
+    assert "may remove people again" in client.post(page, confirmed, follow=True).text
     directory = Directory.objects.get()
     assert directory.stopped is None
     assert directory.confirmed is not None

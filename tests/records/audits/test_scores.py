@@ -73,10 +73,12 @@ def test_without_a_scored_response_there_is_no_score_and_no_rating(site):
     assert (record.score, record.rating, record.result) == (None, "", "")
 
 
-def test_a_finding_without_a_response_does_not_count(site):
+def test_a_question_without_a_response_is_refused_once_the_audit_is_rated(site):
     rating = make_rating(site)
     record = submit(find(start(make_audit(make_program(site, rating=rating))), response(rating, "Yes")))
-    record = find(record, response(rating, "Yes"), None, response(rating, "Partly"), reason="Asked again")
+    with pytest.raises(ValidationError, match="Question 2"):
+        find(record, response(rating, "Yes"), None, response(rating, "Partly"), reason="Asked again")
+    record = find(record, response(rating, "Yes"), response(rating, "Partly"), reason="Asked again")
     assert record.score == Decimal("75.00")  # 100 x 3 / 4
 
 
