@@ -163,6 +163,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
     "records.backoffice.middleware.SiteZoneMiddleware",
+    "records.backoffice.middleware.LanguageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "records.backoffice.sign_in.middleware.SignInMiddleware",
     "records.backoffice.typed.TypedInputMiddleware",
@@ -187,7 +188,12 @@ TEMPLATES = [
     },
 ]
 
+# What is stored and what programs read is in English. People read one of these, whose catalogues are complete.
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+# Days and numbers look the same in every language.
+FORMAT_MODULE_PATH = ["config.formats"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"

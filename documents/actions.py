@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from documents import notices, versions
 from documents.models import FIRST_VERSION, WAITING, Document
@@ -117,7 +118,7 @@ def change_details(
     ) as document:
         held = users_of(document)
         if document.record_status in WAITING:
-            text = "A version waits for these people. Replace one of them instead."
+            text = gettext("A version waits for these people. Replace one of them instead.")
             faults = {
                 name: ValidationError(text, code="InvalidTransition")
                 for name in SIGNERS
@@ -168,5 +169,5 @@ def _ordered(document: Document, name: str) -> Any:
 def check_approvers(site_id: uuid.UUID, approvers: Sequence[User]) -> None:
     """Raise ValidationError if the site demands an approver and none is named (DECISIONS 5)."""
     if not approvers and Site.objects.filter(pk=site_id, demands_approver=True).exists():
-        text = "Every document of this site needs an approver."
+        text = gettext("Every document of this site needs an approver.")
         raise ValidationError({"user_to_approve": ValidationError(text, code="RequiredField")})

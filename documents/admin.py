@@ -9,6 +9,8 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import path
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from documents import actions, pages, reading_pages
 from documents.actions import USERS
@@ -37,18 +39,20 @@ BYTES = "application/octet-stream"
 
 def upload_field() -> forms.FileField:
     """Return the form field for a version's file."""
-    return forms.FileField(label="File", max_length=NAME, help_text="Kept as it is, under its own name.")
+    return forms.FileField(
+        label=gettext("File"), max_length=NAME, help_text=gettext("Kept as it is, under its own name.")
+    )
 
 
 class SignaturesFilter(admin.SimpleListFilter):
     """Shows the documents whose newest version waits for a signature for longer than a week."""
 
-    title = "signatures"
+    title = _("signatures")
     parameter_name = "signatures"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choice of the filter."""
-        return [("overdue", "Overdue")]
+        return [("overdue", gettext("Overdue"))]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         """Return the filtered list."""
@@ -63,11 +67,11 @@ class NewDocumentForm(RecordForm):
 
     file = upload_field()
     first_number = forms.IntegerField(
-        label="Version",
+        label=_("Version"),
         min_value=FIRST_VERSION,
         max_value=LAST_VERSION,
         initial=FIRST_VERSION,
-        help_text="The number to start from, where the document has a past elsewhere.",
+        help_text=_("The number to start from, where the document has a past elsewhere."),
     )
 
 
@@ -82,17 +86,19 @@ def received(upload: Any) -> tuple[UploadedPart, Values]:
     try:
         content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
     except FileEmptyError:
-        text = "The file is empty."
+        text = gettext("The file is empty.")
         raise ValidationError({"file": ValidationError(text, code="RequiredField")}) from None
     except FileTooLargeError:
-        text = f"A file may have {settings.FILE_SIZE_LIMIT // 1024**2} MiB at most."
+        text = gettext("A file may have %(value)s MiB at most.") % {"value": settings.FILE_SIZE_LIMIT // 1024**2}
         raise ValidationError({"file": ValidationError(text, code="PayloadTooLarge")}) from None
     return content, {"file_name": without_hidden(upload.name), "file_type": upload.content_type or BYTES}
 
 
 def storage_fault() -> ValidationError:
     """Return the message that is shown when the file storage is not available."""
-    return ValidationError("The file storage cannot be reached. Nothing was saved; try again.", code="Unavailable")
+    return ValidationError(
+        gettext("The file storage cannot be reached. Nothing was saved; try again."), code="Unavailable"
+    )
 
 
 def _upload(model_admin: Any, request: HttpRequest, record: Document, reason: str, data: dict[str, Any]) -> None:
@@ -106,14 +112,16 @@ def _upload(model_admin: Any, request: HttpRequest, record: Document, reason: st
 
 UPLOAD = RecordStep(
     "upload",
-    "Upload a new version",
+    _("Upload a new version"),
     "change",
     _upload,
     applies=lambda record: not record.is_archived,
     form=UploadForm,
-    explanation="The file becomes the next version and goes to the document's reviewers and approvers. A version that "
-    "still waits is superseded; the one in force stays so until the new one is.",
-    done="has a new version.",
+    explanation=_(
+        "The file becomes the next version and goes to the document's reviewers and approvers. A version that "
+        "still waits is superseded; the one in force stays so until the new one is."
+    ),
+    done=_("has a new version."),
 )
 
 
@@ -137,8 +145,8 @@ class DocumentAdmin(RecordAdmin):
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields: those of the first file for a new document, else the data of the visible version."""
-        newest = ("First version", NEW_VERSION) if obj is None else (self._title_of_facts(request, obj), FACTS)
-        sets = ((None, DETAILS), newest, ("Who signs, who is notified, who must read", (*USERS, "must_read")))
+        newest = (gettext("First version"), NEW_VERSION) if obj is None else (self._title_of_facts(request, obj), FACTS)
+        sets = ((None, DETAILS), newest, (gettext("Who signs, who is notified, who must read"), (*USERS, "must_read")))
         return [(title, {"fields": fields}) for title, fields in sets]
 
     # --- Users who see only versions in force -----------------------------------------------------------------------
@@ -154,7 +162,7 @@ class DocumentAdmin(RecordAdmin):
 
     def _title_of_facts(self, request: HttpRequest, record: Document) -> str:
         in_force = record.effective_version is not None and not self.sees_pending(request, record)
-        return "Version in force" if in_force else "Newest version"
+        return gettext("Version in force") if in_force else gettext("Newest version")
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Return the filters; those by status and signatures are for users who may see versions not in force."""

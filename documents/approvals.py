@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from documents import notices, versions
 from documents.models import Document, DocumentVersion, Duty, Meaning, Notice, Signature, Signer, Status
@@ -75,7 +76,7 @@ def approve(
     """
     with _signing(version_id, user, password, Duty.APPROVE, confirm, author, "Approve") as (document, version, by):
         if version.created_by_id == user.pk:
-            raise _refused("Who uploaded a version cannot approve it.", "Forbidden")
+            raise _refused(gettext("Who uploaded a version cannot approve it."), "Forbidden")
         _sign(version, user, Meaning.APPROVED, comment, Duty.APPROVE, by)
         if not _waiting(version, Duty.APPROVE).exists():
             versions.move(document, version, Status.APPROVED)
@@ -98,7 +99,7 @@ def reject(
     Raises the errors of `sign_review`, and ValidationError if there is no comment.
     """
     if is_blank(comment):
-        text = "Say what has to change: a rejection needs a comment."
+        text = gettext("Say what has to change: a rejection needs a comment.")
         raise ValidationError({"comment": ValidationError(text, code="RequiredField")})
     with _signing(version_id, user, password, None, confirm, author, "Reject") as (document, version, by):
         _sign(version, user, Meaning.REJECTED, comment, DUTY[Status(version.record_status)], by)
@@ -125,17 +126,21 @@ def _signing(
         raise RecordNotFoundError
     confirmed_by = confirm(user, password)
     if confirmed_by is None:
-        raise ValidationError({"password": ValidationError("This is not your password.", code="InvalidValue")})
+        raise ValidationError({"password": ValidationError(gettext("This is not your password."), code="InvalidValue")})
     storage.check(known)
     with changing(Document, known.site_id, known.document_id, author=author, operation=operation) as document:
         if document.is_archived:
-            raise _refused("This document is archived; nobody has to sign it.", "InvalidTransition")
+            raise _refused(gettext("This document is archived; nobody has to sign it."), "InvalidTransition")
         version = DocumentVersion.objects.get(pk=version_id)
         turn = DUTY.get(Status(version.record_status))
         if turn is None or (duty is not None and turn is not duty):
-            raise _refused(f"This version is {version.record_status}; it does not wait for this.", "InvalidTransition")
+            raise _refused(
+                gettext("This version is %(record_status)s; it does not wait for this.")
+                % {"record_status": version.get_record_status_display()},
+                "InvalidTransition",
+            )
         if not _waiting(version, turn).filter(user=user).exists():
-            raise _refused("This version does not wait for you.", "Forbidden")
+            raise _refused(gettext("This version does not wait for you."), "Forbidden")
         version.document = document
         yield document, version, confirmed_by
 
@@ -175,7 +180,7 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
     successor is not valid at the site, was asked already, or would approve their own upload.
     """
     if is_blank(reason):
-        raise ValidationError({"reason": ValidationError("A reason is required.", code="RequiredField")})
+        raise ValidationError({"reason": ValidationError(gettext("A reason is required."), code="RequiredField")})
     known = Signer.objects.select_related("document").filter(pk=signer_id).first()
     if known is None:
         raise RecordNotFoundError
@@ -186,9 +191,16 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
         version, duty = signer.version, Duty(signer.duty)
         version.document = document
         if signer.signature_id is not None:
-            raise _refused(f"{signer.user} has signed already; a signature given stays.", "InvalidTransition")
+            raise _refused(
+                gettext("%(user)s has signed already; a signature given stays.") % {"user": signer.user},
+                "InvalidTransition",
+            )
         if version.record_status not in (TURN[duty], Status.AWAITING_REVIEW):
-            raise _refused(f"This version is {version.record_status}; nobody has to sign it.", "InvalidTransition")
+            raise _refused(
+                gettext("This version is %(record_status)s; nobody has to sign it.")
+                % {"record_status": version.get_record_status_display()},
+                "InvalidTransition",
+            )
         _check_successor(document, version, duty, successor)
         away = signer.user_id
         signer.user = successor
@@ -209,9 +221,9 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
 def _check_successor(document: Document, version: DocumentVersion, duty: Duty, successor: User) -> None:
     fault = errors_of(User, [successor], document.site_id).get(successor.pk, "")
     if not fault and version.signers.filter(duty=duty, user=successor).exists():
-        fault = "This person is asked already."
+        fault = gettext("This person is asked already.")
     elif not fault and duty is Duty.APPROVE and version.created_by_id == successor.pk:
-        fault = "Who uploaded a version cannot approve it."
+        fault = gettext("Who uploaded a version cannot approve it.")
     if fault:
         raise ValidationError({"user": ValidationError(fault, code="InvalidReference")})
 

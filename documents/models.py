@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts.confirmations import Confirmation
 from records.files.models import FileRecord
@@ -19,12 +21,12 @@ from records.sites.text import FreeTextField, LineField
 class Status(models.TextChoices):
     """The status of a version (DECISIONS 5)."""
 
-    AWAITING_REVIEW = "Awaiting Review", "Awaiting Review"
-    AWAITING_APPROVAL = "Awaiting Approval", "Awaiting Approval"
-    AWAITING_CHANGE = "Awaiting Change", "Awaiting Change"
-    APPROVED = "Approved", "Approved"
-    ISSUED = "Issued", "Issued"
-    SUPERSEDED = "Superseded", "Superseded"
+    AWAITING_REVIEW = "Awaiting Review", _("Awaiting Review")
+    AWAITING_APPROVAL = "Awaiting Approval", _("Awaiting Approval")
+    AWAITING_CHANGE = "Awaiting Change", _("Awaiting Change")
+    APPROVED = "Approved", _("Approved")
+    ISSUED = "Issued", _("Issued")
+    SUPERSEDED = "Superseded", _("Superseded")
 
 
 IN_FORCE = (Status.APPROVED, Status.ISSUED)
@@ -106,7 +108,7 @@ class Document(SiteRecord):
         related_name="+",
         verbose_name="must be read by",
         db_table="documents_mustberead",
-        help_text="The members of these roles confirm once for each version in force that they have read it.",
+        help_text=_("The members of these roles confirm once for each version in force that they have read it."),
     )
 
     class Meta:
@@ -192,7 +194,7 @@ class DocumentVersion(FileRecord):
         )
 
     def __str__(self) -> str:
-        return f"version {self.version}"
+        return gettext("version %(number)s") % {"number": self.version}
 
     @classmethod
     def of(cls, user_id: uuid.UUID) -> models.QuerySet["DocumentVersion"]:
@@ -210,16 +212,16 @@ class DocumentVersion(FileRecord):
 class Duty(models.TextChoices):
     """What a signer is asked to do with a version: review or approve it."""
 
-    REVIEW = "Review", "Review"
-    APPROVE = "Approve", "Approve"
+    REVIEW = "Review", _("Review")
+    APPROVE = "Approve", _("Approve")
 
 
 class Meaning(models.TextChoices):
     """The meaning of a signature."""
 
-    REVIEWED = "Reviewed", "Reviewed"
-    APPROVED = "Approved", "Approved"
-    REJECTED = "Rejected", "Rejected"
+    REVIEWED = "Reviewed", _("Reviewed")
+    APPROVED = "Approved", _("Approved")
+    REJECTED = "Rejected", _("Rejected")
 
 
 class Signature(models.Model):
@@ -276,6 +278,14 @@ class Signer(ChildRow):
 
     def __str__(self) -> str:
         return f"{self.duty} by {self.user}"
+
+    @property
+    def asks(self) -> str:
+        """Return what the person is asked to do, for lists and mails."""
+        text = gettext("Approve the document %(document)s, version %(version)s")
+        if self.duty == Duty.REVIEW:
+            text = gettext("Review the document %(document)s, version %(version)s")
+        return text % {"document": self.version.document.name, "version": self.version.version}
 
 
 class Reading(models.Model):
@@ -345,10 +355,10 @@ class Notice(models.Model):
     class Kind(models.TextChoices):
         """The reason for the mail."""
 
-        REVIEW = "Review", "Asked to review"
-        APPROVE = "Approve", "Asked to approve"
-        IN_FORCE = "In force", "A version came into force"
-        READ = "Read", "Asked to read"
+        REVIEW = "Review", _("Asked to review")
+        APPROVE = "Approve", _("Asked to approve")
+        IN_FORCE = "In force", _("A version came into force")
+        READ = "Read", _("Asked to read")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     version = models.ForeignKey(DocumentVersion, models.PROTECT, related_name="notices", db_index=False)

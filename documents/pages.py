@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
 
 from documents import approvals, reading, signing, visibility
 from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Signer
@@ -55,11 +56,11 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     if not isinstance(record, Document):
         return ()
     address = reverse("admin:documents_document_versions", args=(quote(record.pk),))
-    versions = RecordLink("versions", "Versions and signatures", address)
+    versions = RecordLink("versions", gettext("Versions and signatures"), address)
     if record.effective_version is None:
         return (versions,)
     file = reverse("admin:documents_in_force", args=(quote(record.pk),))
-    return (RecordLink("file", "Open the version in force", file), versions)
+    return (RecordLink("file", gettext("Open the version in force"), file), versions)
 
 
 # --- The signer's inbox ---------------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ def inbox(admin_site: Any, request: HttpRequest) -> HttpResponseBase:
     waiting = list(approvals.waiting_for(user_of(request))[: PAGE + 1])
     context = {
         **admin_site.each_context(request),
-        "title": "Waiting for my signature",
+        "title": gettext("Waiting for my signature"),
         "waiting": [{"signer": one, "since": shown(one.version.created)} for one in waiting[:PAGE]],
         "more": len(waiting) > PAGE,
     }
@@ -86,7 +87,7 @@ def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
         or approvals.waiting_for(user).filter(version_id=version_id).exists()
         or reading.waiting_for(user).filter(pk=version_id).exists()
     ):
-        raise Http404("There is no such file.")
+        raise Http404(gettext("There is no such file."))
     return _served(request, version)
 
 
@@ -94,7 +95,7 @@ def file_in_force(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseB
     """Serve the file of a document's version in force to users who may see documents at its site."""
     version = DocumentVersion.objects.filter(document=document_id, record_status__in=IN_FORCE).first()
     if version is None or not visibility.may_read(user_of(request), version):
-        raise Http404("There is no such file.")
+        raise Http404(gettext("There is no such file."))
     return _served(request, version)
 
 
@@ -123,7 +124,7 @@ def versions(model_admin: Any, request: HttpRequest, document: Document) -> Http
     may_replace = access.may(user_of(request), document.site_id, REPLACE)
     show_times_of(site_at(request, document.site_id))
     context = {
-        **_context(model_admin, request, document, f"Versions: {document}"),
+        **_context(model_admin, request, document, gettext("Versions: %(document)s") % {"document": document}),
         "versions": [_shown(version, may_replace=may_replace) for version in rows],
     }
     return TemplateResponse(request, "documents/versions.html", context)
@@ -152,7 +153,7 @@ def compare(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
     numbers = [int(text) for text in asked if text.isdecimal() and len(text) < 11]
     found = {version.version: version for version in rows.filter(version__in=numbers)}
     if len(numbers) != 2 or any(number not in found for number in numbers):
-        messages.warning(request, "Choose two versions to compare.")
+        messages.warning(request, gettext("Choose two versions to compare."))
         return redirect("admin:documents_document_versions", quote(document.pk))
     show_times_of(site_at(request, document.site_id))
     older, newer = (found[number] for number in sorted(numbers))
@@ -160,25 +161,31 @@ def compare(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
         {"label": label, "old": old, "new": new, "differs": old != new}
         for (label, old), (_, new) in zip(_details(older), _details(newer), strict=True)
     ]
-    title = f"{document}: {older} and {newer}"
+    title = gettext("%(document)s: %(older)s and %(newer)s") % {"document": document, "older": older, "newer": newer}
     context = {**_context(model_admin, request, document, title), "older": older, "newer": newer, "lines": lines}
     return TemplateResponse(request, "documents/compare.html", context)
 
 
 def _details(version: DocumentVersion) -> list[tuple[str, str]]:
     signatures = [
-        f"{one.meaning} by {one.user_name}, {shown(one.date)} ({one.confirmed_by.lower()})"
+        gettext("%(meaning)s by %(user_name)s, %(date)s (%(confirmed_by)s)")
+        % {
+            "meaning": one.get_meaning_display(),
+            "user_name": one.user_name,
+            "date": shown(one.date),
+            "confirmed_by": one.get_confirmed_by_display(),
+        }
         for one in version.signatures.all()
     ]
     return [
-        ("Status", version.record_status),
-        ("File name", version.file_name),
-        ("File type", version.file_type),
-        ("File size", f"{version.file_size:,} bytes"),
+        (gettext("Status"), version.get_record_status_display()),
+        (gettext("File name"), version.file_name),
+        (gettext("File type"), version.file_type),
+        (gettext("File size"), gettext("%(file_size)s bytes") % {"file_size": f"{version.file_size:,}"}),
         ("SHA-256", version.file_hash),
-        ("Uploaded by", str(version.created_by or "The system")),
-        ("Uploaded", shown(version.created)),
-        ("Signatures", "\n".join(signatures)),
+        (gettext("Uploaded by"), str(version.created_by or gettext("The system"))),
+        (gettext("Uploaded"), shown(version.created)),
+        (gettext("Signatures"), "\n".join(signatures)),
     ]
 
 
@@ -207,7 +214,7 @@ class ReplaceForm(ReasonForm):
         field = Document._meta.get_field("user_to_review")
         widget = Chooser(partial(choose_url, field, document.site_id))
         self.fields["user"] = ReferenceField(
-            partial(access.accounts_at, document.site_id), widget=widget, label="Who signs instead"
+            partial(access.accounts_at, document.site_id), widget=widget, label=gettext("Who signs instead")
         )
         self.order_fields(self.field_order)
 
@@ -218,8 +225,14 @@ def replace(model_admin: Any, request: HttpRequest, document: Document, signer_i
         raise PermissionDenied
     signer = Signer.objects.select_related("user", "version").filter(pk=signer_id, document=document).first()
     if signer is None:
-        raise Http404("There is no such signer.")
-    context = _context(model_admin, request, document, f"Replace {signer.user} for {document}, {signer.version}")
+        raise Http404(gettext("There is no such signer."))
+    context = _context(
+        model_admin,
+        request,
+        document,
+        gettext("Replace %(user)s for %(document)s, %(version)s")
+        % {"user": signer.user, "document": document, "version": signer.version},
+    )
     form = ReplaceForm(document, request.POST or None)
     if request.method == "POST" and form.is_valid():
         reason = form.cleaned_data["change_reason"]
@@ -228,7 +241,14 @@ def replace(model_admin: Any, request: HttpRequest, document: Document, signer_i
         except ValidationError as fault:
             show_faults(form, (), fault)
         else:
-            messages.success(request, f"{form.cleaned_data['user']} signs instead of {signer.user}.")
+            messages.success(
+                request,
+                gettext("%(user)s signs instead of %(user2)s.")
+                % {"user": form.cleaned_data["user"], "user2": signer.user},
+            )
             return redirect(context["versions_url"])
-    step = {"label": "Replace", "explanation": "Signatures that were given stay; the successor is notified by mail."}
+    step = {
+        "label": gettext("Replace"),
+        "explanation": gettext("Signatures that were given stay; the successor is notified by mail."),
+    }
     return TemplateResponse(request, "backoffice/step.html", {**context, "form": form, "step": step})

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext
 
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading
 from records.accounts import access
@@ -135,7 +136,7 @@ def confirm(version_id: uuid.UUID, user: User, *, author: Author) -> Reading:
         if user.pk not in readers_of([version.document_id])[version.document_id]:
             raise RecordNotFoundError
         if version.record_status not in IN_FORCE or version.document.is_archived:
-            text = "This version is not in force any more. Read the one that is."
+            text = gettext("This version is not in force any more. Read the one that is.")
             raise ValidationError(text, code="InvalidTransition")
         reading = Reading(
             site_id=version.site_id,

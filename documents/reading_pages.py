@@ -14,6 +14,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 
 from documents import reading
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading
@@ -55,7 +56,11 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     """Return the link from a document's page to its readers, for users who may see readings."""
     if not isinstance(record, Document) or not access.may(user_of(request), record.site_id, SEE):
         return ()
-    return (RecordLink("readers", "Readers", reverse("admin:documents_document_readers", args=(quote(record.pk),))),)
+    return (
+        RecordLink(
+            "readers", gettext("Readers"), reverse("admin:documents_document_readers", args=(quote(record.pk),))
+        ),
+    )
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
@@ -63,7 +68,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         return ()
-    return (RecordLink("readings", "Who has read what", reverse("admin:documents_readings"), "Reports"),)
+    return (RecordLink("readings", gettext("Who has read what"), reverse("admin:documents_readings"), "Reports"),)
 
 
 def my_reading(admin_site: Any, request: HttpRequest) -> HttpResponse:
@@ -71,7 +76,7 @@ def my_reading(admin_site: Any, request: HttpRequest) -> HttpResponse:
     page = _page(reading.waiting_for(user_of(request)), request.GET.get("page"), PEOPLE)
     context = {
         **admin_site.each_context(request),
-        "title": "Documents that I must read",
+        "title": gettext("Documents that I must read"),
         "page": page,
         "rows": [{"version": version, "due": due_shown(reading.due(version))} for version in page],
     }
@@ -83,7 +88,7 @@ def confirm(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> Htt
     user = user_of(request)
     version = reading.waiting_for(user).filter(pk=version_id).first()
     if version is None:
-        messages.warning(request, "You need not read this version, or you have read it already.")
+        messages.warning(request, gettext("You need not read this version, or you have read it already."))
         return redirect("admin:documents_reading")
     if request.method == "POST":
         try:
@@ -93,12 +98,16 @@ def confirm(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> Htt
         except RecordNotFoundError:
             raise Http404 from None
         else:
-            messages.success(request, f"{version.document}, {version}: you have read and understood it.")
+            messages.success(
+                request,
+                gettext("%(document)s, %(version)s: you have read and understood it.")
+                % {"document": version.document, "version": version},
+            )
         return redirect("admin:documents_reading")
     show_times_of(version.document.site)
     context = {
         **admin_site.each_context(request),
-        "title": f"Read: {version.document}, {version}",
+        "title": gettext("Read: %(document)s, %(version)s") % {"document": version.document, "version": version},
         "version": version,
         "document": version.document,
         "due": due_shown(reading.due(version)),
@@ -119,7 +128,7 @@ def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
     found = _newest_readings([document.pk], page)
     context = {
         **model_admin.admin_site.each_context(request),
-        "title": f"Readers: {document}",
+        "title": gettext("Readers: %(document)s") % {"document": document},
         "opts": model_admin.opts,
         "original": document,
         "back": reverse("admin:documents_document_read", args=(quote(document.pk),)),
@@ -157,7 +166,7 @@ def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
     days = address_part("due", since, until)
     context = {
         **admin_site.each_context(request),
-        "title": f"Who has read what at {site}",
+        "title": gettext("Who has read what at %(site)s") % {"site": site},
         "columns": columns,
         "page": people,
         "missing": missing,
@@ -195,10 +204,13 @@ def _newest_readings(documents: Any, people: Any) -> dict[tuple[uuid.UUID, uuid.
 def _cell(version: DocumentVersion | None, newest: Reading | None) -> dict[str, Any]:
     """Return the state of a person who must read a version in force: read, expired or missing."""
     if newest is None:
-        return {"state": "missing", "text": "Missing"}
+        return {"state": "missing", "text": gettext("Missing")}
     if version is not None and newest.version_id == version.pk:
         return {"state": "read", "text": shown(newest.date, day=True)}
-    return {"state": "expired", "text": f"Expired: read version {newest.version.version}"}
+    return {
+        "state": "expired",
+        "text": gettext("Expired: read version %(version)s") % {"version": newest.version.version},
+    }
 
 
 def _page(rows: Any, number: str | None, size: int) -> Page[Any]:

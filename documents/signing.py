@@ -11,6 +11,8 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from documents import approvals
 from documents.models import DocumentVersion, Duty
@@ -26,7 +28,7 @@ from records.sites.text import FREE_TEXT
 from records.sites.writing import RecordNotFoundError
 
 REJECT = "reject"
-SAID = {Duty.REVIEW: "I have reviewed it", Duty.APPROVE: "I approve it"}
+SAID = {Duty.REVIEW: _("I have reviewed it"), Duty.APPROVE: _("I approve it")}
 BY_PROVIDER = "provider"
 LONGEST_ANSWER = 20_000
 """The most characters in a passkey's answer; it usually has a few hundred, but large extensions need more."""
@@ -40,14 +42,14 @@ class SigningForm(forms.Form):
         required=False,
         max_length=FREE_TEXT,
         widget=forms.Textarea({"rows": 3}),
-        help_text="A rejection has to say what must change.",
+        help_text=_("A rejection has to say what must change."),
     )
     password = forms.CharField(
-        label="Your password",
+        label=_("Your password"),
         strip=False,
         required=False,
         widget=forms.PasswordInput({"autocomplete": "current-password"}),
-        help_text="Signing asks for it again.",
+        help_text=_("Signing asks for it again."),
     )
     credential = forms.CharField(required=False, max_length=LONGEST_ANSWER, widget=forms.HiddenInput)
 
@@ -55,7 +57,7 @@ class SigningForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         field: Any = self.fields["decision"]
-        field.choices = [("sign", SAID[duty]), (REJECT, "It has to be changed: reject it")]
+        field.choices = [("sign", SAID[duty]), (REJECT, gettext("It has to be changed: reject it"))]
         if Confirmation.PASSWORD not in ways or confirmed:
             del self.fields["password"]
         if Confirmation.PASSKEY not in ways or confirmed:
@@ -67,7 +69,7 @@ def sign(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpRe
     user = user_of(request)
     asked = approvals.waiting_for(user).filter(version_id=version_id).first()
     if asked is None:
-        messages.warning(request, "This version does not wait for you, or not any more.")
+        messages.warning(request, gettext("This version does not wait for you, or not any more."))
         return redirect("admin:documents_inbox")
     version, duty = asked.version, Duty(asked.duty)
     show_times_of(version.document.site)
@@ -125,7 +127,7 @@ def _signed(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose:
     except ValidationError as fault:
         show_faults(form, (), fault)
     except (FileDamagedError, StorageUnavailableError) as error:
-        form.add_error(None, str(error) or "The file storage cannot be reached. Try again.")
+        form.add_error(None, str(error) or gettext("The file storage cannot be reached. Try again."))
     except RecordNotFoundError:
         raise Http404 from None
     else:

@@ -14,6 +14,7 @@ from django_tasks_db.models import DBTaskResult
 from documents import reading
 from documents.models import WAITING, Notice, Status
 from records.accounts import access
+from records.accounts.languages import in_language_of
 from records.history.trail import now
 
 logger = logging.getLogger("larder.documents")
@@ -107,7 +108,12 @@ def _page_of(notice: Notice) -> str:
 
 
 def message_of(notice: Notice) -> EmailMessage:
-    """Return the mail in plain text; its Message-ID stays the same when it is sent again."""
+    """Return the mail in plain text, in the person's language; its Message-ID stays the same when it is sent again."""
+    with in_language_of(notice.user):
+        return _message_of(notice)
+
+
+def _message_of(notice: Notice) -> EmailMessage:
     version = notice.version
     context = {
         "notice": notice,

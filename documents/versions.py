@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from django.core.exceptions import ValidationError
 from django.db.models import F
+from django.utils.translation import gettext
 
 from documents import notices
 from documents.models import IN_FORCE, LAST_VERSION, Document, DocumentVersion, Duty, Signer, Status
@@ -25,7 +26,9 @@ def first_status(reviewers: Sequence[User], approvers: Sequence[User]) -> Status
 def next_number(document: Document) -> int:
     """Return the last number + 1; the caller holds the document's lock. Raises ValidationError at LAST_VERSION."""
     if document.version >= LAST_VERSION:
-        text = f"Version {LAST_VERSION} is the last that a document can have."
+        text = gettext("Version %(last_version)s is the last that a document can have.") % {
+            "last_version": LAST_VERSION
+        }
         raise ValidationError({"version": ValidationError(text, code="InvalidValue")})
     return document.version + 1
 

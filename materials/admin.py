@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from materials import actions
 from materials.models import Material
@@ -46,7 +48,7 @@ class LinesField(forms.CharField):
 class CategoryFilter(admin.SimpleListFilter):
     """Narrows the list to one of the current site's categories."""
 
-    title = "category"
+    title = _("category")
     parameter_name = "category"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -72,13 +74,15 @@ class MaterialAdmin(RecordAdmin):
     search_fields = ("name", "external_id", "our_code", "supplier_code")
     fieldsets = (
         (None, {"fields": ("name", "external_id", "our_code", "supplier_code", "material_category", "entity_folder")}),
-        ("Assessment", {"fields": ("risk", "country_of_origin", "description")}),
+        (_("Assessment"), {"fields": ("risk", "country_of_origin", "description")}),
     )
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the form field of a model field; countries are entered one on each line."""
         if db_field.name == "country_of_origin":
-            return LinesField(label="Countries of origin", required=False, help_text="One on each line.")
+            return LinesField(
+                label=gettext("Countries of origin"), required=False, help_text=gettext("One on each line.")
+            )
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Material:

@@ -6,6 +6,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Upper
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.sites.models import Entity, SiteRecord, site_record_constraints
 from records.sites.text import NAME, REASON, FreeTextField, LineField, normalise
@@ -30,20 +32,25 @@ SORT_KEYS = {
 class Risk(models.TextChoices):
     """How much harm a material can do; empty if nobody has assessed it yet (DECISIONS 3)."""
 
-    NONE = "None", "None"
-    LOW = "Low", "Low"
-    MEDIUM = "Medium", "Medium"
-    HIGH = "High", "High"
+    NONE = "None", _("None")
+    LOW = "Low", _("Low")
+    MEDIUM = "Medium", _("Medium")
+    HIGH = "High", _("High")
 
 
 def are_countries(value: object) -> None:
     """Raise ValidationError unless the value is a list of at most 300 short texts that can be stored as text."""
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise ValidationError("This must be a list of texts.", code="InvalidValue")
+        raise ValidationError(gettext("This must be a list of texts."), code="InvalidValue")
     if len(value) > MOST_COUNTRIES:
-        raise ValidationError(f"At most {MOST_COUNTRIES} countries are kept.", code="ValueTooLong")
+        raise ValidationError(
+            gettext("At most %(most_countries)s countries are kept.") % {"most_countries": MOST_COUNTRIES},
+            code="ValueTooLong",
+        )
     if any(len(normalise(entry)) > NAME for entry in value):
-        raise ValidationError(f"A country has at most {NAME} characters.", code="ValueTooLong")
+        raise ValidationError(
+            gettext("A country has at most %(name)s characters.") % {"name": NAME}, code="ValueTooLong"
+        )
 
 
 class Material(SiteRecord):
@@ -84,7 +91,7 @@ class Material(SiteRecord):
                 condition=~Q(external_id=""),
                 name="material_external_id_once_per_site",
                 violation_error_code="Duplicate",
-                violation_error_message="Another material of the site has this external id.",
+                violation_error_message=_("Another material of the site has this external id."),
             ),
         )
         indexes = (

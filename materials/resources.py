@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
+from django.utils.translation import gettext
 
 from materials import upserts
 from materials.models import Material
@@ -40,8 +41,8 @@ class MaterialResource(RecordResource):
             if isinstance(outcome, upserts.Stored):
                 row.record = outcome.material
                 if outcome.stays_archived and outcome.outcome == "Changed":
-                    row.faults.append("This material is archived. Restore it before you change it.")
+                    row.faults.append(gettext("This material is archived. Restore it before you change it."))
             elif isinstance(outcome, PermissionDenied) and "is_archived" in row.values:
-                row.faults.append("isArchived: You may not archive or restore materials.")
+                row.faults.append(gettext("isArchived: You may not archive or restore materials."))
             else:
                 row.faults += self.sentences(outcome)

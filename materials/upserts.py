@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from materials.models import Material
 from records.history.inserts import insertions
@@ -332,5 +333,5 @@ def locked(site_id: uuid.UUID, external_ids: Iterable[str], keys: Iterable[uuid.
 
 def duplicate() -> ValidationError:
     """Return the error for an external id that another material of the site has."""
-    text = "Another material of the site has this external id, or has it as its Id."
+    text = gettext("Another material of the site has this external id, or has it as its Id.")
     return ValidationError({"external_id": ValidationError(text, code="Duplicate")})

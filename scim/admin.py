@@ -15,6 +15,8 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import address_ranges, brake, directories
 from records.accounts.authority import Act, actor_of, require
@@ -52,20 +54,22 @@ class TokenForm(CredentialForm):
 
     dialect = forms.ChoiceField(
         choices=Dialect.choices,
-        help_text="Microsoft Entra ID and Okta for these; RFC 7643 for strict clients; else the documented one.",
+        help_text=_("Microsoft Entra ID and Okta for these; RFC 7643 for strict clients; else the documented one."),
     )
-    read_only = forms.BooleanField(required=False, label="Read-only", help_text="It reads and changes nothing.")
+    read_only = forms.BooleanField(required=False, label=_("Read-only"), help_text=_("It reads and changes nothing."))
     dry_run = forms.BooleanField(
         required=False,
-        label="Dry run",
-        help_text="Its writes are answered and logged as always, and nothing is stored.",
+        label=_("Dry run"),
+        help_text=_("Its writes are answered and logged as always, and nothing is stored."),
     )
     addresses = forms.CharField(
         required=False,
-        label="Address ranges",
+        label=_("Address ranges"),
         max_length=2_000,
         widget=forms.Textarea(attrs={"rows": 2, "cols": 30}),
-        help_text="Networks from which it is accepted, such as 192.0.2.0/24, one on each line; empty for any address.",
+        help_text=_(
+            "Networks from which it is accepted, such as 192.0.2.0/24, one on each line; empty for any address."
+        ),
     )
     field_order = ("name", "dialect", "expires", "read_only", "dry_run", "addresses")
 
@@ -74,9 +78,9 @@ class TokenForm(CredentialForm):
         latest = directories.latest_end()
         if latest is not None:
             days = settings.PROVISIONING_TOKEN_DAYS
-            self.fields[
-                "expires"
-            ].help_text = f"The last day on which it works, {days} days from today at most; empty for the latest."
+            self.fields["expires"].help_text = gettext(
+                "The last day on which it works, %(days)s days from today at most; empty for the latest."
+            ) % {"days": days}
 
     def clean_addresses(self) -> list[str]:
         """Return the networks that were entered."""
@@ -136,7 +140,7 @@ class DirectoryAdmin(PlainAdmin):
     def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
         """Return the button that opens the connection page."""
         url = reverse("admin:accounts_directory_connection", args=(quote(record.pk),))
-        return (RecordLink("connection", "Connection and tokens", url),)
+        return (RecordLink("connection", gettext("Connection and tokens"), url),)
 
     def get_urls(self) -> Any:
         """Return the admin's addresses, preceded by the connection page."""
@@ -154,7 +158,7 @@ class DirectoryAdmin(PlainAdmin):
             return done
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Connection of {directory}",
+            "title": gettext("Connection of %(directory)s") % {"directory": directory},
             "opts": self.opts,
             "original": directory,
             "back": address_of(directory),
@@ -215,7 +219,7 @@ class _Connection:
         if token is None:
             raise Http404
         directories.revoke_token(token.pk, author=author_of(self.request))
-        messages.success(self.request, f"The token “{token.name}” no longer works.")
+        messages.success(self.request, gettext("The token “%(name)s” no longer works.") % {"name": token.name})
         return redirect(self.request.get_full_path())
 
     def _confirm(self) -> HttpResponse | None:
@@ -224,7 +228,9 @@ class _Connection:
             return None
         reason = self.confirm_form.cleaned_data["change_reason"]
         brake.confirm(self.directory, author=author_of(self.request), reason=reason)
-        messages.success(self.request, f"“{self.directory}” may remove people again.")
+        messages.success(
+            self.request, gettext("“%(directory)s” may remove people again.") % {"directory": self.directory}
+        )
         return redirect(self.request.get_full_path())
 
     def _check(self) -> None:
@@ -261,13 +267,13 @@ def _line(token: ProvisioningToken) -> dict[str, Any]:
         "state": token.state,
         "rules": ", ".join(_rules(token)) or NOTHING,
         "created": shown(token.created),
-        "last_used": shown(token.last_used) or "never",
-        "expires": shown(token.expires) or "no end",
+        "last_used": shown(token.last_used) or gettext("never"),
+        "expires": shown(token.expires) or gettext("no end"),
     }
 
 
 def _rules(token: ProvisioningToken) -> Iterator[str]:
-    yield from ["read-only"] * token.read_only + ["dry run"] * token.dry_run
+    yield from [gettext("read-only")] * token.read_only + [gettext("dry run")] * token.dry_run
     yield from token.addresses
 
 
@@ -290,12 +296,12 @@ def exported(calls: models.QuerySet[ProvisioningCall]) -> Iterator[str]:
 class OutcomeFilter(admin.SimpleListFilter):
     """Narrows the log to calls that failed."""
 
-    title = "outcome"
+    title = _("outcome")
     parameter_name = "outcome"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices other than "all calls"."""
-        return [("failed", "Failed"), ("done", "Done")]
+        return [("failed", gettext("Failed")), ("done", gettext("Done"))]
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
         """Return the filtered list."""
@@ -319,7 +325,7 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
         """Return the home site of the call's directory."""
         return record.directory.home_site_id if record.directory else None
 
-    @admin.display(description="when")
+    @admin.display(description=_("when"))
     def when(self, call: ProvisioningCall) -> str:
         """Return when a call was made, in the time zone of its site, with the name of that zone."""
         return moment_of(call)
@@ -345,9 +351,9 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the log, with a link to the export and a text for the empty list."""
-        empty = {"empty_list": "No directory has called yet. Connect one on its page, under Directories."}
+        empty = {"empty_list": gettext("No directory has called yet. Connect one on its page, under Directories.")}
         export = f"{reverse('admin:scim_provisioningcall_export')}?{request.GET.urlencode()}"
-        links = {"exchange": [{"url": export, "label": "Export as JSON lines"}]}
+        links = {"exchange": [{"url": export, "label": gettext("Export as JSON lines")}]}
         return super().changelist_view(request, {**empty, **links, **(extra_context or {})})
 
     def changeform_view(
@@ -359,7 +365,7 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
         key = as_number(object_id, 18)
         call = self.get_queryset(request).filter(pk=key).select_related("directory__home_site").first() if key else None
         if call is None:
-            raise Http404("There is no such call.")
+            raise Http404(gettext("There is no such call."))
         context = {
             **self.admin_site.each_context(request),
             "title": f"{call.method} {call.status}",

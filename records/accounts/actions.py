@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.models import Permission
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
 
 from records.accounts import default_roles
 from records.accounts.authority import Act, actor_of, require
@@ -72,7 +73,7 @@ def give_access(user: User, *, author: Author, reason: str = "") -> None:
     with changing(User, None, user.pk, author=author, operation="GiveAccess", reason=reason) as locked:
         require(actor_of(author), Act.GIVE_ACCESS, locked)
         if User.objects.filter(pk=locked.pk, employee__is_archived=True).exists():
-            raise ValidationError("The employee is archived; restore it first.", code="InvalidTransition")
+            raise ValidationError(gettext("The employee is archived; restore it first."), code="InvalidTransition")
         locked.is_active = True
         security_event(SecurityKind.ACCESS_GIVEN, account=locked, author=author, detail=reason)
 
@@ -218,12 +219,14 @@ def members_of(role: Role) -> list[dict[str, str]]:
 def refuse_circle(role: Role, member: Role) -> None:
     """Raise ValidationError if the member is the role itself, contains it, or belongs to another site."""
     if member.site_id != role.site_id:
-        raise ValidationError("No such role at this site.", code="InvalidReference")
+        raise ValidationError(gettext("No such role at this site."), code="InvalidReference")
     wait_to_nest(role.site_id)
     inner, seen = {member.pk}, set()
     while inner:
         if role.pk in inner:
-            raise ValidationError("A role cannot be its own member, also not through other roles.", code="InvalidValue")
+            raise ValidationError(
+                gettext("A role cannot be its own member, also not through other roles."), code="InvalidValue"
+            )
         seen |= inner
         inner = (
             set(

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Iterable, Sequence
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 MOST = 50
 """How many networks one credential may name."""
@@ -20,14 +21,22 @@ def parse(texts: Iterable[str]) -> list[str]:
         try:
             network = ipaddress.ip_network(text.strip())
         except ValueError:
-            raise _fault(f"“{text[:50]}” is not a network; write it like 192.0.2.0/24 or 2001:db8::/32.") from None
+            raise _fault(
+                gettext("“%(text)s” is not a network; write it like 192.0.2.0/24 or 2001:db8::/32.")
+                % {"text": text[:50]}
+            ) from None
         if network.prefixlen == 0:
-            raise _fault(f"{network} holds every address; leave the field empty to accept any address.")
+            raise _fault(
+                gettext("%(network)s holds every address; leave the field empty to accept any address.")
+                % {"network": network}
+            )
         found[str(network)] = None
     if len(found) > MOST:
-        raise _fault(f"A token may name {MOST} networks at most.")
+        raise _fault(gettext("A token may name %(most)s networks at most.") % {"most": MOST})
     if _everything(found):
-        raise _fault("Together these networks hold every address; leave the field empty to accept any address.")
+        raise _fault(
+            gettext("Together these networks hold every address; leave the field empty to accept any address.")
+        )
     return list(found)
 
 

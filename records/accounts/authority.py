@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext, gettext_noop
 
 from records.accounts import access
 from records.accounts.default_roles import permissions_of
@@ -30,22 +31,22 @@ class NotAllowedError(ValidationError):
 
 
 class Act(StrEnum):
-    """What can be done to an account, a role or a directory. The value completes "to …" in a refusal."""
+    """What can be done to an account, a role or a directory. Its words are part of a refusal."""
 
-    SET_PASSWORD = "set the password"  # noqa: S105
-    RENAME = "change the user name"
-    SET_RECOVERY_ADDRESS = "change the recovery address"
-    SET_FACTOR = "change the second factor"
-    GIVE_ACCESS = "give access again"
-    END_ACCESS = "end the access"
-    END_SESSIONS = "end the sessions"
-    ADOPT = "take over the account"
-    REMOVE = "delete the account"
-    MAKE_SUPERUSER = "decide who is a superuser"
-    ISSUE_CREDENTIAL = "make keys and OAuth clients for the account"
-    GIVE_ROLE = "give the role"
-    TAKE_ROLE = "take away the role"
-    PROVISION = "decide what the directory may do, or make tokens for it"
+    SET_PASSWORD = gettext_noop("set the password")
+    RENAME = gettext_noop("change the user name")
+    SET_RECOVERY_ADDRESS = gettext_noop("change the recovery address")
+    SET_FACTOR = gettext_noop("change the second factor")
+    GIVE_ACCESS = gettext_noop("give access again")
+    END_ACCESS = gettext_noop("end the access")
+    END_SESSIONS = gettext_noop("end the sessions")
+    ADOPT = gettext_noop("take over the account")
+    REMOVE = gettext_noop("delete the account")
+    MAKE_SUPERUSER = gettext_noop("decide who is a superuser")
+    ISSUE_CREDENTIAL = gettext_noop("make keys and OAuth clients for the account")
+    GIVE_ROLE = gettext_noop("give the role")
+    TAKE_ROLE = gettext_noop("take away the role")
+    PROVISION = gettext_noop("decide what the directory may do, or make tokens for it")
 
 
 IDENTITY_ACTS = frozenset(
@@ -188,21 +189,25 @@ def _own(user: User) -> Held:
 def _account_refusal(actor: Actor, act: Act, target: User) -> str:
     user = actor.user
     if user is None or not user.is_active:
-        return "Only an account with access may do this."
+        return gettext("Only an account with access may do this.")
     if act in (Act.ADOPT, Act.REMOVE):
-        return f"Only a directory may {act}."
+        return gettext("Only a directory may %(act)s.") % {"act": gettext(act)}
     if user.pk == target.pk and act is Act.ISSUE_CREDENTIAL:
         return ""
     if user.is_superuser:
         return ""
     if user.pk == target.pk and act in IDENTITY_ACTS:
-        return "" if actor.reauthenticated else f"You may {act} of your own account only after proving who you are."
+        return (
+            ""
+            if actor.reauthenticated
+            else gettext("You may %(act)s of your own account only after proving who you are.") % {"act": gettext(act)}
+        )
     if act is Act.MAKE_SUPERUSER:
-        return "Only a superuser decides who is a superuser."
+        return gettext("Only a superuser decides who is a superuser.")
     if target.is_superuser:
-        return "This is the account of a superuser: only a superuser may do this."
+        return gettext("This is the account of a superuser: only a superuser may do this.")
     if act is Act.ISSUE_CREDENTIAL and not target.is_service_account:
-        return "A person's keys are made by that person."
+        return gettext("A person's keys are made by that person.")
     return _rank_refusal(user, act, target)
 
 
@@ -214,16 +219,18 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
     own, held = _own(user), held_by(target.pk)
     sites = set(held) | {target.home_site_id}
     if None in sites:
-        return f"This account has no home site: only a superuser may {act}."
+        return gettext("This account has no home site: only a superuser may %(act)s.") % {"act": gettext(act)}
     if any(CHANGE_USER not in own.get(site, frozenset()) for site in sites if site is not None):
-        return (
-            f"To {act} you need the permission to change accounts at the account's home site and at every site where "
-            "it holds a role."
-        )
+        return gettext(
+            "To %(act)s you need the permission to change accounts at the account's home site and at "
+            "every site where it holds a role."
+        ) % {"act": gettext(act)}
     for site, permissions in held.items():
         enough = permissions <= own[site] if act is Act.ISSUE_CREDENTIAL else permissions < own[site]
         if not enough:
-            return f"To {act} you must hold, at every site of the account, all that it may do there and more."
+            return gettext(
+                "To %(act)s you must hold, at every site of the account, all that it may do there and more."
+            ) % {"act": gettext(act)}
     return ""
 
 
@@ -231,17 +238,22 @@ def _role_refusal(actor: Actor, act: Act, role: Role, adding: frozenset[str]) ->
     """Return why the actor may not give or take away the role: one can give only what one holds (DECISIONS 9.4)."""
     given = gives(role) | adding
     if actor.directory is not None:
-        return _beyond_directory(actor.directory, {role.site_id: given}, f"{act} “{role}”")
+        return _beyond_directory(actor.directory, {role.site_id: given}, f"{gettext(act)} “{role}”")
     user = actor.user
     if user is None or not user.is_active:
-        return "Only an account with access may do this."
+        return gettext("Only an account with access may do this.")
     if user.is_superuser:
         return ""
     own = _own(user).get(role.site_id, frozenset())
     if CHANGE_ROLE not in own and ADD_ROLE not in own:
-        return f"To {act} “{role}” you need the permission to change roles at its site."
+        return gettext("To %(act)s “%(role)s” you need the permission to change roles at its site.") % {
+            "act": gettext(act),
+            "role": role,
+        }
     if missing := given - own:
-        return f"To {act} “{role}” you must hold all that it permits; you lack {len(missing)} of its permissions."
+        return gettext(
+            "To %(act)s “%(role)s” you must hold all that it permits; you lack %(count)s of its permissions."
+        ) % {"act": gettext(act), "role": role, "count": len(missing)}
     return ""
 
 
@@ -256,42 +268,50 @@ def sites_of(directory: Directory) -> set[uuid.UUID]:
 def _beyond_directory(directory: Directory, held: Held, doing: str) -> str:
     """Return why permissions that are held or to be given exceed what the directory may give; '' if they do not."""
     if set(held) - sites_of(directory):
-        return f"The directory may not {doing}: there is a role at a site that is not the directory's."
+        return gettext("The directory may not %(doing)s: there is a role at a site that is not the directory's.") % {
+            "doing": doing
+        }
     if not directory.may_administer and any(permissions & ADMINISTRATIVE for permissions in held.values()):
-        return f"The directory may not {doing}: there are administrative permissions, which a superuser opens to it."
+        return gettext(
+            "The directory may not %(doing)s: there are administrative permissions, which a superuser opens to it."
+        ) % {"doing": doing}
     return ""
 
 
 def _provisioning_refusal(directory: Directory, act: Act, target: User) -> str:
     """Return why the directory may not do this to the account (DECISIONS 9.2, 9.5, 13.1, 13.9)."""
     if target.is_superuser:
-        return f"This is the account of a superuser: no directory may {act}."
+        return gettext("This is the account of a superuser: no directory may %(act)s.") % {"act": gettext(act)}
     if target.directory_id not in (None, directory.pk):
-        return f"This account belongs to another directory: this one may not {act}."
+        return gettext("This account belongs to another directory: this one may not %(act)s.") % {"act": gettext(act)}
     if act in (Act.MAKE_SUPERUSER, Act.ISSUE_CREDENTIAL, Act.SET_FACTOR):
-        return f"No directory may {act}."
+        return gettext("No directory may %(act)s.") % {"act": gettext(act)}
     owned = target.directory_id == directory.pk
     if owned and act in (Act.END_ACCESS, Act.END_SESSIONS, Act.ADOPT):
         return ""
     if act in ONLY_OF_OWN_ACCOUNTS and not (owned and target.made_by_directory):
-        return f"The directory may not {act}: it did not make this account."
-    return _beyond_directory(directory, held_by(target.pk), str(act))
+        return gettext("The directory may not %(act)s: it did not make this account.") % {"act": gettext(act)}
+    return _beyond_directory(directory, held_by(target.pk), gettext(act))
 
 
 def _directory_refusal(actor: Actor, directory: Directory) -> str:
     """Return why the actor may not configure the directory: its tokens can give everything that it may give."""
     user = actor.user
     if user is None or not user.is_active:
-        return "Only an account with access may do this."
+        return gettext("Only an account with access may do this.")
     if user.is_superuser:
         return ""
     own = _own(user)
     at_home = own.get(directory.home_site_id, frozenset())
     if not at_home & {"accounts.change_directory", "accounts.add_directory"}:
-        return f"To {Act.PROVISION} you need the permission to change directories at its home site."
+        return gettext("To %(provision)s you need the permission to change directories at its home site.") % {
+            "provision": gettext(Act.PROVISION)
+        }
     given = permissions_of(DefaultRole.SITE_ADMINISTRATOR)
     if not directory.may_administer:
         given -= ADMINISTRATIVE
     if any(given - own.get(site, frozenset()) for site in sites_of(directory)):
-        return f"To {Act.PROVISION} you must hold all that it may give, at every one of its sites."
+        return gettext("To %(provision)s you must hold all that it may give, at every one of its sites.") % {
+            "provision": gettext(Act.PROVISION)
+        }
     return ""

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from django.core.exceptions import ValidationError
 from django.db import InternalError, OperationalError
+from django.utils.translation import gettext
 
 from records.accounts import access, peppers
 from records.accounts.authority import Act, actor_of, require
@@ -34,7 +35,7 @@ def issue_link(user: User, *, author: Author) -> tuple[CalendarLink, str]:
     with recording():
         locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if not locked.is_active or locked.is_service_account:
-            raise ValidationError("Only a person who has access can have a calendar link.", code="Forbidden")
+            raise ValidationError(gettext("Only a person who has access can have a calendar link."), code="Forbidden")
         require(actor_of(author), Act.ISSUE_CREDENTIAL, locked)
         revoke_links(locked, author=author, reason="A new link was made.")
         return issue(CalendarLink(user=locked, name=NAME), "lc", author=author, operation="IssueCalendarLink")

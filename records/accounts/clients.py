@@ -5,6 +5,7 @@ import hmac
 import uuid
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.accounts import peppers
 from records.accounts.authority import Act, actor_of, require
@@ -37,10 +38,12 @@ def issue_client(
     """
     with recording():
         if not User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk).is_active:
-            raise ValidationError("The account has no access any more.", code="Forbidden")
+            raise ValidationError(gettext("The account has no access any more."), code="Forbidden")
         require(actor_of(author), Act.ISSUE_CREDENTIAL, user)
         if len(live_clients(user)) >= LIVE_CLIENTS:
-            fault = f"There are {LIVE_CLIENTS} live clients; revoke one first."
+            fault = gettext("There are %(live_clients)s live clients; revoke one first.") % {
+                "live_clients": LIVE_CLIENTS
+            }
             raise ValidationError(fault, code="InvalidTransition")
         client = OAuthClient(user=user, name=name, scopes=scopes, expires=expires)
         return issue(client, "ls", author=author, operation="IssueClient")
@@ -58,7 +61,7 @@ def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> 
         OAuthClient, None, client_id, author=author, operation="RotateClient", reason=reason, notes=notes
     ) as client:
         if not client.is_live:
-            raise ValidationError("This client has ended; issue a new one.", code="InvalidTransition")
+            raise ValidationError(gettext("This client has ended; issue a new one."), code="InvalidTransition")
         require(actor_of(author), Act.ISSUE_CREDENTIAL, client.user)
         client.digest, client.hint = peppers.digest(secret), secret[-4:]
         _end_tokens(client)

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import F
 
 from records.accounts.models import DefaultRole, Role
+from records.history.english import stored_text
 from records.sites.models import Site
 from records.sites.text import fold
 
@@ -75,7 +76,7 @@ def _give(roles: list[tuple[Role, DefaultRole]], wanted: dict[DefaultRole, set[i
 
 
 def _new(site: Site, default: DefaultRole) -> Role:
-    name = str(default.label)
+    name = stored_text(default.label)
     while Role.objects.at(site).filter(name_key=fold(name), is_archived=False).exists():
         name += " (default)"
     return Role(site=site, name=name, name_key=fold(name), default_role=default)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import connection
+from django.utils.translation import gettext
 
 from records.accounts import address_ranges
 from records.accounts.authority import Act, actor_of, require
@@ -170,7 +171,7 @@ def issue_token(
         require(actor_of(author), Act.PROVISION, directory)
         live = [token for token in ProvisioningToken.objects.filter(directory=directory) if token.is_live]
         if len(live) >= LIVE_TOKENS:
-            raise ValidationError("There are five live tokens; revoke one first.", code="InvalidTransition")
+            raise ValidationError(gettext("There are five live tokens; revoke one first."), code="InvalidTransition")
         token = ProvisioningToken(
             directory=directory,
             name=name,
@@ -193,7 +194,9 @@ def _end_of_token(expires: datetime.datetime | None) -> datetime.datetime | None
     latest = latest_end()
     # If the last permitted day is chosen, the token is valid until the end of that day.
     if latest is not None and expires is not None and expires > latest + datetime.timedelta(days=1):
-        fault = f"A token is good for {settings.PROVISIONING_TOKEN_DAYS} days at most."
+        fault = gettext("A token is good for %(provisioning_token_days)s days at most.") % {
+            "provisioning_token_days": settings.PROVISIONING_TOKEN_DAYS
+        }
         raise ValidationError({"expires": ValidationError(fault, code="InvalidValue")})
     return expires or latest
 

@@ -5,9 +5,11 @@ from django.core.mail import EmailMessage
 from django.db.models import Q
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django_tasks import task
 
 from records.accounts import access
+from records.accounts.languages import in_language_of
 from records.accounts.models import Directory, SecurityKind, User
 from records.accounts.security_mails import send_or_retry
 from records.history.trail import now
@@ -15,8 +17,10 @@ from records.sites.models import Site
 
 TOKEN_ENDS = "TokenEnds"  # noqa: S105 (the kind of a notice)
 SUBJECTS = {
-    SecurityKind.DIRECTORY_STOPPED.value: "was stopped from removing many people",
-    TOKEN_ENDS: "has a provisioning token that ends soon",
+    SecurityKind.DIRECTORY_STOPPED.value: _(
+        "Larder: the directory %(directory)s was stopped from removing many people"
+    ),
+    TOKEN_ENDS: _("Larder: the directory %(directory)s has a provisioning token that ends soon"),
 }
 
 
@@ -28,7 +32,10 @@ def administrators_of(site: Site, permission: str = "accounts.change_directory")
 
 
 def tell_administrators(directory: Directory, kind: str, detail: str = "") -> None:
-    """Queue a mail to each Site Administrator of the directory's home site, in the writing transaction."""
+    """Queue a mail to each Site Administrator of the directory's home site, in the writing transaction.
+
+    For a token that ends, `detail` is its name and, on the next line, when it ends.
+    """
     for user in administrators_of(directory.home_site):
         if user.recovery_address:
             mail_about_directory.enqueue(
@@ -43,19 +50,22 @@ def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str
     user = User.objects.filter(pk=user_id, is_active=True).first()
     if directory is None or user is None or not user.recovery_address:
         return False
+    token, _separator, ends = detail.partition("\n")
     path = reverse("admin:accounts_directory_connection", args=(directory.pk,))
     context = {
         "user": user,
         "directory": directory,
         "kind": kind,
-        "detail": detail,
+        "token": token,
+        "ends": ends,
         "at": at,
         "page": f"{settings.BASE_URL.rstrip('/')}{path}",
     }
-    message = EmailMessage(
-        f"Larder: the directory {directory.name} {SUBJECTS[kind]}",
-        render_to_string("mail/directory.txt", context),
-        to=[user.recovery_address],
-        headers={"Auto-Submitted": "auto-generated"},
-    )
+    with in_language_of(user):
+        message = EmailMessage(
+            SUBJECTS[kind] % {"directory": directory.name},
+            render_to_string("mail/directory.txt", context),
+            to=[user.recovery_address],
+            headers={"Auto-Submitted": "auto-generated"},
+        )
     return send_or_retry(message, mail_about_directory, (directory_id, user_id, kind, detail, at), failed)

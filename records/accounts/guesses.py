@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext
 
 from records.accounts.models import GuessCounter
 
@@ -32,8 +33,8 @@ class TooManyGuessesError(Exception):
     def sentence(self) -> str:
         """Return the message for the page."""
         if self.wait <= 90:
-            return "Too many wrong attempts. Wait a minute, then try again."
-        return f"Too many wrong attempts. Try again in {-(-self.wait // 60)} minutes."
+            return gettext("Too many wrong attempts. Wait a minute, then try again.")
+        return gettext("Too many wrong attempts. Try again in %(value)s minutes.") % {"value": -(-self.wait // 60)}
 
 
 @dataclass(frozen=True, slots=True)

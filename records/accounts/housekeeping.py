@@ -56,7 +56,7 @@ def announce_ends() -> int:
             token = soon.select_for_update(of=("self",), no_key=True).filter(pk=key).first()
             if token is None or token.expires is None:
                 continue
-            detail = f"The provisioning token “{token.name}” ends on {token.expires:%Y-%m-%d at %H:%M} UTC."
+            detail = f"{token.name}\n{token.expires:%Y-%m-%d %H:%M} UTC"
             tell_administrators(token.directory, TOKEN_ENDS, detail)
             token.end_announced = moment
             token.save(update_fields=["end_announced"])

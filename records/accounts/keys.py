@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
 from django.db import InternalError, OperationalError
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.accounts.authority import Act, actor_of, require
@@ -155,12 +156,14 @@ def issue_key(
     """
     with recording():
         if not User.objects.select_for_update(no_key=True).get(pk=user.pk).is_active:
-            raise ValidationError("The account has no access any more.", code="Forbidden")
+            raise ValidationError(gettext("The account has no access any more."), code="Forbidden")
         require(actor_of(author), Act.ISSUE_CREDENTIAL, user)
         if len(live_keys(user, site)) >= LIVE_KEYS:
-            raise ValidationError("There are two live keys for this site; revoke one first.", code="InvalidTransition")
+            raise ValidationError(
+                gettext("There are two live keys for this site; revoke one first."), code="InvalidTransition"
+            )
         if not user.is_superuser and site.pk not in access.roles_held(user.pk):
-            raise ValidationError("The account holds no role at this site.", code="Forbidden")
+            raise ValidationError(gettext("The account holds no role at this site."), code="Forbidden")
         key = SubscriptionKey(user=user, site=site, name=name, expires=expires)
         return issue(key, "lk", author=author, operation="IssueKey")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from confusable_homoglyphs import categories, confusables
 from django.core.exceptions import ValidationError
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from records.sites.text import fold, refuse_breaks
 
@@ -56,9 +57,9 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
     alike = others.filter(Q(user_name_key=key) | Q(user_name_look=look_of(user_name)))
     taken = set(alike.values_list("user_name_key", flat=True)[:2])
     if key in taken:
-        raise _duplicate("Another account has this user name.")
+        raise _duplicate(gettext("Another account has this user name."))
     if taken:
-        raise _duplicate("Another account has a user name that looks like this one.")
+        raise _duplicate(gettext("Another account has a user name that looks like this one."))
 
 
 def look_of(user_name: str) -> str:
@@ -83,11 +84,11 @@ def _fault_of(user_name: str) -> str:
     if user_name.isascii():
         return ""
     if _INVISIBLE.search(user_name) or any(map(_is_invisible, user_name)):
-        return "A user name must not contain invisible characters."
+        return gettext("A user name must not contain invisible characters.")
     for word in _words(user_name):
         scripts = {categories.alias(character).upper() for character in word} - _NEUTRAL
         if len(scripts) > 1 and not any(scripts <= together for together in _WRITTEN_TOGETHER):
-            return "A word of a user name must not mix letters of several scripts."
+            return gettext("A word of a user name must not mix letters of several scripts.")
     return ""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.sites.models import Site
 from records.sites.text import fold
@@ -26,15 +27,15 @@ class GuessablePasswordValidator(CommonPasswordValidator):
         core = folded.strip(_AROUND)
         tried = {folded, core, folded.translate(_LETTERS), core.translate(_LETTERS).strip(_AROUND)}
         if any(word in self.passwords for word in tried if len(word) >= SHORTEST_NAME):
-            raise ValidationError("This password is too common.", code="password_too_common")
+            raise ValidationError(gettext("This password is too common."), code="password_too_common")
         if folded.isdecimal():
-            raise ValidationError("This password is only digits.", code="password_entirely_numeric")
+            raise ValidationError(gettext("This password is only digits."), code="password_entirely_numeric")
         if len(set(folded)) < LEAST_DIFFERENT or _is_repetition(folded) or _is_row(folded):
-            raise ValidationError("This password repeats itself too much.", code="password_repeats")
+            raise ValidationError(gettext("This password repeats itself too much."), code="password_repeats")
 
     def get_help_text(self) -> str:
         """Return the help text of the form."""
-        return "It must not be a common password, only digits, or a repetition."
+        return gettext("It must not be a common password, only digits, or a repetition.")
 
 
 class NameInPasswordValidator:
@@ -49,12 +50,13 @@ class NameInPasswordValidator:
         words = {word for name in names for word in re.findall(r"\w+", fold(name)) if len(word) >= SHORTEST_NAME}
         if any(word in folded for word in words):
             raise ValidationError(
-                "This password contains a name of you, your site or your organisation.", code="password_has_name"
+                gettext("This password contains a name of you, your site or your organisation."),
+                code="password_has_name",
             )
 
     def get_help_text(self) -> str:
         """Return the help text of the form."""
-        return "It must not contain your name, or the name of your site or organisation."
+        return gettext("It must not contain your name, or the name of your site or organisation.")
 
 
 def _is_repetition(text: str) -> bool:

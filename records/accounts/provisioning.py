@@ -15,6 +15,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db.models import F
+from django.utils.translation import gettext
 
 from records.accounts.actions import end_credentials
 from records.accounts.authority import Act, Actor, NotAllowedError, refusal, require
@@ -280,7 +281,7 @@ def set_external_id(user: User, directory: Directory, value: str, stored: Extern
     if value == before:
         return before
     if value and ExternalId.objects.filter(directory=directory, value=value).exclude(user=user).exists():
-        fault = ValidationError("Another user of the directory has this identifier.", code="Duplicate")
+        fault = ValidationError(gettext("Another user of the directory has this identifier."), code="Duplicate")
         raise ValidationError({"external_id": fault})
     if not value and stored:
         stored.delete()

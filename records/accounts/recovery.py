@@ -1,5 +1,7 @@
 """The recovery address, to which links for a new password are sent, and how it changes (DECISIONS 9.3)."""
 
+from django.utils.translation import gettext
+
 from records.accounts.authority import Act, Actor, NotAllowedError, actor_of, may_act
 from records.accounts.models import SecurityKind, User
 from records.accounts.security import security_event
@@ -37,7 +39,7 @@ def set_recovery_address(
     """Set the recovery address of an account; raises NotAllowedError or ValidationError. Locks the account's row."""
     with changing(User, None, user.pk, author=author, operation="SetRecoveryAddress", reason=reason) as locked:
         if not may_act(actor or actor_of(author), Act.SET_RECOVERY_ADDRESS, locked):
-            raise NotAllowedError("You may not change where links for a new password of this account go.")
+            raise NotAllowedError(gettext("You may not change where links for a new password of this account go."))
         _change(locked, address, author)
     user.recovery_address, user.pending_address = locked.recovery_address, locked.pending_address
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection
+from django.utils.translation import gettext
 
 from records.accounts.authority import Act, Actor, require
 from records.accounts.brake import count_removals
@@ -209,7 +210,7 @@ def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
         step = waiting.pop()
         if step == role.pk:
             fault = ValidationError(
-                "A role cannot be its own member, also not through other roles.", code="InvalidValue"
+                gettext("A role cannot be its own member, also not through other roles."), code="InvalidValue"
             )
             raise ValidationError({"members": fault})
         if step not in seen:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.accounts.authority import Act, Actor, NotAllowedError, require
 from records.accounts.models import Directory, Role, RoleMembership
@@ -145,13 +146,13 @@ def refuse_foreign(role: Role, directory: Directory) -> None:
 
 def _set_external_id(role: Role, directory: Directory, value: str) -> None:
     if value and is_blank(value):
-        raise ValidationError({"external_id": ValidationError("This must not be blank.", code="blank")})
+        raise ValidationError({"external_id": ValidationError(gettext("This must not be blank."), code="blank")})
     if (
         value
         and value != role.external_id
         and Role.objects.filter(directory=directory, external_id=value, is_archived=False).exclude(pk=role.pk).exists()
     ):
-        fault = ValidationError("Another role of the directory has this identifier.", code="Duplicate")
+        fault = ValidationError(gettext("Another role of the directory has this identifier."), code="Duplicate")
         raise ValidationError({"external_id": fault})
     role.external_id = value
 
@@ -163,9 +164,9 @@ def _check_name(name: str) -> None:
     except ValidationError as fault:
         raise ValidationError({"name": fault}) from fault
     if name and is_blank(name):
-        raise ValidationError({"name": ValidationError("This must not be blank.", code="blank")})
+        raise ValidationError({"name": ValidationError(gettext("This must not be blank."), code="blank")})
 
 
 def _used_name() -> ValidationError:
-    fault = ValidationError("A role of this name exists at the site already.", code="Duplicate")
+    fault = ValidationError(gettext("A role of this name exists at the site already."), code="Duplicate")
     return ValidationError({"name": fault})

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from records.accounts.models import SecurityEvent, SecurityKind, User
 from records.accounts.security_mails import MAILED, tell
+from records.history.english import stored_text
 from records.history.origin import origin_id
 from records.history.sets import insertion
 from records.history.statements import together
@@ -92,7 +93,7 @@ def security_events(
                         fields = [{"field": name, "old": "", "new": value} for name, value in facts if value]
                         trail.add(
                             account,
-                            fields or [{"field": "event", "old": "", "new": kind.label}],
+                            fields or [{"field": "event", "old": "", "new": stored_text(kind.label)}],
                             author=writer,
                             operation=kind.value,
                             site_id=event.site_id,

@@ -10,8 +10,10 @@ from django.core import signing
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext
 from django_tasks import task
 
+from records.accounts.languages import in_language_of
 from records.accounts.models import SecurityKind, User
 from records.history.trail import now
 
@@ -52,6 +54,12 @@ def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str,
     if user is None:
         return False
     asks = kind == SecurityKind.ADDRESS_ASKED and to == user.pending_address
+    with in_language_of(user):
+        message = _notice(user, kind, to, detail, by, at, asks=asks)
+    return send_or_retry(message, mail_notice, (user_id, kind, to, detail, by, at), failed)
+
+
+def _notice(user: User, kind: str, to: str, detail: str, by: str, at: str, *, asks: bool) -> EmailMessage:
     context = {
         "user": user,
         "what": SecurityKind(kind).label,
@@ -63,10 +71,13 @@ def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str,
         "days": LINK_DAYS,
         "base_url": settings.BASE_URL,
     }
-    subject = "Confirm your address for Larder" if asks else f"Your account at Larder: {SecurityKind(kind).label}"
+    subject = (
+        gettext("Confirm your address for Larder")
+        if asks
+        else gettext("Your account at Larder: %(label)s") % {"label": SecurityKind(kind).label}
+    )
     headers = {"Auto-Submitted": "auto-generated"}
-    message = EmailMessage(subject, render_to_string("mail/account_security.txt", context), to=[to], headers=headers)
-    return send_or_retry(message, mail_notice, (user_id, kind, to, detail, by, at), failed)
+    return EmailMessage(subject, render_to_string("mail/account_security.txt", context), to=[to], headers=headers)
 
 
 def send_or_retry(message: EmailMessage, task_of_mail: Any, arguments: Sequence[Any], failed: int) -> bool:

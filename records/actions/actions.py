@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.utils.translation import gettext
 
 from records.actions.models import Action, Status
 from records.actions.workflow import CHANGE, Mover, move, refuse
@@ -36,7 +37,7 @@ def add_action(
     given = {**values}
     status = given.pop("record_status", "") or Status.OPEN
     if status != Status.OPEN:
-        raise refuse("A new action is Open; mark it as Done, and have it closed, afterwards.")
+        raise refuse(gettext("A new action is Open; mark it as Done, and have it closed, afterwards."))
     if given.pop("effective", None) is not None:
         raise _not_judged_now()
     action = Action(site_id=site_id)
@@ -78,22 +79,25 @@ def update_action(
         judged = given.pop("effective", action.effective)
         changed = _change(action, given, mover)
         if action.is_archived and (changed or moves):
-            raise refuse("This action is archived; restore it first.")
+            raise refuse(gettext("This action is archived; restore it first."))
         if not mover.may(CHANGE) and changed - ANSWER:
             raise PermissionDenied
         if changed and action.record_status != Status.OPEN:
-            raise refuse(f"This action is {action.record_status}; it is changed only while it is Open.")
+            raise refuse(
+                gettext("This action is %(record_status)s; it is changed only while it is Open.")
+                % {"record_status": action.get_record_status_display()}
+            )
         if judged != action.effective and to != Status.CLOSED:
             raise _not_judged_now()
         if moves:
             move(action, to, mover)
         elif judged != action.effective:
-            raise refuse("This action is Closed; reopen it before it is judged again.")
+            raise refuse(gettext("This action is Closed; reopen it before it is judged again."))
     return action
 
 
 def _not_judged_now() -> ValidationError:
-    text = "Whether an action worked is said when it is closed."
+    text = gettext("Whether an action worked is said when it is closed.")
     return ValidationError({"effective": ValidationError(text, code="InvalidValue")})
 
 

@@ -9,6 +9,8 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.actions import actions
@@ -84,7 +86,7 @@ class ActionAdmin(RecordAdmin):
         if obj is None:
             return ((None, {**facts, "description": self._about_new(request)}),)
         outcome = ("record_status", "result", "effective", "closed_by", "closed_date")
-        return ((None, {"fields": ("record", *facts["fields"])}), ("Outcome", {"fields": outcome}))
+        return ((None, {"fields": ("record", *facts["fields"])}), (gettext("Outcome"), {"fields": outcome}))
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Return the initial values of a new action: the user as owner, and the record that the address names."""
@@ -98,7 +100,7 @@ class ActionAdmin(RecordAdmin):
         record = record_of(site.pk, key, Action.ABOUT) if site is not None and key is not None else None
         if record is None or not may_see(user_of(request), record):
             return ""
-        return format_html("<p>About {}</p>", link_to(record))
+        return format_html("<p>{} {}</p>", gettext("About"), link_to(record))
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
         """Return an action that the user may see; its record is shown only if it exists for the user too."""
@@ -108,7 +110,7 @@ class ActionAdmin(RecordAdmin):
             action.shows_about = about is not None and may_see(user_of(request), about)
         return action
 
-    @admin.display(description="about")
+    @admin.display(description=_("about"))
     def record(self, action: Action) -> Any:
         """Return a link to the record that the action is about, with the name of the finding if there is one."""
         record: Any = action.about()
@@ -117,7 +119,7 @@ class ActionAdmin(RecordAdmin):
         finding = record.findings.filter(pk=action.finding_id).first() if action.finding_id else None
         return format_html("{}, {}", link_to(record), finding) if finding is not None else link_to(record)
 
-    @admin.display(description="due", ordering="due_date")
+    @admin.display(description=_("due"), ordering="due_date")
     def due(self, action: Action) -> Any:
         """Return when the action is due."""
         return due_shown(action.due_date, waiting=action.record_status in UNFINISHED and not action.is_archived)

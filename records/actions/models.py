@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.sites.about import AboutRecord, kinds
 from records.sites.models import Entity, SiteRecord, site_record_constraints
@@ -15,26 +17,26 @@ from records.sites.text import FreeTextField, LineField, is_blank
 class Kind(models.TextChoices):
     """The purpose of an action: to correct a fault, to remove its cause, or to prevent it."""
 
-    CORRECTION = "Correction", "Correction"
-    CORRECTIVE = "Corrective", "Corrective"
-    PREVENTIVE = "Preventive", "Preventive"
+    CORRECTION = "Correction", _("Correction")
+    CORRECTIVE = "Corrective", _("Corrective")
+    PREVENTIVE = "Preventive", _("Preventive")
 
 
 class Priority(models.TextChoices):
     """How urgent an action is."""
 
-    LOW = "Low", "Low"
-    MEDIUM = "Medium", "Medium"
-    HIGH = "High", "High"
+    LOW = "Low", _("Low")
+    MEDIUM = "Medium", _("Medium")
+    HIGH = "High", _("High")
 
 
 class Status(models.TextChoices):
     """The status of an action (DECISIONS 13.21)."""
 
-    OPEN = "Open", "Open"
-    DONE = "Done", "Done"
-    CLOSED = "Closed", "Closed"
-    CANCELLED = "Cancelled", "Cancelled"
+    OPEN = "Open", _("Open")
+    DONE = "Done", _("Done")
+    CLOSED = "Closed", _("Closed")
+    CANCELLED = "Cancelled", _("Cancelled")
 
 
 UNFINISHED = (Status.OPEN, Status.DONE)
@@ -70,7 +72,7 @@ class Action(AboutRecord, SiteRecord):
     record_status = models.CharField(
         "status", max_length=20, choices=Status.choices, default=Status.OPEN, editable=False
     )
-    result = FreeTextField(help_text="What was done, and what came of it.")
+    result = FreeTextField(help_text=_("What was done, and what came of it."))
     done_by = models.ForeignKey(
         "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
     )
@@ -130,5 +132,5 @@ class Action(AboutRecord, SiteRecord):
     def clean(self) -> None:
         """Check that a Done action has a result and that a Closed one has a judgement."""
         if self.record_status in (Status.DONE, Status.CLOSED) and is_blank(self.result):
-            text = "Say what was done and what came of it."
+            text = gettext("Say what was done and what came of it.")
             raise ValidationError({"result": ValidationError(text, code="RequiredField")})

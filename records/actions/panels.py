@@ -5,6 +5,8 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.actions.models import UNFINISHED, Action, Status
@@ -18,7 +20,7 @@ from records.sites.models import SiteRecord
 SHOWN = 100
 LOOKED_AT = 20
 """Among how many of its newest changes the last step of an action is looked for."""
-TOLD = {Status.OPEN: "Sent back", Status.CANCELLED: "Cancelled"}
+TOLD = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
 """The statuses whose reason is told on the action's page, since its owner may not see the history."""
 
 
@@ -34,8 +36,13 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
         if not step.get("old") or step.get("new") != record.record_status:
             return ()
         what = "Reopened" if step["old"] == Status.CLOSED else TOLD[Status(record.record_status)]
-        who = change.author_name or "the system"
-        return (RecordNotice(f"{what} by {who}, {shown(change.at)}: {change.reason}"),)
+        who = change.author_name or gettext("the system")
+        return (
+            RecordNotice(
+                gettext("%(what)s by %(who)s, %(at)s: %(reason)s")
+                % {"what": what, "who": who, "at": shown(change.at), "reason": change.reason}
+            ),
+        )
     return ()
 
 

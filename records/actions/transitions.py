@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.actions import actions
@@ -25,7 +27,7 @@ class DoneForm(WithoutReason):
     result = TextField(
         max_length=FREE_TEXT,
         widget=forms.Textarea({"rows": 6}),
-        help_text="What was done, and what came of it. Attach photos and papers on the action's page.",
+        help_text=_("What was done, and what came of it. Attach photos and papers on the action's page."),
     )
 
 
@@ -33,8 +35,8 @@ class CloseForm(ReasonIfAny):
     """The form for closing an action: it asks whether the action was effective."""
 
     effective = forms.TypedChoiceField(
-        label="Did it work?",
-        choices=(("yes", "Yes, it worked"), ("no", "No, it did not work")),
+        label=_("Did it work?"),
+        choices=(("yes", _("Yes, it worked")), ("no", _("No, it did not work"))),
         coerce=lambda value: value == "yes",
         widget=forms.RadioSelect,
     )
@@ -62,53 +64,53 @@ def _in(*statuses: Status) -> Any:
 
 MARK_DONE = RecordStep(
     "done",
-    "Mark as done",
+    _("Mark as done"),
     "actions.change_action",
     _step(Status.DONE),
     applies=_in(Status.OPEN),
     form=DoneForm,
-    explanation="Somebody else then judges whether it worked, and closes it or sends it back.",
-    done="is Done and waits to be judged.",
+    explanation=_("Somebody else then judges whether it worked, and closes it or sends it back."),
+    done=_("is Done and waits to be judged."),
     initial=lambda action: {"result": action.result},
     is_next=True,
 )
 CLOSE = RecordStep(
     "close",
-    "Close",
+    _("Close"),
     MAY_CLOSE,
     _step(Status.CLOSED),
     applies=_in(Status.DONE),
     form=CloseForm,
-    explanation="Judge whether the action worked. Neither its owner nor whoever marked it as Done can close it.",
-    done="was closed.",
-    tells=lambda action: [f"Result: {action.result}"],
+    explanation=_("Judge whether the action worked. Neither its owner nor whoever marked it as Done can close it."),
+    done=_("was closed."),
+    tells=lambda action: [gettext("Result: %(result)s") % {"result": action.result}],
     is_next=True,
 )
 SEND_BACK = RecordStep(
     "send-back",
-    "Send back",
+    _("Send back"),
     MAY_CLOSE,
     _step(Status.OPEN),
     applies=_in(Status.DONE),
-    explanation="The action is open again; its owner reads the reason on its page.",
-    done="was sent back to its owner.",
+    explanation=_("The action is open again; its owner reads the reason on its page."),
+    done=_("was sent back to its owner."),
 )
 REOPEN = RecordStep(
     "reopen",
-    "Reopen",
+    _("Reopen"),
     MAY_CLOSE,
     _step(Status.OPEN),
     applies=_in(Status.CLOSED),
-    explanation="The action is open again and its judgement is taken back; the history keeps it.",
-    done="was reopened.",
+    explanation=_("The action is open again and its judgement is taken back; the history keeps it."),
+    done=_("was reopened."),
 )
 CANCEL = RecordStep(
     "cancel",
-    "Cancel the action",
+    _("Cancel the action"),
     MAY_CLOSE,
     _step(Status.CANCELLED),
     applies=_in(*UNFINISHED),
-    explanation="The action is not carried out. It cannot be opened again.",
-    done="was cancelled.",
+    explanation=_("The action is not carried out. It cannot be opened again."),
+    done=_("was cancelled."),
 )
 STEPS = (MARK_DONE, CLOSE, SEND_BACK, REOPEN, CANCEL)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.actions.models import Action, Status
 from records.history.trail import Author, now
@@ -50,20 +51,20 @@ def refuse(text: str) -> ValidationError:
 def mark_done(action: Action, mover: Mover) -> None:
     """Mark an open action as Done; needs a `result`. Only its owner and people who may change actions can do this."""
     if not (mover.owns(action) or mover.may(CHANGE)):
-        raise refuse("Only its owner, or somebody who may change actions, marks an action as Done.")
+        raise refuse(gettext("Only its owner, or somebody who may change actions, marks an action as Done."))
     action.record_status = Status.DONE
     action.done_by_id, action.done_date = mover.user_id, now()
 
 
 def close(action: Action, mover: Mover) -> None:
     """Close a Done action with the judgement whether it was effective. Its owner and `done_by` cannot do this."""
-    _need_manager(mover, "closes an action")
+    _need_manager(mover, gettext("Only a Manager closes an action."))
     if mover.owns(action):
-        raise refuse("Nobody closes their own action. Ask another Manager.")
+        raise refuse(gettext("Nobody closes their own action. Ask another Manager."))
     if mover.user_id is not None and mover.user_id == action.done_by_id:
-        raise refuse("Whoever marked an action as Done does not close it. Ask another Manager.")
+        raise refuse(gettext("Whoever marked an action as Done does not close it. Ask another Manager."))
     if mover.effective is None:
-        text = "Say whether the action worked."
+        text = gettext("Say whether the action worked.")
         raise ValidationError({"effective": ValidationError(text, code="RequiredField")})
     action.record_status, action.effective = Status.CLOSED, mover.effective
     action.closed_by_id, action.closed_date = mover.user_id, now()
@@ -71,19 +72,19 @@ def close(action: Action, mover: Mover) -> None:
 
 def send_back(action: Action, mover: Mover) -> None:
     """Send a Done action back to its owner, with a reason; the result stays and can be completed."""
-    _need_manager(mover, "sends an action back")
+    _need_manager(mover, gettext("Only a Manager sends an action back."))
     _reopen(action, mover)
 
 
 def reopen(action: Action, mover: Mover) -> None:
     """Open a Closed action again, with a reason; its judgement is removed (the history keeps it)."""
-    _need_manager(mover, "reopens an action")
+    _need_manager(mover, gettext("Only a Manager reopens an action."))
     _reopen(action, mover)
 
 
 def cancel(action: Action, mover: Mover) -> None:
     """Cancel an action that is not closed yet, with a reason."""
-    _need_manager(mover, "cancels an action")
+    _need_manager(mover, gettext("Only a Manager cancels an action."))
     required_reason(mover.reason)
     action.record_status = Status.CANCELLED
 
@@ -94,9 +95,9 @@ def _reopen(action: Action, mover: Mover) -> None:
     action.done_by = action.done_date = action.closed_by = action.closed_date = action.effective = None
 
 
-def _need_manager(mover: Mover, deed: str) -> None:
+def _need_manager(mover: Mover, refusal: str) -> None:
     if not mover.may(CLOSE):
-        raise refuse(f"Only a Manager {deed}.")
+        raise refuse(refusal)
 
 
 Step = Callable[[Action, Mover], None]
@@ -114,5 +115,8 @@ def move(action: Action, to: Status, mover: Mover) -> None:
     """Take the step from the action's status to another one; the caller saves the action."""
     step = STEPS.get((Status(action.record_status), to))
     if step is None:
-        raise refuse(f"An action that is {action.record_status} cannot become {to.label}.")
+        raise refuse(
+            gettext("An action that is %(record_status)s cannot become %(label)s.")
+            % {"record_status": action.get_record_status_display(), "label": to.label}
+        )
     step(action, mover)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Sum
+from django.utils.translation import gettext
 
 from records.attachments.models import Attachment
 from records.files.content import Incoming
@@ -62,7 +63,9 @@ def check_may_attach(record: SiteRecord, author: Author, may: May) -> None:
     if not may(SiteRecord.permission_to_change(record)):
         raise PermissionDenied
     if not may(record.permission_to_change()):
-        text = f"This {record._meta.verbose_name} is closed; only a Manager can still attach files to it."
+        text = gettext("This %(kind)s is closed; only a Manager can still attach files to it.") % {
+            "kind": record._meta.verbose_name
+        }
         raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
 
 
@@ -70,7 +73,7 @@ def hold(record: SiteRecord) -> None:
     """Prevent that the record is archived before the transaction ends; raises ValidationError if it is archived."""
     rows = type(record)._base_manager.select_for_update(of=("self",), no_key=True)
     if rows.filter(pk=record.pk).values_list("is_archived", flat=True).get():
-        text = f"This {record._meta.verbose_name} is archived; restore it first."
+        text = gettext("This %(kind)s is archived; restore it first.") % {"kind": record._meta.verbose_name}
         raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
 
 

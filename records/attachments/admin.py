@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.attachments import actions
 from records.attachments.models import Attachment
@@ -31,7 +33,7 @@ class AttachmentAdmin(RecordAdmin):
     readonly_fields = ("record", "picture", "file", "size", "file_type", "file_hash")
     fieldsets = (
         (None, {"fields": ("record", "name", "description")}),
-        ("File", {"fields": ("picture", "file", "size", "file_type", "file_hash")}),
+        (_("File"), {"fields": ("picture", "file", "size", "file_type", "file_hash")}),
     )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -57,28 +59,32 @@ class AttachmentAdmin(RecordAdmin):
         shown = {"limits": limits_at(site.pk)} if site is not None else {}
         return super().changelist_view(request, {**shown, **(extra_context or {})})
 
-    @admin.display(description="record")
+    @admin.display(description=_("record"))
     def record(self, attachment: Attachment) -> Any:
         """Return a link to the record, with the name of the finding if there is one."""
         record: Any = attachment.about()
         finding = record.findings.filter(pk=attachment.finding_id).first() if attachment.finding_id else None
         return format_html("{}, {}", link_to(record), finding) if finding is not None else link_to(record)
 
-    @admin.display(description="preview")
+    @admin.display(description=_("preview"))
     def picture(self, attachment: Attachment) -> Any:
         """Return the preview of a picture."""
         if not may_have_preview(attachment.file_type):
             return self.get_empty_value_display()
         address = reverse("admin:attachments_preview", args=(attachment.pk,))
-        return format_html('<img src="{}" alt="Preview of {}" class="preview-large">', address, attachment)
+        return format_html(
+            '<img src="{}" alt="{}" class="preview-large">',
+            address,
+            gettext("Preview of %(attachment)s") % {"attachment": attachment},
+        )
 
-    @admin.display(description="file")
+    @admin.display(description=_("file"))
     def file(self, attachment: Attachment) -> Any:
         """Return a link to the original file."""
         address = reverse("admin:attachments_file", args=(attachment.pk,))
         return format_html('<a href="{}">{}</a>', address, attachment.file_name)
 
-    @admin.display(description="size", ordering="file_size")
+    @admin.display(description=_("size"), ordering="file_size")
     def size(self, attachment: Attachment) -> str:
         """Return the file's size in words."""
         return filesizeformat(attachment.file_size)

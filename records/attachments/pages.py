@@ -14,6 +14,7 @@ from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
 from django.urls import path, reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from records.accounts import access
@@ -115,7 +116,9 @@ def limits_at(site_id: uuid.UUID) -> str:
     """Return the greatest size of a file and the used part of the site's storage, in words."""
     used, most = actions.used_by(site_id), settings.SITE_ATTACHMENTS_LIMIT
     one = filesizeformat(settings.FILE_SIZE_LIMIT)
-    return f"A file may have {one}. This site's attachments use {filesizeformat(used)} of {filesizeformat(most)}."
+    return gettext(
+        "A file may have %(one)s. This site's attachments use %(filesizeformat)s of %(filesizeformat2)s."
+    ) % {"one": one, "filesizeformat": filesizeformat(used), "filesizeformat2": filesizeformat(most)}
 
 
 # --- Adding ---------------------------------------------------------------------------------------------------------
@@ -139,15 +142,19 @@ def add(admin_site: Any, request: HttpRequest, entity: str, record_id: uuid.UUID
             added.append(attach(request, record, upload, values, _once(request, uploads)))
         except ValidationError as fault:
             faults.append(f"{upload.name}: {' '.join(fault.messages)}")
-    faults += [f"{upload.name}: At most {MOST_AT_ONCE} files at once." for upload in uploads[MOST_AT_ONCE:]]
+    faults += [
+        gettext("%(name)s: At most %(most_at_once)s files at once.")
+        % {"name": upload.name, "most_at_once": MOST_AT_ONCE}
+        for upload in uploads[MOST_AT_ONCE:]
+    ]
     if not uploads:
-        faults.append("Choose a file first.")
+        faults.append(gettext("Choose a file first."))
     if "application/json" in request.headers.get("Accept", ""):
         return _upload_result(request, record, added, faults)
     for text in faults:
         messages.error(request, text)
     if added:
-        messages.success(request, f"Attached: {', '.join(str(row) for row in added)}.")
+        messages.success(request, gettext("Attached: %(names)s.") % {"names": ", ".join(str(row) for row in added)})
     return redirect(f"{address_of(record)}#attachments")
 
 
@@ -189,19 +196,22 @@ def attach(
             raise
         return _own(request, record, known)
     except FileEmptyError:
-        raise ValidationError("The file is empty.") from None
+        raise ValidationError(gettext("The file is empty.")) from None
     except FileTooLargeError:
-        raise ValidationError(f"A file may have {filesizeformat(settings.FILE_SIZE_LIMIT)} at most.") from None
+        raise ValidationError(
+            gettext("A file may have %(filesizeformat)s at most.")
+            % {"filesizeformat": filesizeformat(settings.FILE_SIZE_LIMIT)}
+        ) from None
     except actions.SiteFullError:
-        raise ValidationError("The storage for this site's attachments is full.") from None
+        raise ValidationError(gettext("The storage for this site's attachments is full.")) from None
     except StorageUnavailableError:
-        raise ValidationError("The file storage cannot be reached. Try again.") from None
+        raise ValidationError(gettext("The file storage cannot be reached. Try again.")) from None
 
 
 def _own(request: HttpRequest, record: SiteRecord, known: Attachment) -> Attachment:
     """Return the attachment that this person has already added to the record under the id; raises ValidationError."""
     if known.record_id != record.pk or known.created_by_id != user_of(request).pk:
-        raise ValidationError("This file belongs to something else. Reload the page and try again.")
+        raise ValidationError(gettext("This file belongs to something else. Reload the page and try again."))
     return known
 
 
@@ -223,7 +233,7 @@ def _readable(request: HttpRequest, attachment_id: uuid.UUID) -> Attachment:
     """Return an attachment that the signed-in person may read; raises Http404 for any other."""
     attachment = Attachment.objects.filter(pk=attachment_id).first()
     if attachment is None or not may_read(user_of(request), attachment):
-        raise Http404("There is no such attachment.")
+        raise Http404(gettext("There is no such attachment."))
     return attachment
 
 
@@ -243,14 +253,14 @@ def preview(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
     if conditional.matches(request.headers.get("If-None-Match", ""), tag):
         return HttpResponse(status=304, headers=headers)
     if not may_have_preview(attachment.file_type):
-        raise Http404("There is no preview of this file.")
+        raise Http404(gettext("There is no preview of this file."))
     try:
         with downloads.whole(attachment) as opened:
             picture = preview_of(opened)
     except ApiError as refusal:
         return _refused(refusal)
     if picture is None:
-        raise Http404("There is no preview of this file.")
+        raise Http404(gettext("There is no preview of this file."))
     return HttpResponse(picture, content_type="image/jpeg", headers=headers)
 
 

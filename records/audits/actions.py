@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.audits.models import AuditProgram, AuditRecord, RecordStatus
 from records.audits.schedule import free_due_dates
@@ -72,7 +73,9 @@ def archive_audit_program(
     with recording():
         program = lock_program(site_id, program_id)
         if archived and not program.is_archived and (waiting := _open_numbers(program)):
-            text = f"These audits of the program are still open: {waiting}. Complete or cancel them first."
+            text = gettext(
+                "These audits of the program are still open: %(waiting)s. Complete or cancel them first."
+            ) % {"waiting": waiting}
             raise ValidationError(text, code="InUse")
         return archive_record(
             AuditProgram,
@@ -108,7 +111,8 @@ def _open_numbers(program: AuditProgram) -> str:
         record_status__in=(RecordStatus.COMPLETED, RecordStatus.CANCELLED)
     )
     numbers = list(waiting.order_by("site_sequence_id").values_list("site_sequence_id", flat=True)[:11])
-    return ", ".join(str(number) for number in numbers[:10]) + (" and more" if len(numbers) > 10 else "")
+    listed = ", ".join(str(number) for number in numbers[:10])
+    return gettext("%(numbers)s and more") % {"numbers": listed} if len(numbers) > 10 else listed
 
 
 def schedule_audit_record(
@@ -125,7 +129,9 @@ def schedule_audit_record(
         planned = values.get("date") or values.get("due_date")
         due = values.get("due_date") or planned
         if due is None:
-            raise ValidationError({"date": ValidationError("Say when the audit is planned.", code="RequiredField")})
+            raise ValidationError(
+                {"date": ValidationError(gettext("Say when the audit is planned."), code="RequiredField")}
+            )
         given = {**_taken_over(program), **values, "date": planned, "due_date": due}
         record = _add(program, given, author=author, reason=reason)
         if program.next_due_date is None or due < program.next_due_date:
@@ -142,17 +148,19 @@ def schedule_next_audit_records(
     Raises RecordNotFoundError, or ValidationError (code InvalidTransition) if no audit is left to schedule.
     """
     if not 1 <= count <= MOST_AT_ONCE:
-        text = f"Between 1 and {MOST_AT_ONCE} audits can be scheduled at once."
+        text = gettext("Between 1 and %(most_at_once)s audits can be scheduled at once.") % {
+            "most_at_once": MOST_AT_ONCE
+        }
         raise ValidationError({"count": ValidationError(text, code="InvalidValue")})
     with recording():
         program = lock_program(site_id, program_id)
         refuse_archived(program)
         if program.next_due_date is None:
-            text = "Say when the program is due next."
+            text = gettext("Say when the program is due next.")
             raise ValidationError({"next_due_date": ValidationError(text, code="RequiredField")})
         free = free_due_dates(program, count)
         if not free:
-            text = "The audit that is due is scheduled already, and the program has no frequency to go on by."
+            text = gettext("The audit that is due is scheduled already, and the program has no frequency to go on by.")
             raise ValidationError(text, code="InvalidTransition")
         given = _taken_over(program)
         return [_add(program, {**given, "date": due, "due_date": due}, author=author, reason=reason) for due in free]
@@ -161,7 +169,7 @@ def schedule_next_audit_records(
 def refuse_archived(program: AuditProgram) -> None:
     """Raise ValidationError (code InvalidTransition) if the program is archived."""
     if program.is_archived:
-        raise ValidationError("The program is archived; restore it first.", code="InvalidTransition")
+        raise ValidationError(gettext("The program is archived; restore it first."), code="InvalidTransition")
 
 
 def _taken_over(program: AuditProgram) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.audits import actions, workflow
 from records.audits.checklist import ChecklistPages
@@ -49,17 +51,17 @@ class AuditProgramAdmin(RecordAdmin):
     readonly_fields = ("audits",)
     fieldsets = (
         (None, {"fields": ("name", "type", "department", "risk", "entity_folder")}),
-        ("Schedule", {"fields": ("frequency_months", "next_due_date")}),
-        ("Who", {"fields": ("auditors", "auditees")}),
-        ("Checklists", {"fields": ("checklists", "procedures", "rating", "rating_response")}),
+        (_("Schedule"), {"fields": ("frequency_months", "next_due_date")}),
+        (_("Who"), {"fields": ("auditors", "auditees")}),
+        (_("Checklists"), {"fields": ("checklists", "procedures", "rating", "rating_response")}),
     )
 
-    @admin.display(description="next due", ordering="next_due_date")
+    @admin.display(description=_("next due"), ordering="next_due_date")
     def due(self, program: AuditProgram) -> Any:
         """Return the program's next due date."""
         return due_shown(program.next_due_date, waiting=not program.is_archived)
 
-    @admin.display(description="audits")
+    @admin.display(description=_("audits"))
     def audits(self, program: AuditProgram) -> Any:
         """Return links to the program's latest audits and to the list of all its audits."""
         latest = program.records.filter(is_archived=False).order_by("-due_date", "-id")[:12]
@@ -74,20 +76,22 @@ class AuditProgramAdmin(RecordAdmin):
             (
                 (
                     reverse("admin:audits_auditrecord_read", args=(record.pk,)),
-                    f"Audit {record.site_sequence_id}",
-                    record.record_status,
+                    gettext("Audit %(number)s") % {"number": record.site_sequence_id},
+                    record.get_record_status_display(),
                     due_shown(record.due_date, waiting=record.is_open),
                 )
                 for record in latest
             ),
         )
-        return format_html('<ul class="plain">{}</ul><a href="{}">All audits of this program</a>', lines, everything)
+        return format_html(
+            '<ul class="plain">{}</ul><a href="{}">{}</a>', lines, everything, gettext("All audits of this program")
+        )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields, with the program's audits if it is already stored."""
         given = list(super().get_fieldsets(request, obj))
         if obj is not None:
-            given.insert(1, ("Audits", {"fields": ("audits",)}))
+            given.insert(1, (gettext("Audits"), {"fields": ("audits",)}))
         return given
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
@@ -130,13 +134,13 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
     search_fields = ("audit_program__name", "notes", "rating", "result")
     fieldsets = (
         (None, {"fields": ("audit_program", "record_status", ("score", "rating", "result"), "entity_folder")}),
-        ("When", {"fields": ("date", "due_date", "start_date", "finish_date", "completed_date", "completed_by")}),
-        ("Who", {"fields": ("auditors", "auditees")}),
-        ("Checklists", {"fields": ("checklists", "rating_scale")}),
-        ("Notes", {"fields": ("notes",)}),
+        (_("When"), {"fields": ("date", "due_date", "start_date", "finish_date", "completed_date", "completed_by")}),
+        (_("Who"), {"fields": ("auditors", "auditees")}),
+        (_("Checklists"), {"fields": ("checklists", "rating_scale")}),
+        (_("Notes"), {"fields": ("notes",)}),
     )
 
-    @admin.display(description="due", ordering="due_date")
+    @admin.display(description=_("due"), ordering="due_date")
     def due(self, record: AuditRecord) -> Any:
         """Return the audit's due date, with a mark if the audit is overdue."""
         return due_shown(record.due_date, waiting=record.is_open and not record.is_archived)

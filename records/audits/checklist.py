@@ -20,6 +20,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from records.accounts import access
@@ -48,7 +49,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     if not access.may(user_of(request), record.site_id, "audits.change_auditrecord"):
         return ()
     url = reverse("admin:audits_auditrecord_checklist", args=(record.pk,))
-    return (RecordLink("checklist", "Answer as a checklist", url, is_next=True),)
+    return (RecordLink("checklist", gettext("Answer as a checklist"), url, is_next=True),)
 
 
 class ChecklistPages(SitePermissions):
@@ -76,7 +77,7 @@ class ChecklistPages(SitePermissions):
         record = self._answerable(request, object_id)
         if record.record_status != RecordStatus.IN_PROGRESS or record.is_archived:
             status = "archived" if record.is_archived else record.record_status
-            text = f"The audit is {status}, so its checklist can no longer be filled in."
+            text = gettext("The audit is %(status)s, so its checklist can no longer be filled in.") % {"status": status}
             self.message_user(request, text, messages.WARNING)
             return redirect(address_of(record))
         scale = record.rating_scale
@@ -153,10 +154,13 @@ class ChecklistPages(SitePermissions):
             present = self._present_answer(record, meanwhile.finding)
             if by_script:
                 return JsonResponse({"conflict": present}, status=409)
-            text = f"{present['who']} answered “{present['answer']}” meanwhile. Your answer was not saved."
+            text = gettext("%(who)s answered “%(answer)s” meanwhile. Your answer was not saved.") % {
+                "who": present["who"],
+                "answer": present["answer"],
+            }
             self.message_user(request, text, messages.WARNING)
         except RecordNotFoundError:
-            return JsonResponse({"faults": ["There is no such audit."]}, status=404)
+            return JsonResponse({"faults": [gettext("There is no such audit.")]}, status=404)
         except ValidationError as fault:
             closed = any(error.code == "InvalidTransition" for error in _errors(fault))
             if by_script:
@@ -177,7 +181,7 @@ class ChecklistPages(SitePermissions):
         change = next(changes, None)
         return {
             **_answer_of(finding),
-            "answer": str(finding.rating_response or "no response"),
+            "answer": str(finding.rating_response or gettext("no response")),
             "who": (change.author_name if change else "") or "Somebody",
             "at": shown(change.at) if change else "",
         }
@@ -203,7 +207,7 @@ def _sent(request: HttpRequest, prefix: str) -> Answer:
     """Return the answer in the submitted form; raises ValidationError."""
     response = request.POST.get(f"{prefix}response", "")
     if response and read_uuid(response) is None:
-        raise ValidationError("This is not a response of the audit's rating.", code="InvalidReference")
+        raise ValidationError(gettext("This is not a response of the audit's rating."), code="InvalidReference")
     comment = normalise(request.POST.get(f"{prefix}comment", ""))
     return Answer(read_uuid(response) if response else None, comment if prefix else comment.strip())
 

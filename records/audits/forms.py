@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from records.audits.actions import MOST_AT_ONCE
 from records.audits.models import AuditRecord, Finding, RecordStatus
@@ -75,22 +76,22 @@ def _responses(record: AuditRecord | None) -> list[RatingResponse]:
 class StartForm(WithoutReason):
     """The form that asks when the audit started."""
 
-    start_date = DayField(label="Started on", required=False, help_text="Empty: now.")
+    start_date = DayField(label=_("Started on"), required=False, help_text=_("Empty: now."))
 
 
 class ScheduleNextForm(WithoutReason):
     """The form that asks how many audits to schedule."""
 
     count = forms.IntegerField(
-        label="How many", min_value=1, max_value=MOST_AT_ONCE, initial=1, help_text="One for each next due date."
+        label=_("How many"), min_value=1, max_value=MOST_AT_ONCE, initial=1, help_text=_("One for each next due date.")
     )
 
 
 class PlanOneForm(WithoutReason):
     """The form that asks when one audit takes place."""
 
-    date = DayField(label="Planned for", required=True)
-    due_date = DayField(label="Due by", required=False, help_text="Empty: the planned day.")
+    date = DayField(label=_("Planned for"), required=True)
+    due_date = DayField(label=_("Due by"), required=False, help_text=_("Empty: the planned day."))
     notes = TextField(
-        label="Notes", required=False, max_length=FREE_TEXT, widget=forms.Textarea({"rows": 3}), empty_value=""
+        label=_("Notes"), required=False, max_length=FREE_TEXT, widget=forms.Textarea({"rows": 3}), empty_value=""
     )

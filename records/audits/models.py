@@ -5,6 +5,8 @@ from typing import ClassVar
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.reference.models import QUESTION
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
@@ -14,28 +16,28 @@ from records.sites.text import FreeTextField, LineField
 class ProgramType(models.TextChoices):
     """The type of an audit: who audits whom."""
 
-    INTERNAL_AUDIT = "Internal Audit", "Internal Audit"
-    SITE_AUDIT = "Site Audit", "Site Audit"
-    SITE_SELF_ASSESSMENT = "Site Self-assessment", "Site Self-assessment"
+    INTERNAL_AUDIT = "Internal Audit", _("Internal Audit")
+    SITE_AUDIT = "Site Audit", _("Site Audit")
+    SITE_SELF_ASSESSMENT = "Site Self-assessment", _("Site Self-assessment")
 
 
 class Risk(models.TextChoices):
     """How much harm a failure could do; a program may also leave it empty."""
 
-    NONE = "None", "None"
-    LOW = "Low", "Low"
-    MEDIUM = "Medium", "Medium"
-    HIGH = "High", "High"
+    NONE = "None", _("None")
+    LOW = "Low", _("Low")
+    MEDIUM = "Medium", _("Medium")
+    HIGH = "High", _("High")
 
 
 class RecordStatus(models.TextChoices):
     """The status of an audit (DECISIONS 5)."""
 
-    SCHEDULED = "Scheduled", "Scheduled"
-    IN_PROGRESS = "In Progress", "In Progress"
-    AWAITING_REVIEW = "Awaiting Review", "Awaiting Review"
-    COMPLETED = "Completed", "Completed"
-    CANCELLED = "Cancelled", "Cancelled"
+    SCHEDULED = "Scheduled", _("Scheduled")
+    IN_PROGRESS = "In Progress", _("In Progress")
+    AWAITING_REVIEW = "Awaiting Review", _("Awaiting Review")
+    COMPLETED = "Completed", _("Completed")
+    CANCELLED = "Cancelled", _("Cancelled")
 
 
 OPEN = (RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW)
@@ -70,14 +72,14 @@ class AuditProgram(SiteRecord):
         null=True,
         blank=True,
         related_name="+",
-        help_text="The response that its audits are expected to reach.",
+        help_text=_("The response that its audits are expected to reach."),
     )
     frequency_months = models.PositiveSmallIntegerField(
         "frequency in months",
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(120)],
-        help_text="How many months lie between two audits; empty when it happens once.",
+        help_text=_("How many months lie between two audits; empty when it happens once."),
     )
     next_due_date = models.DateTimeField("next due date", null=True, blank=True)
 
@@ -97,7 +99,7 @@ class AuditProgram(SiteRecord):
     def clean(self) -> None:
         """Check that the response belongs to the rating."""
         if self.rating_response is not None and self.rating_response.rating_id != self.rating_id:
-            fault = ValidationError("This is not a response of the program's rating.", code="InvalidReference")
+            fault = ValidationError(gettext("This is not a response of the program's rating."), code="InvalidReference")
             raise ValidationError({"rating_response": fault})
 
 
@@ -172,7 +174,7 @@ class AuditRecord(SiteRecord):
     def clean(self) -> None:
         """Check that the audit does not end before it starts."""
         if self.start_date and self.finish_date and self.finish_date < self.start_date:
-            fault = ValidationError("The finish date lies before the start date.", code="InvalidValue")
+            fault = ValidationError(gettext("The finish date lies before the start date."), code="InvalidValue")
             raise ValidationError({"finish_date": fault})
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from records.audits import actions, workflow
 from records.audits.forms import PlanOneForm, ScheduleNextForm, StartForm
@@ -47,62 +48,62 @@ def _cancel(model_admin: Any, request: HttpRequest, record: Any, reason: str, da
 
 SCHEDULE_NEXT = RecordStep(
     "schedule-next",
-    "Schedule the next audits",
+    _("Schedule the next audits"),
     "audits.add_auditrecord",
     _schedule_next,
     applies=lambda program: not program.is_archived and program.next_due_date is not None,
     form=ScheduleNextForm,
-    explanation="One audit is scheduled for each of the program's next due dates that none stands for yet.",
-    done="has its next audits scheduled.",
+    explanation=_("One audit is scheduled for each of the program's next due dates that none stands for yet."),
+    done=_("has its next audits scheduled."),
 )
 PLAN_ONE = RecordStep(
     "plan",
-    "Plan an audit",
+    _("Plan an audit"),
     "audits.add_auditrecord",
     _plan_one,
     applies=lambda program: not program.is_archived,
     form=PlanOneForm,
-    explanation="People, checklists and rating are taken over from the program and can be changed afterwards.",
-    done="has one more audit planned.",
+    explanation=_("People, checklists and rating are taken over from the program and can be changed afterwards."),
+    done=_("has one more audit planned."),
 )
 START = RecordStep(
     "start",
-    "Start",
+    _("Start"),
     "audits.change_auditrecord",
     _start,
     applies=_in(RecordStatus.SCHEDULED),
     form=StartForm,
-    explanation="The questions of the checklists are laid out as findings, to be answered on the audit's page.",
-    done="was started.",
+    explanation=_("The questions of the checklists are laid out as findings, to be answered on the audit's page."),
+    done=_("was started."),
     is_next=True,
 )
 SUBMIT = RecordStep(
     "submit",
-    "Submit for review",
+    _("Submit for review"),
     "audits.change_auditrecord",
     _submit,
     applies=_in(RecordStatus.IN_PROGRESS),
     form=ReasonIfAny,
-    explanation="Every finding needs its response. The audit is rated now; later changes need a reason.",
-    done="awaits its review.",
+    explanation=_("Every finding needs its response. The audit is rated now; later changes need a reason."),
+    done=_("awaits its review."),
 )
 COMPLETE = RecordStep(
     "complete",
-    "Complete",
+    _("Complete"),
     "audits.complete_auditrecord",
     _complete,
     applies=_in(RecordStatus.AWAITING_REVIEW),
     form=ReasonIfAny,
-    explanation="The audit is closed as it stands, and the program's next due date is set.",
-    done="was completed.",
+    explanation=_("The audit is closed as it stands, and the program's next due date is set."),
+    done=_("was completed."),
     is_next=True,
 )
 CANCEL = RecordStep(
     "cancel",
-    "Cancel the audit",
+    _("Cancel the audit"),
     "audits.change_auditrecord",
     _cancel,
     applies=_in(RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW),
-    explanation="The audit does not take place. The program stays due, so that it can be planned anew.",
-    done="was cancelled.",
+    explanation=_("The audit does not take place. The program stays due, so that it can be planned anew."),
+    done=_("was cancelled."),
 )

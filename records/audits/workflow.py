@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.audits.actions import lock_program, refuse_archived, update_audit_program
 from records.audits.models import RATED, AuditRecord, Finding, RecordStatus
@@ -76,10 +77,14 @@ def _auditing(
 
 def _move(record: AuditRecord, allowed: Sequence[RecordStatus], to: RecordStatus) -> None:
     if record.is_archived:
-        raise ValidationError("The audit is archived; restore it first.", code="InvalidTransition")
+        raise ValidationError(gettext("The audit is archived; restore it first."), code="InvalidTransition")
     if record.record_status not in allowed:
         wanted = " or ".join(str(status.label) for status in allowed)
-        text = f"The audit is {record.record_status}; only one that is {wanted} becomes {to.label}."
+        text = gettext("The audit is %(record_status)s; only one that is %(wanted)s becomes %(label)s.") % {
+            "record_status": record.get_record_status_display(),
+            "wanted": wanted,
+            "label": to.label,
+        }
         raise ValidationError(text, code="InvalidTransition")
     record.record_status = to
 
@@ -111,10 +116,12 @@ def update_audit_record(
         if changed - {"entity_folder"} and not record.is_open:
             raise _closed(record)
         if "rating_scale" in changed and _answers_another_scale(record):
-            text = "Findings have responses of the rating already."
+            text = gettext("Findings have responses of the rating already.")
             raise ValidationError({"rating_scale": ValidationError(text, code="InvalidTransition")})
         if record.due_date is None:
-            raise ValidationError({"due_date": ValidationError("Say when the audit is due.", code="RequiredField")})
+            raise ValidationError(
+                {"due_date": ValidationError(gettext("Say when the audit is due."), code="RequiredField")}
+            )
         if changed & {"findings", "rating_scale"}:
             if record.record_status == AWAITING_REVIEW:
                 _refuse_unanswered(record)
@@ -128,7 +135,9 @@ def _answers_another_scale(record: AuditRecord) -> bool:
 
 
 def _closed(record: AuditRecord) -> ValidationError:
-    text = f"The audit is {record.record_status} and cannot be changed any more."
+    text = gettext("The audit is %(record_status)s and cannot be changed any more.") % {
+        "record_status": record.get_record_status_display()
+    }
     return ValidationError(text, code="InvalidTransition")
 
 
@@ -214,13 +223,15 @@ def answer_question(
         findings = {finding.pk: finding for finding in record.findings.all()}
         finding = findings.get(finding_id)
         if finding is None:
-            raise ValidationError("This question was removed from the audit.", code="InvalidTransition")
+            raise ValidationError(gettext("This question was removed from the audit."), code="InvalidTransition")
         stands = Answer(finding.rating_response_id, finding.comment)
         if stands == answer:
             return record
         if record.record_status != IN_PROGRESS or record.is_archived:
             status = "archived" if record.is_archived else record.record_status
-            text = f"The audit is {status}; questions are answered while it is In Progress."
+            text = gettext("The audit is %(status)s; questions are answered while it is In Progress.") % {
+                "status": status
+            }
             raise ValidationError(text, code="InvalidTransition")
         if stands != seen:
             raise AnsweredMeanwhileError(finding)
@@ -236,7 +247,7 @@ def _response(record: AuditRecord, key: uuid.UUID | None) -> RatingResponse | No
     offered = record.rating_scale.responses.all() if record.rating_scale is not None else RatingResponse.objects.none()
     found = offered.filter(pk=key).first() if key else None
     if key and found is None:
-        text = "This is not a response of the audit's rating."
+        text = gettext("This is not a response of the audit's rating.")
         raise ValidationError({"rating_response": ValidationError(text, code="InvalidReference")})
     return found
 
@@ -249,14 +260,16 @@ def _need(reason: str, text: str) -> None:
 def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
     """Raise ValidationError if findings cannot be changed now, or for each row with another scale's response."""
     if record.record_status not in (IN_PROGRESS, AWAITING_REVIEW) or record.is_archived:
-        text = f"Findings are written while an audit is In Progress; this one is {record.record_status}."
+        text = gettext("Findings are written while an audit is In Progress; this one is %(record_status)s.") % {
+            "record_status": record.get_record_status_display()
+        }
         raise ValidationError(text, code="InvalidTransition")
     if record.record_status == AWAITING_REVIEW:
-        _need(reason, "Say why the findings are changed during the review.")
+        _need(reason, gettext("Say why the findings are changed during the review."))
     scale = values.get("rating_scale", record.rating_scale)
     faults = [
         ValidationError(
-            "This is not a response of the audit's rating.",
+            gettext("This is not a response of the audit's rating."),
             code="InvalidReference",
             params={"relation": "findings", "idx": idx, "name": "rating_response"},
         )
@@ -274,11 +287,11 @@ def _refuse_unanswered(record: AuditRecord) -> None:
     """
     findings = list(record.findings.all())
     if not findings:
-        text = "Write at least one finding."
+        text = gettext("Write at least one finding.")
         raise ValidationError({"findings": ValidationError(text, code="RequiredField")})
     faults = [
         ValidationError(
-            f"“{finding.question}” has no response yet.",
+            gettext("“%(question)s” has no response yet.") % {"question": finding.question},
             code="RequiredField",
             params={"relation": "findings", "idx": idx, "name": "rating_response"},
         )
@@ -352,7 +365,7 @@ def cancel_audit_record(
     with _auditing(
         site_id, record_id, author=author, operation="CancelAudit", reason=reason, precondition=precondition
     ) as record:
-        _need(reason, "Say why the audit is cancelled.")
+        _need(reason, gettext("Say why the audit is cancelled."))
         _move(record, (SCHEDULED, IN_PROGRESS, AWAITING_REVIEW), CANCELLED)
         _rate(record)
     return record
@@ -372,7 +385,7 @@ def archive_audit_record(
     An archived audit is no longer due. An open audit cannot be restored while its program is archived, because an
     archived program has no open audits.
     """
-    _need(reason, "Say why.")
+    _need(reason, gettext("Say why."))
     with recording():
         known = AuditRecord.objects.at(site_id).filter(pk=record_id).first()
         if known is None:

@@ -19,6 +19,8 @@ from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.dates import MONTHS
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_safe
 
 from records.accounts import access
@@ -32,18 +34,17 @@ from records.sites.models import Site
 
 PAGE = 50
 FIRST_YEAR, LAST_YEAR = 1900, 2199
-MONTHS = tuple(datetime.date(2000, month, 1).strftime("%B") for month in range(1, 13))
 SEEN_WITH = ("audits.view_auditprogram", "audits.view_auditrecord")
 
 
 class State(StrEnum):
     """What an entry of the year view says; an entry shows it as text, and by its colour."""
 
-    PLANNED = "Planned"
-    DUE = "Due"
-    DONE = "Done"
-    OVERDUE = "Overdue"
-    CANCELLED = "Cancelled"
+    PLANNED = gettext_noop("Planned")
+    DUE = gettext_noop("Due")
+    DONE = gettext_noop("Done")
+    OVERDUE = gettext_noop("Overdue")
+    CANCELLED = gettext_noop("Cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class Entry:
     day: datetime.date
     label: str
     address: str
+
+    @property
+    def shown(self) -> str:
+        """Return the state in words."""
+        return gettext(self.state)
 
     @property
     def style(self) -> str:
@@ -92,7 +98,7 @@ def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
     site = current_site(request)
     if model not in (AuditProgram, AuditRecord) or site is None or not _may_see(request, site):
         return ()
-    return (RecordLink("year", "Year view", reverse("admin:audit_year")),)
+    return (RecordLink("year", gettext("Year view"), reverse("admin:audit_year")),)
 
 
 def _may_see(request: HttpRequest, site: Site) -> bool:
@@ -110,20 +116,23 @@ def year_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
     year = as_number(request.GET.get("year", str(today.year)), 4)
     page = as_number(request.GET.get("p", "1"), 6) or 1
     if year is None or not FIRST_YEAR <= year <= LAST_YEAR:
-        raise Http404(f"The years {FIRST_YEAR} to {LAST_YEAR} can be shown.")
+        raise Http404(
+            gettext("The years %(first_year)s to %(last_year)s can be shown.")
+            % {"first_year": FIRST_YEAR, "last_year": LAST_YEAR}
+        )
     lines, has_more = year_lines(site.pk, year, today, zone, page)
     counts = Counter(entry.state for line in lines for month in line.months for entry in month.entries)
     context = {
         **admin_site.each_context(request),
-        "title": f"Audits in {year}",
+        "title": gettext("Audits in %(year)s") % {"year": year},
         "year": year,
         "this_year": today.year,
-        "this_month": MONTHS[today.month - 1] if year == today.year else "",
+        "this_month": MONTHS[today.month] if year == today.year else "",
         "before": year - 1 if year > FIRST_YEAR else None,
         "after": year + 1 if year < LAST_YEAR else None,
-        "months": MONTHS,
+        "months": list(MONTHS.values()),
         "lines": lines,
-        "counts": [(state, counts[state], state.value.lower()) for state in State],
+        "counts": [(gettext(state), counts[state], state.value.lower()) for state in State],
         "page": page,
         "has_more": has_more,
         "programs": reverse("admin:audits_auditprogram_changelist"),
@@ -166,12 +175,12 @@ def _line(
             if due not in standing:
                 day = day_of(due, zone)
                 state = State.OVERDUE if day < today else State.PLANNED
-                entries.append(Entry(state, day, "no audit scheduled yet", address))
+                entries.append(Entry(state, day, gettext("no audit scheduled yet"), address))
     by_month: dict[int, list[Entry]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: (entry.day, entry.label)):
         if entry.day.year == year:
             by_month[entry.day.month].append(entry)
-    return Line(program, address, [Month(name, by_month[number]) for number, name in enumerate(MONTHS, 1)])
+    return Line(program, address, [Month(name, by_month[number]) for number, name in MONTHS.items()])
 
 
 def _audit_entry(audit: Any, today: datetime.date, zone: zoneinfo.ZoneInfo) -> Entry:
@@ -182,7 +191,10 @@ def _audit_entry(audit: Any, today: datetime.date, zone: zoneinfo.ZoneInfo) -> E
         state = State.CANCELLED
     else:
         state = State.OVERDUE if day < today else State.DUE
-    label = f"audit {audit.site_sequence_id}, {audit.record_status}"
+    label = gettext("audit %(site_sequence_id)s, %(record_status)s") % {
+        "site_sequence_id": audit.site_sequence_id,
+        "record_status": audit.get_record_status_display(),
+    }
     return Entry(state, day, label, reverse("admin:audits_auditrecord_read", args=(audit.pk,)))
 
 

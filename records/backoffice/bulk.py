@@ -21,6 +21,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.about import address_of
 from records.backoffice.current import FormState, current_site, show_times_of, state_of
@@ -33,8 +35,8 @@ from records.sites.writing import RecordNotFoundError
 
 STEPS = ("archive", "restore")
 """The buttons of a record's page that a list offers too, if they ask for nothing but a reason."""
-FIELDS = {"entity_folder": "Move to a folder", "owner": "Assign to an owner"}
-EMPTY = {"entity_folder": "Empty: out of every folder.", "owner": "Empty: to nobody."}
+FIELDS = {"entity_folder": _("Move to a folder"), "owner": _("Assign to an owner")}
+EMPTY = {"entity_folder": _("Empty: out of every folder."), "owner": _("Empty: to nobody.")}
 MOST = 2000
 """The maximum number of records at once, as in an import."""
 BATCH = 100
@@ -82,7 +84,7 @@ class BulkPages(FormPages):
 
     def get_actions(self, request: HttpRequest) -> Any:
         """Return a placeholder action if the user can do something to several records: the list then has checkboxes."""
-        return {"together": (None, "together", "Together")} if self.bulk_steps(request) else {}
+        return {"together": (None, "together", gettext("Together"))} if self.bulk_steps(request) else {}
 
     def response_action(self, request: HttpRequest, queryset: Any, *args: Any, **options: Any) -> HttpResponse:
         """Redirect to the list: its checkboxes belong to our own form."""
@@ -91,10 +93,10 @@ class BulkPages(FormPages):
     def action_checkbox(self, obj: Any) -> Any:
         """Return the checkbox of a row, which belongs to the form above the table."""
         return format_html(
-            '<input type="checkbox" name="{}" value="{}" form="together" class="action-select" aria-label="Choose {}">',
+            '<input type="checkbox" name="{}" value="{}" form="together" class="action-select" aria-label="{}">',
             ACTION_CHECKBOX_NAME,
             obj.pk,
-            obj,
+            gettext("Choose %(record)s") % {"record": obj},
         )
 
     def bulk_steps(self, request: HttpRequest) -> list[Bulk]:
@@ -125,16 +127,16 @@ class BulkPages(FormPages):
 
     def _fault_of_step(self, request: HttpRequest, step: Any, record: Any) -> str:
         if not step.applies(record):
-            return f"“{step.label}” is not possible now."
-        return "" if self.may_step(request, step, record) else "You may not do this."
+            return gettext("“%(label)s” is not possible now.") % {"label": step.label}
+        return "" if self.may_step(request, step, record) else gettext("You may not do this.")
 
     def _take_step(self, request: HttpRequest, step: Any, record: Any, reason: str, value: Any) -> None:
         step.act(self, request, record, reason, {})
 
     def _fault_of_field(self, request: HttpRequest, name: str, record: Any) -> str:
         if not self.has_change_permission(request, record):
-            return "It is archived." if record.is_archived else "You may not change it now."
-        return "" if name in self.settable_fields(request, record) else "This cannot be set on it now."
+            return gettext("It is archived.") if record.is_archived else gettext("You may not change it now.")
+        return "" if name in self.settable_fields(request, record) else gettext("This cannot be set on it now.")
 
     def _set_field(self, request: HttpRequest, name: str, record: Any, reason: str, value: Any) -> None:
         self.update_record(request, record, {name: value}, reason=reason, precondition=lambda locked: None)
@@ -157,10 +159,16 @@ class BulkPages(FormPages):
         except UnreadableListError as error:
             return self.unreadable(request, error)
         if not keys:
-            messages.warning(request, f"Choose at least one of the {self.opts.verbose_name_plural} first.")
+            messages.warning(
+                request,
+                gettext("Choose at least one of the %(kinds)s first.") % {"kinds": self.opts.verbose_name_plural},
+            )
             return redirect(back)
         if len(keys) > MOST:
-            text = f"More than {MOST} {self.opts.verbose_name_plural} match. Filter the list first."
+            text = gettext("More than %(most)s %(kinds)s match. Filter the list first.") % {
+                "most": MOST,
+                "kinds": self.opts.verbose_name_plural,
+            }
             messages.warning(request, text)
             return redirect(back)
         form = self._together_form(request, bulk)
@@ -240,11 +248,14 @@ class BulkPages(FormPages):
     def _report(self, request: HttpRequest, bulk: Bulk, count: int, left: Sequence[tuple[Any, str]]) -> HttpResponse:
         """Return to the list, or to the page that names what was left as it was."""
         if not left:
-            messages.success(request, f"{bulk.label}: {count} of {count} done.")
+            messages.success(
+                request, gettext("%(label)s: %(count)s of %(count)s done.") % {"label": bulk.label, "count": count}
+            )
             return redirect(self._list_url(request))
         request.session[RESULT] = {
             "model": self.opts.label,
-            "title": f"{bulk.label}: {count - len(left)} of {count} done",
+            "title": gettext("%(label)s: %(value)s of %(count)s done")
+            % {"label": bulk.label, "value": count - len(left), "count": count},
             "left": [[str(record), address_of(record), fault] for record, fault in left[:NAMED]],
             "more": max(len(left) - NAMED, 0),
             "back": self._list_url(request),
@@ -279,7 +290,7 @@ def _written(bulk: Bulk, record: Any, reason: str, value: Any) -> str:
     except ValidationError as refused:
         return " ".join(refused.messages)
     except RecordNotFoundError:
-        return "It is not there any more."
+        return gettext("It is not there any more.")
     except PermissionDenied:
-        return "You may not do this."
+        return gettext("You may not do this.")
     return ""

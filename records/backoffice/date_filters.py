@@ -12,6 +12,7 @@ from typing import Any
 from django.contrib.admin import FieldListFilter
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from records.backoffice.current import current_site, zone_of
 from records.history.trail import now
@@ -87,12 +88,12 @@ def spans(today: datetime.date) -> dict[str, tuple[str, datetime.date, datetime.
     last_month = (month - datetime.timedelta(days=1)).replace(day=1)
     last_year = year.replace(year=max(year.year - 1, 1))
     return {
-        "last-7-days": ("Last 7 days", today - datetime.timedelta(days=6), today),
-        "last-30-days": ("Last 30 days", today - datetime.timedelta(days=29), today),
-        "this-month": ("This month", month, _last_day(month)),
-        "last-month": ("Last month", last_month, _last_day(last_month)),
-        "this-year": ("This year", year, year.replace(month=12, day=31)),
-        "last-year": ("Last year", last_year, last_year.replace(month=12, day=31)),
+        "last-7-days": (gettext("Last 7 days"), today - datetime.timedelta(days=6), today),
+        "last-30-days": (gettext("Last 30 days"), today - datetime.timedelta(days=29), today),
+        "this-month": (gettext("This month"), month, _last_day(month)),
+        "last-month": (gettext("Last month"), last_month, _last_day(last_month)),
+        "this-year": (gettext("This year"), year, year.replace(month=12, day=31)),
+        "last-year": (gettext("Last year"), last_year, last_year.replace(month=12, day=31)),
     }
 
 
@@ -142,7 +143,11 @@ class DaysFilter(FieldListFilter):
 
     def described(self) -> str:
         """Return the days in words: the period's name, or both ends."""
-        ends = f"{self.given[0] or '…'} to {self.given[1] or '…'}" if any(self.given) else ""
+        ends = (
+            gettext("%(value)s to %(value2)s") % {"value": self.given[0] or "…", "value2": self.given[1] or "…"}
+            if any(self.given)
+            else ""
+        )
         span = self.spans[self.span][0] if self.span in self.spans else ""
         if ends and not span:
             same = (label for label, *days in self.spans.values() if tuple(days) == self.given)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.translation import gettext
 
 MIDNIGHT = datetime.time(0, 0)
 NOTHING = "\N{EN DASH}"
@@ -41,7 +42,9 @@ def shown(value: datetime.datetime | None, *, day: bool = False) -> str:
 
 def times_are_in() -> str:
     """Return the sentence that names the time zone of the page, which is that of the record's site."""
-    return f"Times are those of {timezone.get_current_timezone_name()}."
+    return gettext("Times are those of %(get_current_timezone_name)s.") % {
+        "get_current_timezone_name": timezone.get_current_timezone_name()
+    }
 
 
 def stored(clock: datetime.datetime) -> datetime.datetime:
@@ -55,9 +58,11 @@ def stored(clock: datetime.datetime) -> datetime.datetime:
         utc = local.astimezone(datetime.UTC)
         again = utc.astimezone(local.tzinfo)
     except (OverflowError, ValueError):
-        raise ValidationError("This date lies outside the years 0001 to 9999.", code="InvalidDate") from None
+        raise ValidationError(gettext("This date lies outside the years 0001 to 9999."), code="InvalidDate") from None
     if again.replace(tzinfo=None) != clock:
-        raise ValidationError("The clocks go forward over this time, so it does not exist.", code="InvalidDate")
+        raise ValidationError(
+            gettext("The clocks go forward over this time, so it does not exist."), code="InvalidDate"
+        )
     return utc
 
 

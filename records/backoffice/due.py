@@ -9,6 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.current import current_site, zone_of
 from records.backoffice.date_filters import bare, today_at
@@ -21,7 +23,7 @@ def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> Any:
         return NOTHING
     if not waiting or not is_overdue(due):
         return shown(due, day=True)
-    return format_html('{} <strong class="tag overdue">Overdue</strong>', shown(due, day=True))
+    return format_html('{} <strong class="tag overdue">{}</strong>', shown(due, day=True), gettext("Overdue"))
 
 
 def is_overdue(due: datetime.datetime) -> bool:
@@ -33,7 +35,7 @@ def is_overdue(due: datetime.datetime) -> bool:
 class DueFilter(admin.SimpleListFilter):
     """Shows the unfinished rows that are overdue or due within the next 30 days."""
 
-    title = "overdue or due soon"
+    title = _("overdue or due soon")
     parameter_name = "due"
     field = "due_date"
     open_statuses: ClassVar[Sequence[str]] = ()
@@ -41,7 +43,7 @@ class DueFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices."""
-        return [("overdue", "Overdue"), ("soon", "In the next 30 days")]
+        return [("overdue", gettext("Overdue")), ("soon", gettext("In the next 30 days"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Filter the list."""

@@ -8,6 +8,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.datetimes import plain_number, stored, wall_clock
 from records.sites.text import read_uuid
@@ -15,7 +17,7 @@ from records.sites.text import read_uuid
 ChooseFrom = Callable[[], models.QuerySet[Any]]
 """What a reference may newly refer to, created only if it is needed: most saves keep the present reference."""
 
-UNKNOWN_CHOICE = "Choose one of the entries that are offered."
+UNKNOWN_CHOICE = _("Choose one of the entries that are offered.")
 
 
 def newlines(text: str) -> str:
@@ -77,7 +79,7 @@ class DayField(forms.Field):
         try:
             day = datetime.date.fromisoformat(str(value).strip())
         except ValueError:
-            raise ValidationError("Enter a date as year-month-day.", code="InvalidDate") from None
+            raise ValidationError(gettext("Enter a date as year-month-day."), code="InvalidDate") from None
         return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
@@ -103,7 +105,7 @@ class MomentField(forms.Field):
         try:
             clock = datetime.datetime.fromisoformat(str(value).strip())
         except ValueError:
-            raise ValidationError("Enter a date and time.", code="InvalidDate") from None
+            raise ValidationError(gettext("Enter a date and time."), code="InvalidDate") from None
         return clock.replace(tzinfo=None)
 
     def to_python(self, value: Any) -> datetime.datetime | None:

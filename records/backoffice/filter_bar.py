@@ -12,6 +12,7 @@ from django.contrib.admin import FieldListFilter
 from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR
 from django.http import HttpRequest
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import current_site
@@ -47,7 +48,12 @@ def chips(changelist: Any) -> list[dict[str, str]]:
     """Return the active filters, each with the URL of the list without it."""
     found = []
     if changelist.query:
-        found.append({"text": f"Search: “{changelist.query}”", "url": changelist.without([SEARCH_VAR])})
+        found.append(
+            {
+                "text": gettext("Search: “%(query)s”") % {"query": changelist.query},
+                "url": changelist.without([SEARCH_VAR]),
+            }
+        )
     for spec in changelist.filter_specs:
         own = own_parameters(spec, changelist)
         if own and (text := _described(spec, changelist, own)):
@@ -58,7 +64,7 @@ def chips(changelist: Any) -> list[dict[str, str]]:
 def _described(spec: Any, changelist: Any, own: list[str]) -> str:
     if isinstance(spec, ReferenceFilter):
         names = changelist.names_of(spec.field.related_model, changelist.asked.getlist(own[0]))
-        return " or ".join(names) or "nothing of this site"
+        return " or ".join(names) or gettext("nothing of this site")
     if isinstance(spec, DaysFilter):
         return spec.described()
     chosen = [str(choice["display"]) for choice in spec.choices(changelist) if choice["selected"]]

@@ -15,6 +15,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.forms.formsets import all_valid
 from django.forms.models import modelform_factory
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.utils.translation import gettext
 
 from records.backoffice import conflicts
 from records.backoffice.about import address_of, asking, hide_targets
@@ -190,7 +191,7 @@ class FormPages(StepPages, TrailPages):
             valid = False
         if valid and conflict is None:
             if record is not None and not changes:
-                self.message_user(request, "Nothing was changed.")
+                self.message_user(request, gettext("Nothing was changed."))
                 return self.response_post_save_change(request, record)
             try:
                 written = self._act(request, state, form, formsets, seen)
@@ -259,7 +260,13 @@ class FormPages(StepPages, TrailPages):
         media = self.media + admin_form.media
         for inline_formset in inline_formsets:
             media += inline_formset.media
-        title = f"Add {self.opts.verbose_name}" if record is None else f"Edit {record}" if writable else str(record)
+        title = (
+            gettext("Add %(kind)s") % {"kind": self.opts.verbose_name}
+            if record is None
+            else gettext("Edit %(record)s") % {"record": record}
+            if writable
+            else str(record)
+        )
         context = {
             **self.admin_site.each_context(request),
             "title": title,

@@ -8,6 +8,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.forms.models import BaseInlineFormSet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.fields import ReferenceField, ReferencesField, TextField
 from records.history.trail import now
@@ -15,17 +17,17 @@ from records.sites.text import REASON
 from records.sites.writing import Values
 
 OWN_FIELDS = ("change_reason", "larder_seen", "larder_site")
-NO_REASON = "Say why the record is changed."
+NO_REASON = _("Say why the record is changed.")
 
 
 def reason_field(*, required: bool) -> TextField:
     """Return the field that asks for the reason of a change."""
     return TextField(
-        label="Reason for change",
+        label=gettext("Reason for change"),
         max_length=REASON,
         required=required,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Kept in the record's history.",
+        help_text=gettext("Kept in the record's history."),
     )
 
 
@@ -54,11 +56,11 @@ class WithoutReason(ReasonForm):
 class CredentialForm(forms.Form):
     """The name of a new key or client, and how long it is valid."""
 
-    name = TextField(max_length=100, help_text="What will use it, such as “ERP sync”.")
+    name = TextField(max_length=100, help_text=_("What will use it, such as “ERP sync”."))
     expires = forms.DateField(
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="The last day on which it works; empty when it is good until it is revoked.",
+        help_text=_("The last day on which it works; empty when it is good until it is revoked."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -71,7 +73,7 @@ class CredentialForm(forms.Form):
         if day is None:
             return None
         if not now().date() <= day <= now().date() + datetime.timedelta(days=3660):
-            raise ValidationError("Choose a day from today on, at most ten years ahead.")
+            raise ValidationError(gettext("Choose a day from today on, at most ten years ahead."))
         return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC) + datetime.timedelta(days=1)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from django.apps import apps
 from django.http import FileResponse
 from django.utils import timezone
-from django.utils.text import capfirst
+from django.utils.text import capfirst, format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.datetimes import shown
 from records.backoffice.transfer.formulas import guarded
@@ -17,15 +19,15 @@ from records.history.trail import now
 
 MOST = 50_000
 """How many changes one file holds; more have to be narrowed by a filter, or belong into an auditor's pack."""
-TOO_MANY = f"A file holds at most {MOST} changes. Narrow the list, or make an auditor's pack."
+TOO_MANY = format_lazy(_("A file holds at most {most} changes. Narrow the list, or make an auditor's pack."), most=MOST)
 LinesOf = Callable[[Change], Iterable[dict[str, str]]]
-CUT = " … (cut here)"
+CUT = _(" … (cut here)")
 
 
 def history_file(rows: Any, kind: str, title: str, lines_of: LinesOf) -> FileResponse:
     """Return the changes as a CSV or XLSX file, in the page's time zone; `lines_of` gives what the user may see."""
     found = _lines(rows, lines_of)
-    file = write_csv(found) if kind == "csv" else write_xlsx((_fitting(line) for line in found), "History")
+    file = write_csv(found) if kind == "csv" else write_xlsx((_fitting(line) for line in found), gettext("History"))
     name = f"{title} {now().date().isoformat()}.{kind}"
     return FileResponse(file, as_attachment=True, filename=name, content_type=KINDS[kind])
 
@@ -37,12 +39,21 @@ def is_too_long(rows: Any) -> bool:
 
 def _lines(rows: Any, lines_of: LinesOf) -> Iterator[Line]:
     zone = timezone.get_current_timezone_name()
-    head = ("Number", f"When ({zone})", "Who", "Through", "Operation", "Reason", "Kind", "Record")
-    yield [*head, "Field", "Before", "After"]
+    head = (
+        gettext("Number"),
+        gettext("When (%(zone)s)") % {"zone": zone},
+        gettext("Who"),
+        gettext("Through"),
+        gettext("Operation"),
+        gettext("Reason"),
+        gettext("Kind"),
+        gettext("Record"),
+    )
+    yield [*head, gettext("Field"), gettext("Before"), gettext("After")]
     for change in rows.iterator(chunk_size=1_000):
         texts = (
             shown(change.at),
-            change.author_name or "The system",
+            change.author_name or gettext("The system"),
             f"{change.channel} ({change.credential})" if change.credential else change.channel,
             operation_label(change.operation, change.model),
             change.reason,

@@ -16,6 +16,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.accounts.models import User
@@ -134,7 +135,7 @@ class TrailPages(SitePermissions):
         return {
             "changes": [
                 {
-                    "author": change.author_name or "The system",
+                    "author": change.author_name or gettext("The system"),
                     "at": shown(change.at),
                     "reason": change.reason,
                     "lines": lines_of(self.model, change.fields, hidden, self.is_day),
@@ -186,7 +187,7 @@ class TrailPages(SitePermissions):
 
         context = {
             **self.admin_site.each_context(request),
-            "title": f"History: {record}",
+            "title": gettext("History: %(record)s") % {"record": record},
             "opts": self.opts,
             "original": record,
             "back": address_of(record),

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from records.accounts.models import User
@@ -106,7 +107,9 @@ class ColumnPages(SitePermissions):
         chosen = [name for name in self.possible_columns(request) if name in asked or name in self.fixed_columns()]
         names = [] if "reset" in request.POST else chosen
         choose_columns(user_of(request), self.opts.label_lower, names, author=author_of(request))
-        messages.success(request, "The usual columns are shown again." if not names else "Your columns were saved.")
+        messages.success(
+            request, gettext("The usual columns are shown again.") if not names else gettext("Your columns were saved.")
+        )
         query = QueryDict(request.GET.urlencode(), mutable=True)
         # The order in the URL contains column numbers, which now mean other columns.
         query.pop("o", None)

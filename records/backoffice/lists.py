@@ -14,6 +14,8 @@ from django.db import DataError, models
 from django.http import HttpRequest, QueryDict
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.about import address_of, asking
 from records.backoffice.current import current_site, user_of
@@ -77,7 +79,7 @@ class RecordList(ChangeList):
         with self._reading():
             rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         if fault := _unreadable(self.filter_specs):
-            raise UnreadableListError(f"The list cannot be narrowed to “{fault[:100]}”.")
+            raise UnreadableListError(gettext("The list cannot be narrowed to “%(fault)s”.") % {"fault": fault[:100]})
         return rows.none() if self._names_hidden() else rows
 
     @property
@@ -113,8 +115,10 @@ class RecordList(ChangeList):
             yield
         except (IncorrectLookupParameters, FieldError, ValidationError, ValueError, OverflowError, DataError) as error:
             given = [f"{name}={','.join(map(str, values))}"[:100] for name, values in self.filter_params.items()]
-            named = " or ".join(f"“{one}”" for one in given) or "what it was asked for"
-            raise UnreadableListError(f"The list cannot be narrowed to {named}.") from error
+            named = " or ".join(f"“{one}”" for one in given) or gettext("what it was asked for")
+            raise UnreadableListError(
+                gettext("The list cannot be narrowed to %(named)s.") % {"named": named}
+            ) from error
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the page without counting the rows."""
@@ -204,17 +208,17 @@ def narrowed(model_admin: Any, request: HttpRequest, query: QueryDict) -> Any:
 class ArchivedFilter(admin.SimpleListFilter):
     """Shows active records unless the user asks for archived ones."""
 
-    title = "active or archived"
+    title = _("active or archived")
     parameter_name = "archived"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices beside the default."""
-        return [("yes", "Archived"), ("all", "All")]
+        return [("yes", gettext("Archived")), ("all", gettext("All"))]
 
     def choices(self, changelist: Any) -> Any:
         """Yield the choices, with the default under its own label."""
         first, *rest = super().choices(changelist)
-        yield {**first, "display": "Active"}
+        yield {**first, "display": gettext("Active")}
         yield from rest
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
@@ -227,13 +231,13 @@ class ArchivedFilter(admin.SimpleListFilter):
 class OwnerFilter(admin.SimpleListFilter):
     """Shows the records that belong to the user, or those without an owner."""
 
-    title = "mine or without owner"
+    title = _("mine or without owner")
     parameter_name = "mine"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices."""
-        mine = ("yes", f"My {model_admin.opts.verbose_name_plural}")
-        return [mine, ("nobody", "Without owner")] if model_admin.opts.get_field("owner").null else [mine]
+        mine = ("yes", gettext("My %(kinds)s") % {"kinds": model_admin.opts.verbose_name_plural})
+        return [mine, ("nobody", gettext("Without owner"))] if model_admin.opts.get_field("owner").null else [mine]
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
         """Filter the list."""

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.sites.models import SiteRows
@@ -69,7 +70,7 @@ class FileImport(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+", db_index=False)
-    listing = models.CharField(max_length=LISTING, help_text="Kind of record, as app.model.")
+    listing = models.CharField(max_length=LISTING, help_text=_("Kind of record, as app.model."))
     file_name = models.CharField(max_length=255, blank=True)
     reason = models.TextField(blank=True)
     at = models.DateTimeField(default=now, editable=False)
@@ -97,7 +98,7 @@ class ImportedRecord(models.Model):
     file_import = models.ForeignKey(FileImport, models.CASCADE, related_name="records")
     record_id = models.UUIDField()
     change_id = models.UUIDField()
-    row = models.PositiveIntegerField(help_text="The number of its row in the file.")
+    row = models.PositiveIntegerField(help_text=_("The number of its row in the file."))
     is_new = models.BooleanField()
 
     class Meta:

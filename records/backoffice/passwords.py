@@ -27,12 +27,15 @@ from django.urls import path, reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from django.views.generic import FormView
 
 from records.accounts import guesses
 from records.accounts.actions import set_password
+from records.accounts.languages import in_language_of
 from records.accounts.models import User
 from records.accounts.sign_in import own_password
 from records.backoffice.sign_in import provider
@@ -41,7 +44,7 @@ from records.history.trail import Author, Channel
 INVITATION = datetime.timedelta(days=3)
 LINKS_OF_ACCOUNT, LINKS_FROM_ADDRESS = 5, 30
 """How many links for a new password one account gets per hour, and how many one address may request."""
-NO_PASSWORD = "Your account has no password. A link for choosing one can be mailed to you on the sign-in page."  # noqa: S105
+NO_PASSWORD = _("Your account has no password. A link for choosing one can be mailed to you on the sign-in page.")
 
 
 class LinkTokens(PasswordResetTokenGenerator):
@@ -82,8 +85,10 @@ def send_password_link(user: User, *, invited: bool = False) -> None:
     """Mail the link to the account's person; `invited` selects the text for somebody who has never signed in."""
     lifetime = INVITATION if invited else datetime.timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
     context = {"user": user, "link": password_link(user, lifetime), "invited": invited, "base_url": settings.BASE_URL}
-    subject = "Your account at Larder" if invited else "Choose a new password for Larder"
-    send_mail(subject, render_to_string("registration/password_mail.txt", context), None, [user.recovery_address])
+    with in_language_of(user):
+        subject = gettext("Your account at Larder") if invited else gettext("Choose a new password for Larder")
+        text = render_to_string("registration/password_mail.txt", context)
+    send_mail(subject, text, None, [user.recovery_address])
 
 
 def people_with_address(address: str) -> list[User]:
@@ -106,7 +111,7 @@ def author_of_owner(user: User) -> Author:
 class ForgottenForm(forms.Form):
     """Asks for the e-mail address of an account."""
 
-    email = forms.EmailField(label="Email", max_length=254, widget=forms.EmailInput({"autocomplete": "email"}))
+    email = forms.EmailField(label=_("Email"), max_length=254, widget=forms.EmailInput({"autocomplete": "email"}))
 
 
 class ForgottenView(FormView[ForgottenForm]):
@@ -115,7 +120,7 @@ class ForgottenView(FormView[ForgottenForm]):
     form_class = ForgottenForm
     template_name = "registration/password_reset_form.html"
     success_url = reverse_lazy("admin_password_reset_done")
-    extra_context = {"title": "Forgotten your password?"}
+    extra_context = {"title": _("Forgotten your password?")}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Answer 404 if nobody signs in with a password."""
@@ -131,7 +136,7 @@ class ForgottenView(FormView[ForgottenForm]):
             guesses.spend("links-from", where, LINKS_FROM_ADDRESS)
         except guesses.TooManyGuessesError as refusal:
             self.request.guess_refusal = refusal  # type: ignore[attr-defined]
-            form.add_error(None, "Too many links were asked for from here. Try again in an hour.")
+            form.add_error(None, gettext("Too many links were asked for from here. Try again in an hour."))
             return self.form_invalid(form)
         mail_links.enqueue(form.cleaned_data["email"])
         return super().form_valid(form)
@@ -155,7 +160,7 @@ class ChoosePasswordView(PasswordResetConfirmView):
     form_class = ChoosePasswordForm
     token_generator = tokens
     success_url = reverse_lazy("password_reset_complete")
-    extra_context = {"title": "Choose a password"}
+    extra_context = {"title": _("Choose a password")}
 
     def get_user(self, uidb64: str) -> Any:
         """Return the account, unless it may not sign in."""
@@ -200,7 +205,7 @@ class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
         except guesses.TooManyGuessesError as refusal:
             raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
         if not right:
-            raise ValidationError("This is not your password.", code="password_incorrect")
+            raise ValidationError(gettext("This is not your password."), code="password_incorrect")
         return typed
 
 
@@ -229,21 +234,21 @@ class ChangePasswordView(PasswordChangeView):
 
 def _refuse_without_passwords() -> None:
     if not settings.PASSWORD_SIGN_IN:
-        raise Http404("Nobody signs in with a password here.")
+        raise Http404(gettext("Nobody signs in with a password here."))
 
 
 urlpatterns = [
     path("password/", ForgottenView.as_view(), name="admin_password_reset"),
     path(
         "password/sent/",
-        PasswordResetDoneView.as_view(extra_context={"title": "Look into your mail"}),
+        PasswordResetDoneView.as_view(extra_context={"title": _("Look into your mail")}),
         name="admin_password_reset_done",
     ),
     path("password/<uidb64>/provider/", use_provider, name="password_use_provider"),
     path("password/<uidb64>/<token>/", ChoosePasswordView.as_view(), name="password_reset_confirm"),
     path(
         "password/set/",
-        PasswordResetCompleteView.as_view(extra_context={"title": "Password set"}),
+        PasswordResetCompleteView.as_view(extra_context={"title": _("Password set")}),
         name="password_reset_complete",
     ),
 ]

@@ -11,6 +11,7 @@ from django.db import models
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.about import asking, existing_for
@@ -62,7 +63,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Report which filters of a URL cannot be read, with a link to the whole list."""
         context = {
             **self.admin_site.each_context(request),
-            "title": "This address cannot be read",
+            "title": gettext("This address cannot be read"),
             "opts": self.opts,
             "sentence": str(error),
             "back": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"),
@@ -172,7 +173,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return a record that the user may see; raises Http404 for all others, whether or not they exist."""
         record = self.get_object(request, unquote(object_id))
         if record is None or not self.has_view_permission(request, record):
-            raise Http404(f"There is no such {self.opts.verbose_name}.")
+            raise Http404(gettext("There is no such %(kind)s.") % {"kind": self.opts.verbose_name})
         return record
 
 

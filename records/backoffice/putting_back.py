@@ -18,6 +18,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.about import address_of
 from records.backoffice.conflicts import StaleError, last_change, refuse_when_stale, trail_of
@@ -48,7 +50,7 @@ PLAIN = (
 )
 """The kinds of fields whose values can be put back; a date-time field is a date field too."""
 
-SAME = "The record has this value already."
+SAME = _("The record has this value already.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,10 @@ class PutBackPages(FormPages):
         try:
             old = self._old_value(request, record, change_id, name)
         except ValidationError as refused:
-            text = f"{label}: nothing was put back. {' '.join(refused.messages)}"
+            text = gettext("%(label)s: nothing was put back. %(names)s") % {
+                "label": label,
+                "names": " ".join(refused.messages),
+            }
             self.message_user(request, text, messages.WARNING)
             return redirect(history)
         form = ReasonForm(request.POST if request.method == "POST" else None)
@@ -131,7 +136,9 @@ class PutBackPages(FormPages):
             if is_stale:
                 form.add_error(None, _what_happened(record))
             elif form.is_bound and form.is_valid() and self._put_back(request, record, old, form):
-                self.message_user(request, f"{label}: the earlier value was put back.", messages.SUCCESS)
+                self.message_user(
+                    request, gettext("%(label)s: the earlier value was put back.") % {"label": label}, messages.SUCCESS
+                )
                 return redirect(history)
         except StaleError:
             return self.put_back_view(request, object_id, change_id, name, is_stale=True)
@@ -140,7 +147,7 @@ class PutBackPages(FormPages):
         show_times_of(site_at(request, self.site_id_of(record)))
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Put a value back: {record}",
+            "title": gettext("Put a value back: %(record)s") % {"record": record},
             "opts": self.opts,
             "original": record,
             "change": old.change,
@@ -163,7 +170,10 @@ class PutBackPages(FormPages):
         """
         if not self.has_change_permission(request, record):
             if self.may(request, "change", record) and getattr(record, "is_archived", False):
-                raise ValidationError(f"This {self.opts.verbose_name} is archived. Restore it before you change it.")
+                raise ValidationError(
+                    gettext("This %(kind)s is archived. Restore it before you change it.")
+                    % {"kind": self.opts.verbose_name}
+                )
             raise PermissionDenied
         field = self._plain_fields(request, record).get(name)
         change = trail_of(record).filter(pk=change_id).first()
@@ -219,15 +229,15 @@ def fault_of(record: Any, field: Any, entry: Mapping[str, Any]) -> str:
     """Return why the old value of a change's entry cannot be put back; empty if it can. Runs no query."""
     old, new, now = entry.get("old"), entry.get("new"), getattr(record, field.attname)
     if any(is_erased(value) or is_mark(value) for value in (old, new, now)):
-        return "The value was erased for good."
+        return gettext("The value was erased for good.")
     if is_nothing(old):
         if is_nothing(now):
-            return "The field is empty already."
+            return gettext("The field is empty already.")
         may_be_empty = field.blank and (field.null or isinstance(field, TEXTS))
-        return "" if may_be_empty else "The field must not be empty."
+        return "" if may_be_empty else gettext("The field must not be empty.")
     if field.is_relation:
         if not isinstance(old, dict) or "id" not in old:
-            return "The history does not say which record it was."
+            return gettext("The history does not say which record it was.")
         return SAME if str(now) == str(old["id"]) else ""
     try:
         is_same = columns(record)[field.name] == old or field.to_python(old) == now
@@ -238,8 +248,10 @@ def fault_of(record: Any, field: Any, entry: Mapping[str, Any]) -> str:
 
 def _what_happened(record: Any) -> str:
     newest = trail_of(record).first()
-    person = newest.author_name if newest is not None and newest.author_name else "The system"
-    return f"{person} changed this record while this page was open. Look at the value now, then confirm again."
+    person = newest.author_name if newest is not None and newest.author_name else gettext("The system")
+    return gettext(
+        "%(person)s changed this record while this page was open. Look at the value now, then confirm again."
+    ) % {"person": person}
 
 
 def _as_the_trail_says(record: Any, field: Any) -> Any:

@@ -18,6 +18,7 @@ from django.urls import path, reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.about import address_of, hide_targets
@@ -44,7 +45,7 @@ class Fact(AdminReadonlyField):
         name = self.field["field"]
         value = getattr(self.form.instance, name, None) if isinstance(name, str) else None
         if isinstance(value, bool):
-            return "Yes" if value else "No"
+            return gettext("Yes") if value else gettext("No")
         return str(self.contents())
 
     @property
@@ -200,7 +201,7 @@ class ReadingPage(StepPages, TrailPages):
         return [
             {
                 "at": shown(change.at),
-                "who": change.author_name or "The system",
+                "who": change.author_name or gettext("The system"),
                 "reason": change.reason,
                 "fields": [
                     field_label(self.model, name)

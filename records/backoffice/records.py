@@ -32,6 +32,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice import extension_points
@@ -112,8 +113,8 @@ class RecordAdmin(
                 shown.append((title, {**options, "fields": names}))
         if obj is not None:
             if writable:
-                shown.append(("Why", {"fields": ("change_reason",)}))
-            shown.append(("Record", {"fields": self._stamps_shown}))
+                shown.append((gettext("Why"), {"fields": ("change_reason",)}))
+            shown.append((gettext("Record"), {"fields": self._stamps_shown}))
         return shown
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

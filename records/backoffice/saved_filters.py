@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.accounts.models import User
@@ -126,7 +127,7 @@ class SavedFilterPages(SitePermissions):
             return self._take_filter(request, site)
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Saved filters: {self.opts.verbose_name_plural}",
+            "title": gettext("Saved filters: %(kinds)s") % {"kinds": self.opts.verbose_name_plural},
             "opts": self.opts,
             "saved_filters": self.saved_filters(request),
             "list_address": self._address_of_list(),
@@ -140,11 +141,13 @@ class SavedFilterPages(SitePermissions):
         saved, user = self._saved_filter_in(request, site), user_of(request)
         if "remove" in request.POST:
             remove(saved, author=author_of(request))
-            messages.success(request, f"The saved filter “{saved}” was removed.")
+            messages.success(request, gettext("The saved filter “%(saved)s” was removed.") % {"saved": saved})
             return redirect(self._filters_address())
         form = NameForm(request.POST)
         if not form.is_valid():
-            messages.error(request, "A saved filter needs a name of 80 characters at most. Nothing was changed.")
+            messages.error(
+                request, gettext("A saved filter needs a name of 80 characters at most. Nothing was changed.")
+            )
             return redirect(self._filters_address())
         values = form.cleaned_data
         if not access.may(user, site, SHARE):
@@ -159,16 +162,20 @@ class SavedFilterPages(SitePermissions):
         user, listing = user_of(request), self.opts.label_lower
         own = SavedFilter.objects.at(site).filter(user=user, listing=listing)
         if not form.is_valid() or not query or len(query) > QUERY:
-            messages.error(request, "Choose a filter and give it a name of 80 characters at most. Nothing was saved.")
+            messages.error(
+                request, gettext("Choose a filter and give it a name of 80 characters at most. Nothing was saved.")
+            )
             return redirect(back)
         if fault := self._fault_of_filter(request, QueryDict(query)):
-            messages.error(request, f"{fault} Nothing was saved.")
+            messages.error(request, gettext("%(fault)s Nothing was saved.") % {"fault": fault})
             return redirect(self._address_of_list())
         values = {**form.cleaned_data, "query": query}
         values["is_shared"] &= access.may(user, site, SHARE)
         saved = own.filter(name__iexact=values["name"]).first()
         if saved is None and own.count() >= MOST:
-            messages.error(request, f"You keep {MOST} filters of this list already. Remove one first.")
+            messages.error(
+                request, gettext("You keep %(most)s filters of this list already. Remove one first.") % {"most": MOST}
+            )
             return redirect(back)
         self._keep_filter(request, saved or SavedFilter(user=user, site=site, listing=listing), values)
         return redirect(back)
@@ -177,9 +184,12 @@ class SavedFilterPages(SitePermissions):
         try:
             keep(saved, author=author_of(request), **values)
         except ValidationError:
-            messages.error(request, f"There is a saved filter “{values['name']}” already. Choose another name.")
+            messages.error(
+                request,
+                gettext("There is a saved filter “%(name)s” already. Choose another name.") % {"name": values["name"]},
+            )
         else:
-            messages.success(request, f"The filter “{saved}” was saved.")
+            messages.success(request, gettext("The filter “%(saved)s” was saved.") % {"saved": saved})
 
     def _saved_filter_in(self, request: HttpRequest, site: Site) -> SavedFilter:
         """Return the filter that the form names: one of the user's own, or a shared one if the user may share."""
@@ -199,7 +209,7 @@ class SavedFilterPages(SitePermissions):
         except UnreadableListError as error:
             return str(error)
         except (IncorrectLookupParameters, SuspiciousOperation):
-            return "The list cannot be narrowed this way."
+            return gettext("The list cannot be narrowed this way.")
         return ""
 
     def _filters_address(self) -> str:

@@ -10,6 +10,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models import User
 from records.backoffice import extension_points
@@ -20,7 +22,7 @@ from records.backoffice.permissions import SitePermissions
 from records.backoffice.typed import keeping
 
 GROUPS = {
-    "Records": (
+    gettext_noop("Records"): (
         "complaints",
         "actions",
         "documents",
@@ -31,9 +33,9 @@ GROUPS = {
         "employees",
         "attachments",
     ),
-    "Reports": (),
-    "Lists": ("reference",),
-    "Administration": ("sites", "accounts", "scim", "history"),
+    gettext_noop("Reports"): (),
+    gettext_noop("Lists"): ("reference",),
+    gettext_noop("Administration"): ("sites", "accounts", "scim", "history"),
 }
 """The menu's groups and the rooms in each, in order; all other rooms follow under Administration."""
 
@@ -50,7 +52,7 @@ class BackofficeSite(AdminSite):
 
     site_title = "Larder"
     site_header = "Larder"
-    index_title = "Start"
+    index_title = _("Start")
     site_url = None
     empty_value_display = NOTHING
 
@@ -118,7 +120,9 @@ class BackofficeSite(AdminSite):
                 link["current"] = link["url"] == current_url
             if links[group]:
                 current = any(link["current"] for link in links[group])
-                groups.append({"name": group, "links": links[group], "folded": group in FOLDED, "current": current})
+                groups.append(
+                    {"name": gettext(group), "links": links[group], "folded": group in FOLDED, "current": current}
+                )
         return groups
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> Any:
@@ -133,7 +137,11 @@ class BackofficeSite(AdminSite):
 
         view = ChangePasswordView.as_view(
             success_url=reverse("admin:password_change_done"),
-            extra_context={**self.each_context(request), "title": "Change your password", **(extra_context or {})},
+            extra_context={
+                **self.each_context(request),
+                "title": gettext("Change your password"),
+                **(extra_context or {}),
+            },
         )
         return view(request)
 

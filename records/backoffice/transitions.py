@@ -21,6 +21,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice import extension_points
@@ -61,7 +63,9 @@ def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, d
 
 
 def _users(record: Any) -> list[str]:
-    return [f"Used by {use}. They keep it; new ones cannot choose it." for use in uses_of(record)]
+    return [
+        gettext("Used by %(use)s. They keep it; new ones cannot choose it.") % {"use": use} for use in uses_of(record)
+    ]
 
 
 def _restore(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
@@ -70,22 +74,22 @@ def _restore(model_admin: Any, request: HttpRequest, record: Any, reason: str, d
 
 ARCHIVE = RecordStep(
     "archive",
-    "Archive",
+    _("Archive"),
     "archive",
     _archive,
     applies=lambda record: not record.is_archived,
-    explanation="An archived record stays readable and keeps its history; it is no longer offered or listed.",
-    done="was archived.",
+    explanation=_("An archived record stays readable and keeps its history; it is no longer offered or listed."),
+    done=_("was archived."),
     tells=_users,
 )
 RESTORE = RecordStep(
     "restore",
-    "Restore",
+    _("Restore"),
     "archive",
     _restore,
     applies=lambda record: record.is_archived,
-    explanation="The record is active again.",
-    done="was restored.",
+    explanation=_("The record is active again."),
+    done=_("was restored."),
 )
 
 
@@ -150,7 +154,12 @@ class StepPages(SitePermissions):
         show_times_of(site_at(request, self.site_id_of(record)))
         address = address_of(record)
         if not step.applies(record):
-            self.message_user(request, f"{step.label} is not possible: {record} has changed since.", messages.WARNING)
+            self.message_user(
+                request,
+                gettext("%(label)s is not possible: %(record)s has changed since.")
+                % {"label": step.label, "record": record},
+                messages.WARNING,
+            )
             return redirect(address)
         given = step.initial(record) if step.initial is not None else {}
         form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form(initial=given)

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from records.backoffice.datetimes import NOTHING, shown
 from records.history.digests import ERASED, is_erased
@@ -60,7 +61,7 @@ VERBS = {
     "Update": "Changed",
     "Withdraw": "Withdrew",
 }
-"""The first word of an operation's name, and the word that users read instead."""
+"""The first word of an operation's name, and the word that users read instead, translated with the words after it."""
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -93,13 +94,14 @@ def operation_label(operation: str, model: str) -> str:
     verb, *others = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", operation) or [operation]
     kind, rest = model.rpartition(".")[2].lower(), "".join(others).lower()
     if verb in VERBS and (rest.startswith(kind) or kind.startswith(rest) or kind.endswith(rest)):
-        return VERBS[verb]
-    return " ".join([VERBS.get(verb, verb), *(word.lower() for word in others)])
+        return gettext(VERBS[verb])
+    return gettext(" ".join([VERBS.get(verb, verb), *(word.lower() for word in others)]))
 
 
 def operation_words(text: str) -> str:
     """Return a text that users search operations for, with the stored words instead of those that users read."""
     stored = {shown.lower(): verb for verb, shown in VERBS.items()} | {"changed": "Update", "made": "Issue"}
+    stored |= {gettext(shown.capitalize()).lower(): verb for shown, verb in stored.items()}
     return " ".join(stored.get(word.lower(), word) for word in text.split())
 
 
@@ -108,12 +110,12 @@ def printed(value: Any, *, day: bool = False) -> str:
     if value is None or value in ("", [], {}):
         return NOTHING
     if isinstance(value, bool):
-        return "Yes" if value else "No"
+        return gettext("Yes") if value else gettext("No")
     if isinstance(value, dict):
         if value.keys() == {"id", "name"}:
             return str(value["name"] or value["id"])
         if is_erased(value):
-            return f"Erased ({value[ERASED]})"
+            return gettext("Erased (%(value)s)") % {"value": value[ERASED]}
         return "; ".join(
             f"{key.replace('_', ' ')}: {printed(part, day=day)}" for key, part in value.items() if key != "idx"
         )

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import Author, now
@@ -45,7 +46,7 @@ def update_complaint_detail(
         site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as complaint:
         if complaint.is_completed and not may_change_completed:
-            text = "This complaint is completed; only a Manager can change it."
+            text = gettext("This complaint is completed; only a Manager can change it.")
             raise ValidationError(text, code="InvalidTransition")
         apply(complaint, values)
     return complaint

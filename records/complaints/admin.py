@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Count, F, Q
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice.current import author_of, form_state, user_of
@@ -97,15 +98,15 @@ class ComplaintAdmin(RecordAdmin):
                 )
             },
         ),
-        ("Handling", {"fields": HANDLING}),
-        ("Review", {"fields": ("review_report",)}),
+        (_("Handling"), {"fields": HANDLING}),
+        (_("Review"), {"fields": ("review_report",)}),
         (
-            "Lot",
+            _("Lot"),
             {"fields": ("trace_number", "manufacture_date", "expiration_date", "brand", "production_unit")},
         ),
-        ("How it reached us", {"fields": ("source", "source_details", "method", "sample_details")}),
+        (_("How it reached us"), {"fields": ("source", "source_details", "method", "sample_details")}),
         (
-            "Consumer",
+            _("Consumer"),
             {
                 "fields": (
                     "consumer_salutation",
@@ -121,12 +122,12 @@ class ComplaintAdmin(RecordAdmin):
         ),
     )
 
-    @admin.display(description="Number", ordering="site_sequence_id")
+    @admin.display(description=_("Number"), ordering="site_sequence_id")
     def number(self, complaint: Complaint) -> str:
         """Return the complaint's number; a draft does not have one yet."""
         return str(complaint.site_sequence_id or RecordStatus.DRAFT.label)
 
-    @admin.display(description="Target date", ordering="target_date")
+    @admin.display(description=_("Target date"), ordering="target_date")
     def target(self, complaint: Complaint) -> Any:
         """Return the day by which the complaint must be answered, with a mark if it has passed."""
         return due_shown(complaint.target_date, waiting=complaint.waits_for_answer)
@@ -224,7 +225,7 @@ class UnitsSoldAdmin(PlainAdmin):
     search_fields = ()
     fieldsets = ((None, {"fields": ("month", "units")}),)
 
-    @admin.display(description="Month", ordering="month")
+    @admin.display(description=_("Month"), ordering="month")
     def month_name(self, units_sold: UnitsSold) -> str:
         """Return the month as people write it."""
         return str(units_sold)

@@ -6,6 +6,8 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.due import DueFilter
 from records.complaints.models import RecordStatus
@@ -15,11 +17,11 @@ TO_TRIAGE = Q(record_status=RecordStatus.AWAITING_REVIEW) & (Q(owner=None) | Q(s
 WAITS_FOR_ANSWER = Q(record_status=RecordStatus.AWAITING_REVIEW, answered_on=None)
 """The condition that a complaint can become overdue."""
 RESPONSES: tuple[tuple[str, str, int | None], ...] = (
-    ("3", "Within 3 days", 3),
-    ("7", "4 to 7 days", 7),
-    ("14", "8 to 14 days", 14),
-    ("30", "15 to 30 days", 30),
-    ("more", "More than 30 days", None),
+    ("3", _("Within 3 days"), 3),
+    ("7", _("4 to 7 days"), 7),
+    ("14", _("8 to 14 days"), 14),
+    ("30", _("15 to 30 days"), 30),
+    ("more", _("More than 30 days"), None),
 )
 """The ranges of response times: the value in an address, the name, and the last day of the range."""
 
@@ -40,7 +42,7 @@ def responses_in(span: str) -> Q:
         return Q(answered_on__gt=F("target_date"))
     condition = Q(answered_on__isnull=False, date__isnull=False)
     earlier: int | None = None
-    for value, _, days in RESPONSES:
+    for value, _name, days in RESPONSES:
         if value == span:
             if days is not None:
                 condition &= Q(answered_on__lte=F("date") + datetime.timedelta(days=days))
@@ -52,12 +54,12 @@ def responses_in(span: str) -> Q:
 class TriageFilter(admin.SimpleListFilter):
     """Shows the complaints that still lack an owner, a severity or a target date."""
 
-    title = "triage"
+    title = _("triage")
     parameter_name = "triage"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices of the filter."""
-        return [("needed", "To be triaged")]
+        return [("needed", gettext("To be triaged"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the filtered list."""
@@ -79,13 +81,13 @@ class TargetFilter(DueFilter):
 class ResponseFilter(admin.SimpleListFilter):
     """Shows answered complaints by how long the answer took."""
 
-    title = "response time"
+    title = _("response time")
     parameter_name = "response"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices of the filter."""
         spans = [(value, name) for value, name, _ in RESPONSES]
-        return [*spans, (BY_TARGET, "By the target date"), (AFTER_TARGET, "After the target date")]
+        return [*spans, (BY_TARGET, gettext("By the target date")), (AFTER_TARGET, gettext("After the target date"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the filtered list."""

@@ -10,6 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils import dateformat
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.history.visibility import NOBODY, STANDARD
@@ -21,17 +24,17 @@ from records.sites.text import EMAIL, FreeTextField, LineField, is_blank
 class RecordStatus(models.TextChoices):
     """The status of a complaint (DECISIONS 5)."""
 
-    DRAFT = "Draft", "Draft"
-    AWAITING_REVIEW = "Awaiting Review", "Awaiting Review"
-    COMPLETED = "Completed", "Completed"
+    DRAFT = "Draft", _("Draft")
+    AWAITING_REVIEW = "Awaiting Review", _("Awaiting Review")
+    COMPLETED = "Completed", _("Completed")
 
 
 class Severity(models.TextChoices):
     """How serious a complaint is (DECISIONS 12.3)."""
 
-    MINOR = "Minor", "Minor"
-    MAJOR = "Major", "Major"
-    CRITICAL = "Critical", "Critical"
+    MINOR = "Minor", _("Minor")
+    MAJOR = "Major", _("Major")
+    CRITICAL = "Critical", _("Critical")
 
 
 HANDLING = ("owner", "severity", "target_date", "cause", "correction", "answered_on")
@@ -122,14 +125,14 @@ class Complaint(SiteRecord):
     owner = models.ForeignKey("accounts.User", models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
     severity = models.CharField(max_length=10, choices=Severity.choices, blank=True, default="", db_default="")
     target_date = models.DateTimeField(
-        null=True, blank=True, help_text="The day by which whoever complained has to be answered."
+        null=True, blank=True, help_text=_("The day by which whoever complained has to be answered.")
     )
     cause = models.ForeignKey(
         "reference.Cause", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
-    correction = FreeTextField(db_default="", help_text="What was done at once to put the fault right.")
+    correction = FreeTextField(db_default="", help_text=_("What was done at once to put the fault right."))
     answered_on = models.DateTimeField(
-        null=True, blank=True, help_text="The day on which whoever complained was answered."
+        null=True, blank=True, help_text=_("The day on which whoever complained was answered.")
     )
 
     class Meta:
@@ -206,7 +209,11 @@ class Complaint(SiteRecord):
         )
 
     def __str__(self) -> str:
-        number = f"Complaint {self.site_sequence_id}" if self.site_sequence_id is not None else "Draft complaint"
+        number = (
+            gettext("Complaint %(number)s") % {"number": self.site_sequence_id}
+            if self.site_sequence_id is not None
+            else gettext("Draft complaint")
+        )
         return f"{number}: {self.trace_number}" if self.trace_number else number
 
     def record_role(self) -> str:
@@ -241,15 +248,15 @@ class Complaint(SiteRecord):
         faults = {}
         if not self.is_draft:
             faults = {
-                name: ValidationError("This field is required.", code="RequiredField")
+                name: ValidationError(gettext("This field is required."), code="RequiredField")
                 for name in REQUIRED
                 if getattr(self, f"{name}_id") is None
             }
         if self.is_completed and is_blank(self.review_report):
-            text = "A completed complaint needs a review report."
+            text = gettext("A completed complaint needs a review report.")
             faults["review_report"] = ValidationError(text, code="RequiredField")
         if self.manufacture_date and self.expiration_date and self.expiration_date < self.manufacture_date:
-            text = "The expiration date lies before the manufacture date."
+            text = gettext("The expiration date lies before the manufacture date.")
             faults["expiration_date"] = ValidationError(text, code="InvalidValue")
         if fault := self._fault_of_answer():
             faults["answered_on"] = ValidationError(fault, code="InvalidValue")
@@ -262,10 +269,10 @@ class Complaint(SiteRecord):
             return ""
         zone, day = zoneinfo.ZoneInfo(self.site.time_zone), self.answered_on.astimezone(datetime.UTC).date()
         if day > now().astimezone(zone).date():
-            return "The answer lies in the future."
+            return gettext("The answer lies in the future.")
         date = self.date and self.date.astimezone(datetime.UTC)
         if date and day < (date if date.time() == datetime.time() else date.astimezone(zone)).date():
-            return "The answer lies before the complaint's date."
+            return gettext("The answer lies before the complaint's date.")
         return ""
 
 
@@ -278,7 +285,7 @@ class UnitsSold(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # The constraint below has an index that starts with the site, so the foreign key needs none.
     site = models.ForeignKey(Site, models.PROTECT, related_name="+", db_index=False)
-    month = models.DateTimeField(help_text="Any day of the month; the first day of the month is kept.")
+    month = models.DateTimeField(help_text=_("Any day of the month; the first day of the month is kept."))
     units = models.PositiveBigIntegerField(
         "units sold", validators=[MinValueValidator(1), MaxValueValidator(MOST_UNITS)]
     )
@@ -297,15 +304,16 @@ class UnitsSold(models.Model):
                 fields=("site", "month"),
                 name="units_sold_once_a_month",
                 violation_error_code="Duplicate",
-                violation_error_message="The units of this month are entered already. Change that entry, or restore it"
-                " where it is archived.",
+                violation_error_message=_(
+                    "The units of this month are entered already. Change that entry, or restore it"
+                    " where it is archived."
+                ),
             ),
             models.CheckConstraint(condition=Q(units__gt=0), name="units_sold_are_more_than_none"),
         )
 
     def __str__(self) -> str:
-        day = self.month.astimezone(datetime.UTC)
-        return f"{day:%B} {day.year:04}"
+        return dateformat.format(self.month.astimezone(datetime.UTC), "F Y")
 
     def clean(self) -> None:
         """Keep the first day of the month, at midnight UTC as every day is kept."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.current import author_of
 from records.backoffice.fields import TextField
@@ -24,7 +25,7 @@ class CompleteForm(ReasonIfAny):
     review_report = TextField(
         max_length=FREE_TEXT,
         widget=forms.Textarea({"rows": 8}),
-        help_text="What was found, what was done about it, and what the customer was told.",
+        help_text=_("What was found, what was done about it, and what the customer was told."),
     )
     field_order = ("review_report", "change_reason")
 
@@ -57,44 +58,46 @@ def _erase(model_admin: Any, request: HttpRequest, complaint: Complaint, reason:
 
 SUBMIT = RecordStep(
     "submit",
-    "Submit for review",
+    _("Submit for review"),
     "complaints.submit_complaint",
     _submit,
     applies=_in(RecordStatus.DRAFT),
     form=WithoutReason,
-    explanation="It takes its number and awaits its review. Customer, product and nonconformance are needed.",
-    done="was submitted for review.",
+    explanation=_("It takes its number and awaits its review. Customer, product and nonconformance are needed."),
+    done=_("was submitted for review."),
     is_next=True,
 )
 COMPLETE = RecordStep(
     "complete",
-    "Complete the review",
+    _("Complete the review"),
     "complaints.complete_complaint",
     _complete,
     applies=_in(RecordStatus.AWAITING_REVIEW),
     form=CompleteForm,
-    explanation="From then on only a Manager changes the complaint, or reopens it.",
-    done="was completed.",
+    explanation=_("From then on only a Manager changes the complaint, or reopens it."),
+    done=_("was completed."),
     initial=lambda complaint: {"review_report": complaint.review_report},
     is_next=True,
 )
 REOPEN = RecordStep(
     "reopen",
-    "Reopen",
+    _("Reopen"),
     "complaints.complete_complaint",
     _reopen,
     applies=_in(RecordStatus.COMPLETED),
-    explanation="The complaint awaits its review again; the report stays and can be written on.",
-    done="was reopened.",
+    explanation=_("The complaint awaits its review again; the report stays and can be written on."),
+    done=_("was reopened."),
 )
 ERASE = RecordStep(
     "erase-consumer",
-    "Erase the consumer",
+    _("Erase the consumer"),
     "complaints.erase_consumer",
     _erase,
     form=EraseForm,
-    explanation="Name, address, phones and e-mail are replaced by codes, here and in the whole history. Nobody can undo"
-    " this. Descriptions, other free text and attached files are not searched.",
-    done="no longer says who the consumer is.",
+    explanation=_(
+        "Name, address, phones and e-mail are replaced by codes, here and in the whole history. Nobody can undo"
+        " this. Descriptions, other free text and attached files are not searched."
+    ),
+    done=_("no longer says who the consumer is."),
     tells=before_erasing,
 )

@@ -8,6 +8,7 @@ Each step is one transaction with its history. A step that the complaint's statu
 import uuid
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import Author, now
@@ -56,7 +57,7 @@ def update_draft(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as complaint:
         if not complaint.is_draft:
-            raise refuse("This complaint is not a draft any more; somebody submitted it meanwhile.")
+            raise refuse(gettext("This complaint is not a draft any more; somebody submitted it meanwhile."))
         apply(complaint, values)
     return complaint
 
@@ -79,9 +80,12 @@ def submit(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as complaint:
         if not complaint.is_draft:
-            raise refuse(f"Only a draft can be submitted; this complaint is {complaint.record_status}.")
+            raise refuse(
+                gettext("Only a draft can be submitted; this complaint is %(record_status)s.")
+                % {"record_status": complaint.get_record_status_display()}
+            )
         if complaint.is_archived:
-            raise refuse("This draft is archived; restore it before it is submitted.")
+            raise refuse(gettext("This draft is archived; restore it before it is submitted."))
         complaint.record_status = RecordStatus.AWAITING_REVIEW
         complaint.date = complaint.date or now()
         complaint.clean()
@@ -107,11 +111,11 @@ def complete(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as complaint:
         if complaint.is_draft:
-            raise refuse("This complaint is a draft; submit it before it is completed.")
+            raise refuse(gettext("This complaint is a draft; submit it before it is completed."))
         if complaint.is_completed:
-            raise refuse("This complaint is completed already.")
+            raise refuse(gettext("This complaint is completed already."))
         if complaint.is_archived:
-            raise refuse("This complaint is archived; restore it before it is completed.")
+            raise refuse(gettext("This complaint is archived; restore it before it is completed."))
         complaint.record_status = RecordStatus.COMPLETED
         if review_report is not None:
             complaint.review_report = review_report
@@ -136,9 +140,12 @@ def reopen(
         Complaint, site_id, complaint_id, author=author, operation=operation, reason=why, precondition=precondition
     ) as complaint:
         if not complaint.is_completed:
-            raise refuse(f"Only a completed complaint can be reopened; this one is {complaint.record_status}.")
+            raise refuse(
+                gettext("Only a completed complaint can be reopened; this one is %(record_status)s.")
+                % {"record_status": complaint.get_record_status_display()}
+            )
         if complaint.is_archived:
-            raise refuse("This complaint is archived; restore it before it is reopened.")
+            raise refuse(gettext("This complaint is archived; restore it before it is reopened."))
         complaint.record_status = RecordStatus.AWAITING_REVIEW
     return complaint
 

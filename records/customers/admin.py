@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.current import author_of
 from records.backoffice.filter_bar import ReferenceFilter
@@ -37,7 +38,7 @@ class CustomerAdmin(RecordAdmin):
     fieldsets = (
         (None, {"fields": ("name", "code", "telephone", "ddi", "fax", "note", "entity_folder")}),
         (
-            "Postal address",
+            _("Postal address"),
             {
                 "fields": (
                     "postal_address_street",
@@ -49,7 +50,7 @@ class CustomerAdmin(RecordAdmin):
             },
         ),
         (
-            "Physical address",
+            _("Physical address"),
             {
                 "fields": (
                     "physical_address_street",

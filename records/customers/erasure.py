@@ -3,6 +3,7 @@
 import uuid
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.customers.models import Customer, PartyContact
 from records.history.digests import ERASED
@@ -47,7 +48,7 @@ def erase_contact(
         customer: Customer = erasure.record
         row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact_id), None)
         if row is None and contact_id not in _names_in_history(customer):
-            fault = ValidationError("The customer has no such contact.", code="InvalidReference")
+            fault = ValidationError(gettext("The customer has no such contact."), code="InvalidReference")
             raise ValidationError({"contact": fault})
         marked = [name for name in CONTACT if row is not None and erasure.mark(row, name)]
         if row is not None and marked:
@@ -76,13 +77,15 @@ def contacts_of(customer: Customer) -> list[tuple[str, str]]:
     known = {key for key, _ in found}
     for key, name in sorted(_names_in_history(customer).items(), key=lambda pair: pair[1].casefold()):
         if name and key not in known:
-            what = "an earlier value in the history" if key in present else "removed from the customer"
+            what = (
+                gettext("an earlier value in the history") if key in present else gettext("removed from the customer")
+            )
             found.append((key, f"{name} ({what})"))
     return found
 
 
 def _label(name: str, position: str) -> str:
-    return f"{name or 'Without a name'}, {position}" if position else name or "Without a name"
+    return f"{name or 'Without a name'}, {position}" if position else name or gettext("Without a name")
 
 
 def _names_in_history(customer: Customer) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
 
 from records.reference.folding import FoldedField
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
@@ -85,10 +86,12 @@ class Customer(SiteRecord):
         for name, limit in (("lat", 90), ("lng", 180)):
             text = getattr(self, name)
             if text and not (_DECIMAL_TEXT.fullmatch(text) and abs(Decimal(text)) <= limit):
-                message = f"This must be a decimal number from -{limit} to {limit}, such as 51.5072."
+                message = gettext("This must be a decimal number from -%(limit)s to %(limit)s, such as 51.5072.") % {
+                    "limit": limit
+                }
                 faults[name] = ValidationError(message, code="InvalidValue")
             elif not text and (self.lat or self.lng):
-                faults[name] = ValidationError("Lat and Lng are given both or neither.", code="RequiredField")
+                faults[name] = ValidationError(gettext("Lat and Lng are given both or neither."), code="RequiredField")
         if faults:
             raise ValidationError(faults)
 

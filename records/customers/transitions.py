@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.current import author_of
 from records.backoffice.transitions import RecordStep
@@ -15,16 +17,16 @@ from records.retention.forms import EraseForm, before_erasing
 class EraseContactForm(EraseForm):
     """Which contact is erased, and why."""
 
-    contact = forms.ChoiceField(label="Contact")
+    contact = forms.ChoiceField(label=_("Contact"))
     field_order = ("contact", "change_reason")
 
 
 def _fill(form: Any, customer: Customer) -> None:
-    form.fields["contact"].choices = [("", "Choose a contact"), *contacts_of(customer)]
+    form.fields["contact"].choices = [("", gettext("Choose a contact")), *contacts_of(customer)]
 
 
 def _tells(customer: Customer) -> list[str]:
-    nobody = [] if contacts_of(customer) else ["The customer has no contact whose identity could be erased."]
+    nobody = [] if contacts_of(customer) else [gettext("The customer has no contact whose identity could be erased.")]
     return [*before_erasing(customer), *nobody]
 
 
@@ -34,13 +36,15 @@ def _erase(model_admin: Any, request: HttpRequest, customer: Customer, reason: s
 
 ERASE = RecordStep(
     "erase-contact",
-    "Erase a contact",
+    _("Erase a contact"),
     "customers.erase_contact",
     _erase,
     form=EraseContactForm,
-    explanation="Name, e-mail and phone of the contact are replaced by codes, here and in the whole history. Nobody can"
-    " undo this. Title and position stay. Notes, other free text and attached files are not searched.",
-    done="no longer says who the contact is.",
+    explanation=_(
+        "Name, e-mail and phone of the contact are replaced by codes, here and in the whole history. Nobody can"
+        " undo this. Title and position stay. Notes, other free text and attached files are not searched."
+    ),
+    done=_("no longer says who the contact is."),
     fill=_fill,
     tells=_tells,
 )

@@ -6,6 +6,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from records.accounts.recovery import confirm_address
@@ -27,10 +28,17 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     address = address_in(token, user)
     if request.method == "POST" and address:
         if confirm_address(user, token, author=author_of(request)):
-            messages.success(request, f"Links for a new password go to {address} from now on.")
+            messages.success(
+                request, gettext("Links for a new password go to %(address)s from now on.") % {"address": address}
+            )
             return redirect("profile")
         address = ""
-    context = {**admin.site.each_context(request), "title": "Confirm your address", "address": address, "account": user}
+    context = {
+        **admin.site.each_context(request),
+        "title": gettext("Confirm your address"),
+        "address": address,
+        "account": user,
+    }
     status = 200 if address else 410
     response = TemplateResponse(request, "dashboard/confirm_address.html", context, status=status)
     response["Cache-Control"] = "no-store"

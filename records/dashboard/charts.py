@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from records.actions.models import UNFINISHED, Action, Status
 from records.audits.models import OPEN, AuditRecord
@@ -29,10 +30,12 @@ from records.dashboard.figures.periods import Period
 
 def score_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
     """Return the scores of the period's audits over time."""
-    chart = Chart("scores", "Audit scores over time")
+    chart = Chart("scores", gettext("Audit scores over time"))
     found, has_more = audits.scores(site_id, period)
     if not found:
-        chart.empty = f"No scored audit was completed in {period.name}. A score comes from a program with a rating."
+        chart.empty = gettext(
+            "No scored audit was completed in %(name)s. A score comes from a program with a rating."
+        ) % {"name": period.name}
         return chart
     dots, rows = [], []
     for score in found:
@@ -43,29 +46,37 @@ def score_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Ch
         rows.append((Cell(score.name, url), Cell(score.day.isoformat()), Cell(f"{score.score:g}"), Cell(outcome)))
     draw_dots(chart, dots, period.first, period.last)
     mean = sum(score.score for score in found) / len(found)
-    chart.description = f"{len(found)} audits scored {mean:.1f} of 100 on average. The line joins the monthly means."
+    chart.description = gettext(
+        "%(count)s audits scored %(mean)s of 100 on average. The line joins the monthly means."
+    ) % {"count": len(found), "mean": f"{mean:.1f}"}
     chart.notes.append(chart.description)
     if has_more:
-        chart.notes.append(f"Only the newest {len(found)} are shown; choose a shorter period for the others.")
-    chart.table = Table(("Audit", "Finished", "Score", "Outcome"), rows)
+        chart.notes.append(
+            gettext("Only the newest %(count)s are shown; choose a shorter period for the others.")
+            % {"count": len(found)}
+        )
+    chart.table = Table((gettext("Audit"), gettext("Finished"), gettext("Score"), gettext("Outcome")), rows)
     return chart
 
 
 def overdue_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
     """Return how many open audits are overdue, and for how long, as of today."""
-    chart = Chart("overdue", "Overdue audits")
-    chart.empty = "No open audit is overdue or due within 30 days."
+    chart = Chart("overdue", gettext("Overdue audits"))
+    chart.empty = gettext("No open audit is overdue or due within 30 days.")
     bars = draw_delays(chart, audits.open_audits(site_id), period, due_in(admin_site, AuditRecord, OPEN))
     if bars and chart.table is not None:
         late = audits.longest_overdue(site_id, period)
         rows = [
             (
                 Cell(str(audit), page_of(admin_site, AuditRecord, audit.pk)),
-                Cell(f"due {_day(audit.due_date)}, {audit.record_status}"),
+                Cell(
+                    gettext("due %(day)s, %(record_status)s")
+                    % {"day": _day(audit.due_date), "record_status": audit.get_record_status_display()}
+                ),
             )
             for audit in late
         ]
-        chart.table = Table(("Audits", "Number, or when it was due"), [*chart.table.rows, *rows])
+        chart.table = Table((gettext("Audits"), gettext("Number, or when it was due")), [*chart.table.rows, *rows])
     return chart
 
 
@@ -91,9 +102,14 @@ def draw_delays(
         bars.append(Row(delay.name, delay.count, f"{delay.name}: {delay.count}", url, kind))
     draw_rows(chart, bars)
     overdue = sum(delay.count for delay in found if delay.is_overdue)
-    chart.description = f"{overdue} overdue today, {found[-1].count} due within 30 days, whatever the period is."
+    chart.description = gettext("%(overdue)s overdue today, %(count)s due within 30 days, whatever the period is.") % {
+        "overdue": overdue,
+        "count": found[-1].count,
+    }
     chart.notes.append(chart.description)
-    chart.table = Table(("Due", "Number"), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars])
+    chart.table = Table(
+        (gettext("Due"), gettext("Number")), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars]
+    )
     return bars
 
 
@@ -107,29 +123,39 @@ def due_in(admin_site: AdminSite, model: Any, statuses: Sequence[str]) -> Callab
 
 def ageing_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
     """Return how long actions that are not closed yet are overdue, as of today."""
-    chart = Chart("ageing", "Ageing of actions")
-    chart.empty = "No unfinished action is overdue or due within 30 days."
+    chart = Chart("ageing", gettext("Ageing of actions"))
+    chart.empty = gettext("No unfinished action is overdue or due within 30 days.")
     draw_delays(chart, actions.unfinished(site_id), period, due_in(admin_site, Action, UNFINISHED))
     return chart
 
 
 def effectiveness_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
     """Return how many of the actions closed in the period worked."""
-    chart = Chart("effectiveness", "Effectiveness of actions")
+    chart = Chart("effectiveness", gettext("Effectiveness of actions"))
     worked, failed = actions.effectiveness(site_id, period)
     if not worked + failed:
-        chart.empty = f"No action was closed in {period.name}."
+        chart.empty = gettext("No action was closed in %(name)s.") % {"name": period.name}
         return chart
     span = address_part("closed_date", period.first, period.last)
     bars = []
-    for name, count, value, kind in (("It worked", worked, "1", ""), ("It did not work", failed, "0", "late")):
+    for name, count, value, kind in (
+        (gettext("It worked"), worked, "1", ""),
+        (gettext("It did not work"), failed, "0", "late"),
+    ):
         more = {"record_status__exact": Status.CLOSED.value, "effective__exact": value, **span}
         bars.append(Row(name, count, f"{name}: {count}", list_of(admin_site, Action, **more) if count else "", kind))
     draw_rows(chart, bars)
     rate = percent(worked / (worked + failed))
-    chart.description = f"{worked} of {worked + failed} actions closed in {period.name} worked: {rate}."
+    chart.description = gettext("%(worked)s of %(value)s actions closed in %(name)s worked: %(rate)s.") % {
+        "worked": worked,
+        "value": worked + failed,
+        "name": period.name,
+        "rate": rate,
+    }
     chart.notes.append(chart.description)
-    chart.table = Table(("Judgement", "Actions"), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars])
+    chart.table = Table(
+        (gettext("Judgement"), gettext("Actions")), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars]
+    )
     return chart
 
 

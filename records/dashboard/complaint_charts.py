@@ -8,6 +8,9 @@ from django.contrib.admin import AdminSite
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
 from django.db.models import QuerySet
 from django.http import QueryDict
+from django.utils.text import capfirst
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.date_filters import SINCE, SPAN, UNTIL, DaysFilter, address_part
 from records.backoffice.datetimes import NOTHING
@@ -18,14 +21,14 @@ from records.dashboard.addresses import list_of
 from records.dashboard.charts import draw_delays
 from records.dashboard.figures import complaints
 from records.dashboard.figures.drawing import Cell, Chart, Column, Row, Table, draw_columns, draw_rows, percent
-from records.dashboard.figures.periods import Period, last_day
+from records.dashboard.figures.periods import Period, last_day, long_name, month_letters, short_name
 from records.sites.models import Site
 
 SUBMITTED = ",".join((RecordStatus.AWAITING_REVIEW.value, RecordStatus.COMPLETED.value))
 PARETO = (
-    ("nonconformance", "Complaints by nonconformance"),
-    ("product", "Complaints by product"),
-    ("customer", "Complaints by customer"),
+    ("nonconformance", _("Complaints by nonconformance")),
+    ("product", _("Complaints by product")),
+    ("customer", _("Complaints by customer")),
 )
 Days = tuple[datetime.date | None, datetime.date | None]
 NO_DAYS: Days = (None, None)
@@ -99,8 +102,10 @@ def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -
         shares = complaints.pareto(scope.rows, period, relation, total)
         found.append(pareto_chart(scope, relation, title, shares, period))
     causes = complaints.pareto(scope.rows, period, "cause", complaints.with_cause(scope.rows, period))
-    cause_chart = pareto_chart(scope, "cause", "Complaints by cause", causes, period)
-    cause_chart.empty = cause_chart.empty and f"No complaint in {period.name} names its cause yet."
+    cause_chart = pareto_chart(scope, "cause", gettext("Complaints by cause"), causes, period)
+    cause_chart.empty = cause_chart.empty and gettext("No complaint in %(name)s names its cause yet.") % {
+        "name": period.name
+    }
     return [
         *found,
         cause_chart,
@@ -111,8 +116,8 @@ def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -
 
 def waiting_chart(scope: Scope, period: Period) -> Chart:
     """Return how long complaints wait for their answer beyond their target dates, as of today."""
-    chart = Chart("waiting", "Ageing of complaints")
-    chart.empty = "No complaint without an answer is overdue or due within 30 days."
+    chart = Chart("waiting", gettext("Ageing of complaints"))
+    chart.empty = gettext("No complaint without an answer is overdue or due within 30 days.")
     waiting = {"record_status__in": RecordStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
 
     def link(first: datetime.date | None, last: datetime.date | None) -> str:
@@ -124,11 +129,11 @@ def waiting_chart(scope: Scope, period: Period) -> Chart:
 
 def response_chart(scope: Scope, period: Period) -> Chart:
     """Return how many of the period's answers took how many days, and how many came by their target dates."""
-    chart = Chart("responses", "Response times")
+    chart = Chart("responses", gettext("Response times"))
     found = complaints.responses(scope.rows, period)
     total = sum(found.spans)
     if not total:
-        chart.empty = f"No complaint was answered in {period.name}."
+        chart.empty = gettext("No complaint was answered in %(name)s.") % {"name": period.name}
         return chart
     bars = []
     for (value, name, days), count in zip(RESPONSES, found.spans, strict=True):
@@ -136,12 +141,23 @@ def response_chart(scope: Scope, period: Period) -> Chart:
         url = scope.list_of("answered_on", period.first, period.last, **more) if count else ""
         bars.append(Row(name, count, f"{name}: {count}", url, "" if days else "late"))
     draw_rows(chart, bars)
-    chart.description = f"{total} complaints were answered in {period.name}."
+    chart.description = gettext("%(total)s complaints were answered in %(name)s.") % {
+        "total": total,
+        "name": period.name,
+    }
     if found.with_target:
         rate = percent(found.by_target / found.with_target)
-        chart.description += f" {found.by_target} of {found.with_target} with a target date were in time: {rate}."
+        chart.description += " " + gettext(
+            "%(by_target)s of %(with_target)s with a target date were in time: %(rate)s."
+        ) % {
+            "by_target": found.by_target,
+            "with_target": found.with_target,
+            "rate": rate,
+        }
     chart.notes.append(chart.description)
-    chart.table = Table(("Answered", "Complaints"), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars])
+    chart.table = Table(
+        (gettext("Answered"), gettext("Complaints")), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars]
+    )
     return chart
 
 
@@ -153,19 +169,21 @@ def month_chart(
     scope: Scope, months: list[complaints.Month], limits: complaints.Limits | None, period: Period
 ) -> Chart:
     """Return the c-chart of complaints by month."""
-    chart = Chart("by-month", "Complaints by month")
+    chart = Chart("by-month", gettext("Complaints by month"))
     total = sum(month.count for month in months)
     if not total:
-        chart.empty = f"No complaints in {period.name}. Choose another period, or record a complaint."
+        chart.empty = gettext("No complaints in %(name)s. Choose another period, or record a complaint.") % {
+            "name": period.name
+        }
         return chart
     columns, rows = [], []
     for month in months:
         remark = _remark(month, month.is_beyond)
         url = _of_month(scope, month)
-        name = _long(month.first)
+        name = long_name(month.first)
         columns.append(
             Column(
-                f"{month.first:%b}",
+                month_letters(month.first),
                 f"{month.first.year:04}",
                 month.count,
                 f"{name}: {month.count}{f' ({remark})' if remark else ''}",
@@ -177,28 +195,33 @@ def month_chart(
     levels = []
     if limits is not None:
         levels = [
-            (f"upper limit {limits.upper:.1f}", limits.upper, "limit"),
-            (f"mean {limits.mean:.1f}", limits.mean, "mean"),
+            (gettext("upper limit %(upper)s") % {"upper": f"{limits.upper:.1f}"}, limits.upper, "limit"),
+            (gettext("mean %(mean)s") % {"mean": f"{limits.mean:.1f}"}, limits.mean, "mean"),
         ]
         averaged = [month for month in months if month.is_averaged]
         chart.notes.append(
-            f"Mean {limits.mean:.2f} over {len(averaged)} whole month{'s' if len(averaged) != 1 else ''};"
-            f" upper control limit {limits.upper:.2f} (c-chart: mean + 3 √mean)."
+            ngettext(
+                "Mean %(mean)s over %(count)s whole month; upper control limit %(upper)s (c-chart: mean + 3 √mean).",
+                "Mean %(mean)s over %(count)s whole months; upper control limit %(upper)s (c-chart: mean + 3 √mean).",
+                len(averaged),
+            )
+            % {"mean": f"{limits.mean:.2f}", "count": len(averaged), "upper": f"{limits.upper:.2f}"}
         )
     _note_beyond(chart, [month for month in months if month.is_beyond])
     draw_columns(chart, columns, levels)
-    chart.description = (
-        f"{total} complaints in {period.name}; most in one month: {max(month.count for month in months)}. "
-        + " ".join(chart.notes)
-    )
-    chart.table = Table(("Month", "Complaints", "Remark"), rows)
+    chart.description = gettext("%(total)s complaints in %(name)s; most in one month: %(max)s.") % {
+        "total": total,
+        "name": period.name,
+        "max": max(month.count for month in months),
+    } + "".join(f" {note}" for note in chart.notes)
+    chart.table = Table((gettext("Month"), gettext("Complaints"), gettext("Remark")), rows)
     return chart
 
 
 def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, may_enter: bool) -> Chart:
     """Return the u-chart of complaints per million units sold by month; months without a rate are gaps."""
-    chart = Chart("per-million", "Complaints per million units sold")
-    label = "Enter or import units sold" if may_enter else "Show the units sold"
+    chart = Chart("per-million", gettext("Complaints per million units sold"))
+    label = gettext("Enter or import units sold") if may_enter else gettext("Show the units sold")
     chart.source = Cell(label, list_of(scope.admin_site, UnitsSold))
     sold = complaints.units_sold(scope.site.pk, period)
     since, until = scope.days.get("date", NO_DAYS)
@@ -210,22 +233,29 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
     rates = complaints.per_million(months, whole)
     if not whole:
         chart.empty = (
-            "Units sold are entered only for months of which the list shows some days, so there is nothing to compare."
+            gettext(
+                "Units sold are entered only for months of which the list shows some days, so there "
+                "is nothing to compare."
+            )
             if sold
-            else f"No units sold are entered for {period.name}. A Manager enters or imports them, one number a month."
+            else gettext(
+                "No units sold are entered for %(name)s. A Manager enters or imports them, one number a month."
+            )
+            % {"name": period.name}
         )
         return chart
     columns, rows = [], []
     for rate in rates:
-        month, name, url = rate.month, _long(rate.month.first), _of_month(scope, rate.month)
+        month, name, url = rate.month, long_name(rate.month.first), _of_month(scope, rate.month)
         if rate.value is None:
-            remark = "only some days are shown" if month.first in sold else "no units entered"
+            remark = gettext("only some days are shown") if month.first in sold else gettext("no units entered")
             says, kind = f"{name}: {remark}", "gap"
         else:
             remark, kind = _remark(month, rate.is_beyond), _kind(month, rate.is_beyond)
-            says = f"{name}: {_number(rate.value)} per million{f' ({remark})' if remark else ''}"
+            says = gettext("%(name)s: %(number)s per million") % {"name": name, "number": _number(rate.value)}
+            says = f"{says} ({remark})" if remark else says
         upper = rate.limits.upper if rate.limits is not None else None
-        label, second = f"{month.first:%b}", f"{month.first.year:04}"
+        label, second = month_letters(month.first), f"{month.first.year:04}"
         columns.append(Column(label, second, rate.value or 0, says, url, kind, upper))
         numbers = (
             str(month.count),
@@ -238,30 +268,52 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
     levels = []
     if used and used[0].limits is not None:
         mean = used[0].limits.mean
-        levels = [(f"mean {_number(mean)}", mean, "mean")]
+        levels = [(gettext("mean %(number)s") % {"number": _number(mean)}, mean, "mean")]
         chart.notes.append(
-            f"Mean {_number(mean)} over {len(used)} whole month{'s' if len(used) != 1 else ''} with units. The upper"
-            " control limit of each month comes from its own units n, in millions (u-chart: mean + 3 √(mean / n))."
+            ngettext(
+                "Mean %(number)s over %(count)s whole month with units. The upper control limit of each month comes "
+                "from its own units n, in millions (u-chart: mean + 3 √(mean / n)).",
+                "Mean %(number)s over %(count)s whole months with units. The upper control limit of each month comes "
+                "from its own units n, in millions (u-chart: mean + 3 √(mean / n)).",
+                len(used),
+            )
+            % {"number": _number(mean), "count": len(used)}
         )
     _note_beyond(chart, [rate.month for rate in rates if rate.is_beyond])
     gaps = [rate.month for rate in rates if rate.month.first not in sold]
     if gaps:
-        names = ", ".join(_short(month.first) for month in gaps[:MOST_NAMES])
-        more = f" and {len(gaps) - MOST_NAMES} more" if len(gaps) > MOST_NAMES else ""
-        chart.notes.append(f"{NOTHING} No units are entered for {names}{more}.")
+        names = ", ".join(short_name(month.first) for month in gaps[:MOST_NAMES])
+        more = len(gaps) - MOST_NAMES
+        text = (
+            gettext("No units are entered for %(names)s and %(more)s more.") % {"names": names, "more": more}
+            if more > 0
+            else gettext("No units are entered for %(names)s.") % {"names": names}
+        )
+        chart.notes.append(f"{NOTHING} {text}")
     if scope.query:
-        chart.notes.append("The units are all that the site sold, whatever the list is narrowed to.")
+        chart.notes.append(gettext("The units are all that the site sold, whatever the list is narrowed to."))
     draw_columns(chart, columns, levels)
     known = [rate.value for rate in rates if rate.value is not None]
-    chart.description = f"Highest in one month of {period.name}: {_number(max(known))} per million units. " + " ".join(
-        chart.notes
+    chart.description = gettext("Highest in one month of %(name)s: %(number)s per million units.") % {
+        "name": period.name,
+        "number": _number(max(known)),
+    } + "".join(f" {note}" for note in chart.notes)
+    chart.table = Table(
+        (
+            gettext("Month"),
+            gettext("Complaints"),
+            gettext("Units"),
+            gettext("Per million"),
+            gettext("Limit"),
+            gettext("Remark"),
+        ),
+        rows,
     )
-    chart.table = Table(("Month", "Complaints", "Units", "Per million", "Limit", "Remark"), rows)
     return chart
 
 
 def _remark(month: complaints.Month, is_beyond: bool) -> str:
-    said = (("above the limit", is_beyond), ("so far", not month.is_over))
+    said = ((gettext("above the limit"), is_beyond), (gettext("so far"), not month.is_over))
     return ", ".join(words for words, holds in said if holds)
 
 
@@ -275,16 +327,10 @@ def _of_month(scope: Scope, month: complaints.Month) -> str:
 
 def _note_beyond(chart: Chart, months: list[complaints.Month]) -> None:
     if months:
-        names = ", ".join(_short(month.first) for month in months)
-        chart.notes.append(f"▲ Above the limit: {names}. Look for a cause that is not chance.")
-
-
-def _long(month: datetime.date) -> str:
-    return f"{month:%B} {month.year:04}"
-
-
-def _short(month: datetime.date) -> str:
-    return f"{month:%b} {month.year:04}"
+        names = ", ".join(short_name(month.first) for month in months)
+        chart.notes.append(
+            gettext("▲ Above the limit: %(names)s. Look for a cause that is not chance.") % {"names": names}
+        )
 
 
 def _number(value: float | None) -> str:
@@ -295,16 +341,30 @@ def pareto_chart(scope: Scope, relation: str, title: str, shares: list[complaint
     """Return a Pareto chart: bars from the most frequent down, and the line of cumulative shares."""
     chart = Chart(f"by-{relation}", title)
     if not shares:
-        chart.empty = f"No complaints in {period.name}."
+        chart.empty = gettext("No complaints in %(name)s.") % {"name": period.name}
         return chart
     bars, rows = [], []
     for share in shares:
         more = {f"{relation}__id__exact": str(share.key)}
         url = _complaints_on(scope, period.first, period.last, **more) if share.key else ""
-        said = f"{share.name}: {share.count}, together {percent(share.cumulative)}"
+        said = gettext("%(name)s: %(count)s, together %(percent)s") % {
+            "name": share.name,
+            "count": share.count,
+            "percent": percent(share.cumulative),
+        }
         bars.append(Row(share.name, share.count, said, url, "" if share.key else "others", share.cumulative))
         rows.append((Cell(share.name, url), Cell(str(share.count)), Cell(percent(share.cumulative))))
     draw_rows(chart, bars)
-    chart.description = f"{shares[0].name} leads with {shares[0].count}. The line adds up the shares."
-    chart.table = Table((title.removeprefix("Complaints by ").capitalize(), "Complaints", "Cumulative share"), rows)
+    chart.description = gettext("%(name)s leads with %(count)s. The line adds up the shares.") % {
+        "name": shares[0].name,
+        "count": shares[0].count,
+    }
+    chart.table = Table(
+        (
+            capfirst(str(Complaint._meta.get_field(relation).verbose_name)),
+            gettext("Complaints"),
+            gettext("Cumulative share"),
+        ),
+        rows,
+    )
     return chart

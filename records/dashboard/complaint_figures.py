@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.current import current_site, show_times_of, user_of, zone_of
@@ -36,7 +37,7 @@ def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
     if model is not Complaint:
         return ()
     query = f"?{request.GET.urlencode()}" if request.GET else ""
-    return (RecordLink("charts", "Show as charts", reverse("admin:complaint_charts") + query),)
+    return (RecordLink("charts", gettext("Show as charts"), reverse("admin:complaint_charts") + query),)
 
 
 def figures(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
@@ -62,7 +63,7 @@ def figures(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
         period = own
     context = {
         **admin_site.each_context(request),
-        "title": "Complaints as charts",
+        "title": gettext("Complaints as charts"),
         "subtitle": str(site),
         "cl": changelist,
         "charts": complaint_charts(scope, period, partial(access.may, user_of(request), site)),

@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 
 from records.accounts.authority import Act, Actor, may_act
 from records.accounts.calls import KEPT, NEWEST, recent_calls
@@ -39,7 +40,7 @@ def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
     failed = request.GET.get("outcome") == "failed"
     context = {
         **admin.site.each_context(request),
-        "title": f"Recent calls of “{key.name}”",
+        "title": gettext("Recent calls of “%(name)s”") % {"name": key.name},
         "key": key,
         "account": key.user,
         "own": own,

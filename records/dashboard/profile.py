@@ -12,8 +12,10 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import get_language_from_request, gettext, override
+from django.utils.translation import gettext_lazy as _
 
-from records.accounts import access, clients, keys
+from records.accounts import access, clients, keys, languages
 from records.accounts.models import OAuthClient, RoleMembership, SubscriptionKey, User
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
 from records.backoffice.datetimes import shown
@@ -30,7 +32,7 @@ ENDED = 10
 class KeyForm(CredentialForm):
     """What a new key is called, which site it opens, and until when."""
 
-    site = forms.ModelChoiceField(Site.objects.none(), empty_label=None, help_text="The site that it acts on.")
+    site = forms.ModelChoiceField(Site.objects.none(), empty_label=None, help_text=_("The site that it acts on."))
     field_order = ("name", "site", "expires")
 
     def __init__(self, sites: Any, *args: Any, **kwargs: Any) -> None:
@@ -85,6 +87,7 @@ class _Page:
             "issue-client": self._issue_client,
             "rotate-client": self._rotate_client,
             "revoke-client": self._revoke_client,
+            "choose-language": self._choose_language,
         }
         if what not in acts:
             raise PermissionDenied
@@ -109,15 +112,20 @@ class _Page:
         key, secret = keys.issue_key(
             self.account, data["site"], data["name"], author=self.author, expires=data["expires"]
         )
-        return self._show(f"Subscription key “{key.name}”", secret)
+        return self._show(gettext("Subscription key “%(name)s”") % {"name": key.name}, secret)
 
     def _rotate_key(self) -> HttpResponse:
         key, secret = keys.rotate_key(self._own(SubscriptionKey).pk, author=self.author)
-        return self._show(f"New key “{key.name}”: the old one works until you revoke it", secret)
+        return self._show(
+            gettext("New key “%(name)s”: the old one works until you revoke it") % {"name": key.name}, secret
+        )
 
     def _revoke_key(self) -> HttpResponse:
         key = keys.revoke_key(self._own(SubscriptionKey).pk, author=self.author)
-        messages.success(self.request, f"The key “{key.name}” (…{key.hint}) no longer works.")
+        messages.success(
+            self.request,
+            gettext("The key “%(name)s” (…%(hint)s) no longer works.") % {"name": key.name, "hint": key.hint},
+        )
         return self._back()
 
     def _issue_client(self) -> HttpResponse | None:
@@ -126,15 +134,27 @@ class _Page:
             return None
         data = self.client_form.cleaned_data
         client, secret = clients.issue_client(self.account, data["name"], author=self.author, expires=data["expires"])
-        return self._show(f"Client “{client.name}”", secret, client.client_id)
+        return self._show(gettext("Client “%(name)s”") % {"name": client.name}, secret, client.client_id)
 
     def _rotate_client(self) -> HttpResponse:
         client, secret = clients.rotate_client(self._own(OAuthClient).pk, author=self.author)
-        return self._show(f"New secret of “{client.name}”: the old one has ended", secret, client.client_id)
+        return self._show(
+            gettext("New secret of “%(name)s”: the old one has ended") % {"name": client.name}, secret, client.client_id
+        )
 
     def _revoke_client(self) -> HttpResponse:
         client = clients.revoke_client(self._own(OAuthClient).pk, author=self.author)
-        messages.success(self.request, f"The client “{client.name}” can no longer fetch tokens.")
+        messages.success(
+            self.request, gettext("The client “%(name)s” can no longer fetch tokens.") % {"name": client.name}
+        )
+        return self._back()
+
+    def _choose_language(self) -> HttpResponse:
+        user = user_of(self.request)
+        languages.choose_language(user, self.request.POST.get("language", ""), author=self.author)
+        user.refresh_from_db(fields=["language"])
+        with override(languages.chosen_language(user) or get_language_from_request(self.request)):
+            messages.success(self.request, gettext("Your language was saved."))
         return self._back()
 
     def _back(self) -> HttpResponse:
@@ -147,7 +167,7 @@ class _Page:
         """Return what the page shows."""
         base = settings.BASE_URL.rstrip("/")
         own = self.account.pk == user_of(self.request).pk
-        title = "Your profile" if own else f"Keys of {self.account}"
+        title = gettext("Your profile") if own else gettext("Keys of %(account)s") % {"account": self.account}
         keys_shown = _lines(SubscriptionKey.objects.filter(user=self.account).select_related("site"))
         context = {
             **admin.site.each_context(self.request),
@@ -164,6 +184,8 @@ class _Page:
             .select_related("role__site")
             .order_by("role__site__name", "role__name", "id")[:200],
             "may_have_keys": self.sites.exists(),
+            "languages": settings.LANGUAGES,
+            "chosen_language": languages.chosen_language(user_of(self.request)),
             "base_url": base,
             "token_url": f"{base}/oauth/token",
             "docs_url": f"{base}/docs/",
@@ -188,9 +210,13 @@ def _lines(rows: Any) -> list[dict[str, Any]]:
             "row": row,
             "live": row.is_live,
             "created": shown(row.created),
-            "last_used": shown(row.last_used) or "never",
-            "expires": shown(row.expires - datetime.timedelta(milliseconds=1), day=True) if row.expires else "no end",
-            "state": {"live": "", "expired": "expired"}.get(row.state, f"revoked {shown(row.revoked)}"),
+            "last_used": shown(row.last_used) or gettext("never"),
+            "expires": shown(row.expires - datetime.timedelta(milliseconds=1), day=True)
+            if row.expires
+            else gettext("no end"),
+            "state": {"live": "", "expired": gettext("expired")}.get(
+                row.state, gettext("revoked %(revoked)s") % {"revoked": shown(row.revoked)}
+            ),
         }
         for row in (*live, *ended)
     ]

@@ -19,6 +19,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.attachments import pages as attachment_pages
@@ -35,17 +37,17 @@ from records.sites.models import Site
 from records.sites.text import FREE_TEXT, NAME, read_uuid
 from records.sites.writing import Values
 
-LABELS = {"product": "Product", "customer": "Customer", "nonconformance": "Kind of fault"}
-NEEDED = "Needed for the review. Without it the complaint is kept as a draft."
+LABELS = {"product": _("Product"), "customer": _("Customer"), "nonconformance": _("Kind of fault")}
+NEEDED = _("Needed for the review. Without it the complaint is kept as a draft.")
 
 
 class QuickComplaintForm(forms.Form):
     """What somebody knows of a complaint when it comes in."""
 
     complaint_description = TextField(
-        label="What happened", max_length=FREE_TEXT, widget=forms.Textarea({"rows": 4}), help_text=""
+        label=_("What happened"), max_length=FREE_TEXT, widget=forms.Textarea({"rows": 4}), help_text=""
     )
-    trace_number = TextField(label="Lot or trace number", max_length=NAME, required=False)
+    trace_number = TextField(label=_("Lot or trace number"), max_length=NAME, required=False)
     once = forms.UUIDField(widget=forms.HiddenInput)
     larder_site = forms.UUIDField(widget=forms.HiddenInput)
     field_order = ("complaint_description", "product", "trace_number", "customer", "nonconformance")
@@ -76,7 +78,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line that leads to the form, for whoever may add complaints at the current site."""
     if not access.may(user_of(request), current_site(request), "complaints.add_complaint"):
         return ()
-    return (RecordLink("quick", "Quick complaint", reverse("admin:quick_complaint"), "Records"),)
+    return (RecordLink("quick", gettext("Quick complaint"), reverse("admin:quick_complaint"), "Records"),)
 
 
 def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
@@ -108,7 +110,7 @@ def quick_complaint(admin_site: AdminSite, request: HttpRequest) -> HttpResponse
         return JsonResponse({"faults": faults}, status=400)
     context = {
         **admin_site.each_context(request),
-        "title": "Quick complaint",
+        "title": gettext("Quick complaint"),
         "form": form,
         "record_site": site,
         "list_address": reverse("admin:complaints_complaint_changelist"),
@@ -148,11 +150,13 @@ def _own(request: HttpRequest, site: Site, known: Complaint) -> Complaint:
 
 def _tell(request: HttpRequest, complaint: Complaint) -> None:
     if not complaint.is_draft:
-        messages.success(request, f"{complaint} was sent and awaits its review.")
+        messages.success(request, gettext("%(complaint)s was sent and awaits its review.") % {"complaint": complaint})
         return
     missing = [LABELS[name] for name in REQUIRED if getattr(complaint, f"{name}_id") is None]
-    still = f" Still missing: {', '.join(missing)}." if missing else ""
-    messages.warning(request, f"The complaint was kept as a draft.{still} Complete it and submit it for review.")
+    told = [gettext("The complaint was kept as a draft."), gettext("Complete it and submit it for review.")]
+    if missing:
+        told.insert(1, gettext("Still missing: %(names)s.") % {"names": ", ".join(str(name) for name in missing)})
+    messages.warning(request, " ".join(told))
 
 
 def _answer(request: HttpRequest, complaint: Complaint, *, by_script: bool) -> HttpResponse:

@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from records.accounts import access
-from records.accounts.admin.permission_matrix import COLUMNS
+from records.accounts.admin.permission_matrix import COLUMNS, permission_words
 from records.accounts.admin.roles import grantable
 from records.accounts.default_roles import ORDER
 from records.accounts.models import Role, RoleMembership
@@ -32,7 +33,7 @@ def links(request: HttpRequest) -> list[RecordLink]:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, "accounts.view_role"):
         return []
-    return [RecordLink("rights", "Who may do what", reverse("admin:rights"))]
+    return [RecordLink("rights", gettext("Who may do what"), reverse("admin:rights"))]
 
 
 def rights(request: HttpRequest) -> HttpResponse:
@@ -59,7 +60,7 @@ def rights(request: HttpRequest) -> HttpResponse:
     ]
     context = {
         **admin.site.each_context(request),
-        "title": f"Who may do what at {site}",
+        "title": gettext("Who may do what at %(site)s") % {"site": site},
         "roles": roles,
         "lines": sorted(lines, key=lambda line: str(line["name"])),
         "people": _people(roles, may_see_users=access.may(user_of(request), site, "accounts.view_user")),
@@ -72,8 +73,8 @@ def _abilities(model: Any, permissions: list[Permission]) -> dict[str, Any]:
     """Return what the permissions allow with a kind of record: the common verbs, and the others in their own words."""
     words = {permission.codename: permission.name for permission in permissions}
     verbs = [verb for verb in COLUMNS if words.pop(f"{verb}_{model._meta.model_name}", None)]
-    others = sorted(name.removeprefix("Can ") for name in words.values())
-    return {"verbs": ", ".join(verbs).capitalize(), "others": [f"{name[:1].upper()}{name[1:]}" for name in others]}
+    others = sorted(permission_words(name) for name in words.values())
+    return {"verbs": ", ".join(gettext(verb) for verb in verbs).capitalize(), "others": others}
 
 
 def _rank(role: Role) -> int:

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from documents.models import Document
 from materials.models import Material
@@ -224,13 +225,17 @@ def name_of(row: Any) -> str:
     """Return what a record is called, with its number where the name does not hold it."""
     number = row.site_sequence_id
     name = str(row)
-    return name if number is None or re.search(rf"\b{number}\b", name) else f"{name} (No. {number})"
+    return (
+        name
+        if number is None or re.search(rf"\b{number}\b", name)
+        else gettext("%(name)s (No. %(number)s)") % {"name": name, "number": number}
+    )
 
 
 def _about(kind: Kind, row: Any, record: Any, names: dict[Any, str], here: Any) -> str:
     parts = [str(value) for name in kind.about if (value := getattr(row, name))]
     if here is None or record.site_id != here.pk:
-        parts.append(f"at {names.get(record.site_id, '')}")
+        parts.append(gettext("at %(names)s") % {"names": names.get(record.site_id, "")})
     return " · ".join(parts)
 
 

@@ -14,6 +14,7 @@ from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
 
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading
 from records.accounts import access
@@ -63,7 +64,7 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         return ()
-    return (RecordLink("training", "Training matrix", reverse("admin:training"), "Reports"),)
+    return (RecordLink("training", gettext("Training matrix"), reverse("admin:training"), "Reports"),)
 
 
 def needs_at(site: Site, today: datetime.date, user: User) -> list[Need]:
@@ -112,21 +113,23 @@ def needs_at(site: Site, today: datetime.date, user: User) -> list[Need]:
 
 def _course(course: Course, completed: datetime.datetime | None, today: datetime.date) -> tuple[str, str]:
     if completed is None:
-        return MISSING, "Missing"
+        return MISSING, gettext("Missing")
     last = course.expires(completed)
     if last is None:
-        return VALID, "Valid for ever"
+        return VALID, gettext("Valid for ever")
     if last < today:
-        return EXPIRED, f"Expired on {last}"
-    return ENDS_SOON if last <= today + SOON else VALID, f"Valid until {last}"
+        return EXPIRED, gettext("Expired on %(last)s") % {"last": last}
+    return ENDS_SOON if last <= today + SOON else VALID, gettext("Valid until %(last)s") % {"last": last}
 
 
 def _document(in_force: int | None, read: int) -> tuple[str, str]:
     if in_force is None:
-        return VALID, "No version is in force"
+        return VALID, gettext("No version is in force")
     if read >= in_force:
-        return VALID, f"Has read version {read}"
-    return (EXPIRED, f"Expired: read version {read}") if read else (MISSING, "Missing")
+        return VALID, gettext("Has read version %(read)s") % {"read": read}
+    return (
+        (EXPIRED, gettext("Expired: read version %(read)s") % {"read": read}) if read else (MISSING, gettext("Missing"))
+    )
 
 
 def by_job(needs: Sequence[Need]) -> list[Summary]:
@@ -150,7 +153,7 @@ def training(request: HttpRequest) -> HttpResponse:
     lines: Sequence[Any] = by_job(needs) if by == "job" else needs if everything else gaps
     context = {
         **admin.site.each_context(request),
-        "title": f"Training matrix of {site}",
+        "title": gettext("Training matrix of %(site)s") % {"site": site},
         "by_job": by == "job",
         "everything": everything,
         "page": Paginator(lines, PAGE).get_page(request.GET.get("page")),

@@ -5,6 +5,7 @@ import uuid
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models import F
+from django.utils.translation import gettext
 
 from records.accounts.actions import add_user, end_access, set_members
 from records.accounts.authority import Act, actor_of, require
@@ -83,7 +84,9 @@ def update_employee(
         check_reporting_to(employee, site_id, values)
         apply(employee, values)
         if had_family_name and is_blank(employee.last_name):
-            raise ValidationError({"last_name": ValidationError("This field is required.", code="RequiredField")})
+            raise ValidationError(
+                {"last_name": ValidationError(gettext("This field is required."), code="RequiredField")}
+            )
     return employee
 
 
@@ -121,9 +124,9 @@ def give_account(
             Employee, site_id, employee_id, author=author, operation=operation, reason=reason, skip=["user"]
         ) as employee:
             if employee.user_id is not None:
-                raise ValidationError("This employee has an account already.", code="InvalidTransition")
+                raise ValidationError(gettext("This employee has an account already."), code="InvalidTransition")
             if employee.is_archived:
-                raise ValidationError("An archived employee gets no account.", code="InvalidTransition")
+                raise ValidationError(gettext("An archived employee gets no account."), code="InvalidTransition")
             user = User(
                 id=employee.pk,
                 user_name=user_name,
@@ -180,9 +183,9 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
     above = [row[0] for row in together([*_holding(), _above(superior.pk)])[-1]]
     fault = errors_of(Employee, [superior], site_id, Employee).get(superior.pk, "")
     if superior.pk == employee.pk:
-        fault = "Nobody reports to themselves."
+        fault = gettext("Nobody reports to themselves.")
     elif not fault and parameter(employee.pk) in above:
-        fault = "This would close a circle: that employee reports to this one already."
+        fault = gettext("This would close a circle: that employee reports to this one already.")
     if fault:
         raise ValidationError({"reporting_to": ValidationError(fault, code="InvalidReference")})
 

@@ -7,6 +7,8 @@ from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice.current import author_of, user_of
@@ -64,10 +66,10 @@ class EmployeeAdmin(RecordAdmin):
                 )
             },
         ),
-        ("Employment", {"fields": ("commencement_date", "entity_folder")}),
-        ("Contact", {"fields": ("email_address", "phone", "mobile", "address")}),
+        (_("Employment"), {"fields": ("commencement_date", "entity_folder")}),
+        (_("Contact"), {"fields": ("email_address", "phone", "mobile", "address")}),
         (
-            "Person",
+            _("Person"),
             {
                 "fields": (
                     "date_of_birth",
@@ -100,9 +102,9 @@ class JobDescriptionAdmin(RecordAdmin):
     search_fields = ("name", "code", "department")
     fieldsets = (
         (None, {"fields": ("name", "code", "department", "reports_to", "deputy", "employees", "entity_folder")}),
-        ("Content", {"fields": ("purpose", "responsibilities", "authority", "qualifications", "experience")}),
-        ("What its holders must have", {"fields": ("required_courses", "required_documents")}),
-        ("Validity", {"fields": ("effective_date", "review_date", "document")}),
+        (_("Content"), {"fields": ("purpose", "responsibilities", "authority", "qualifications", "experience")}),
+        (_("What its holders must have"), {"fields": ("required_courses", "required_documents")}),
+        (_("Validity"), {"fields": ("effective_date", "review_date", "document")}),
     )
 
 
@@ -125,7 +127,9 @@ def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
         return []
     if not access.may(user_of(request), record.site_id, "accounts.change_user"):
         return []
-    return [RecordLink("account", "Account", reverse("admin:accounts_user_read", args=(quote(record.user_id),)))]
+    return [
+        RecordLink("account", gettext("Account"), reverse("admin:accounts_user_read", args=(quote(record.user_id),)))
+    ]
 
 
 add_record_links(account_links)

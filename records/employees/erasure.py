@@ -3,6 +3,7 @@
 import uuid
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.accounts.employee_facts import forget_contacts
 from records.employees.models import Employee
@@ -40,7 +41,7 @@ def erase_private_facts(
     ) as erasure:
         employee: Employee = erasure.record
         if not employee.is_archived:
-            text = "Only what is private to an employee who left can be erased. Archive the employee first."
+            text = gettext("Only what is private to an employee who left can be erased. Archive the employee first.")
             raise ValidationError(text, code="InvalidTransition")
         erasure.erase(*PRIVATE)
         if employee.user_id is not None:

@@ -11,6 +11,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower, Upper
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.history.visibility import MANAGER
@@ -87,9 +89,11 @@ class Employee(SiteRecord):
         """Check the rules across fields (DECISIONS 1.11); the reporting circle is checked by the action."""
         faults = {}
         if self.date_of_birth is not None and self.date_of_birth > now():
-            faults["date_of_birth"] = ValidationError("The date of birth lies in the future.", code="InvalidValue")
+            faults["date_of_birth"] = ValidationError(
+                gettext("The date of birth lies in the future."), code="InvalidValue"
+            )
         if self.reporting_to_id is not None and self.reporting_to_id == self.pk:
-            faults["reporting_to"] = ValidationError("Nobody reports to themselves.", code="InvalidReference")
+            faults["reporting_to"] = ValidationError(gettext("Nobody reports to themselves."), code="InvalidReference")
         if faults:
             raise ValidationError(faults)
 
@@ -107,7 +111,7 @@ class Course(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(1200)],
-        help_text="After so many months the course has to be taken again; empty where it counts for ever.",
+        help_text=_("After so many months the course has to be taken again; empty where it counts for ever."),
     )
     is_archived = models.BooleanField("archived", default=False, editable=False)
     created = models.DateTimeField(default=now, editable=False)
@@ -121,7 +125,7 @@ class Course(models.Model):
                 "site",
                 condition=Q(is_archived=False),
                 name="course_name_once_per_site",
-                violation_error_message="The site has an active course of this name already.",
+                violation_error_message=_("The site has an active course of this name already."),
             ),
         )
 
@@ -152,7 +156,7 @@ class EducationTraining(ChildRow):
     )
     course = models.ForeignKey(Course, models.PROTECT, null=True, blank=True, related_name="+")
     completed_on = models.DateTimeField(
-        null=True, blank=True, help_text="The day on which the course was completed; its validity begins then."
+        null=True, blank=True, help_text=_("The day on which the course was completed; its validity begins then.")
     )
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("employee",)
@@ -168,10 +172,10 @@ class EducationTraining(ChildRow):
     def clean(self) -> None:
         """Check that a course has the day on which it was completed, and that the day is not in the future."""
         if self.course_id is not None and self.completed_on is None:
-            fault = ValidationError("Say on which day the course was completed.", code="RequiredField")
+            fault = ValidationError(gettext("Say on which day the course was completed."), code="RequiredField")
             raise ValidationError({"completed_on": fault})
         if self.completed_on is not None and self.completed_on > now() + datetime.timedelta(days=1):
-            fault = ValidationError("The day lies in the future.", code="InvalidValue")
+            fault = ValidationError(gettext("The day lies in the future."), code="InvalidValue")
             raise ValidationError({"completed_on": fault})
 
 
@@ -197,7 +201,7 @@ class EmploymentHistory(ChildRow):
     def clean(self) -> None:
         """Check that the employment does not end before it starts (DECISIONS 1.11)."""
         if self.start_date and self.finish_date and self.finish_date < self.start_date:
-            fault = ValidationError("The finish date lies before the start date.", code="InvalidValue")
+            fault = ValidationError(gettext("The finish date lies before the start date."), code="InvalidValue")
             raise ValidationError({"finish_date": fault})
 
 
@@ -236,7 +240,7 @@ class JobDescription(SiteRecord):
     def clean(self) -> None:
         """Check that the job is neither its own superior nor its own deputy."""
         faults = {
-            name: ValidationError("A job description cannot point at itself.", code="InvalidReference")
+            name: ValidationError(gettext("A job description cannot point at itself."), code="InvalidReference")
             for name in ("reports_to", "deputy")
             if getattr(self, f"{name}_id") == self.pk
         }

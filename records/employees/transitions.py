@@ -5,6 +5,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.models import DefaultRole
@@ -26,16 +28,18 @@ MAY_GIVE_ROLES = "accounts.change_role"
 class AccountForm(ReasonForm):
     """What the account is called, what it may do at the employee's site, and whether its person is told."""
 
-    user_name = TextField(max_length=NAME, help_text="What the person signs in with; often the e-mail address.")
+    user_name = TextField(max_length=NAME, help_text=_("What the person signs in with; often the e-mail address."))
     role = forms.ChoiceField(
         required=False,
-        choices=[("", "None yet"), *DefaultRole.choices],
-        help_text="At the employee's site. Without a role the person can sign in and sees nothing.",
+        choices=[("", _("None yet")), *DefaultRole.choices],
+        help_text=_("At the employee's site. Without a role the person can sign in and sees nothing."),
     )
     invites = forms.BooleanField(
-        label="Mail an invitation",
+        label=_("Mail an invitation"),
         required=False,
-        help_text="A link, good for three days, to choose a password with. “Forgotten your password?” mails another.",
+        help_text=_(
+            "A link, good for three days, to choose a password with. “Forgotten your password?” mails another."
+        ),
     )
     field_order = ("user_name", "role", "invites", "change_reason")
 
@@ -47,9 +51,9 @@ def _initial(employee: Employee) -> dict[str, Any]:
 
 def _give(model_admin: Any, request: HttpRequest, employee: Employee, reason: str, data: dict[str, Any]) -> None:
     if data["role"] and not access.may(user_of(request), employee.site_id, MAY_GIVE_ROLES):
-        raise ValidationError({"role": "Giving roles is for those who administer the site's roles."})
+        raise ValidationError({"role": gettext("Giving roles is for those who administer the site's roles.")})
     if data["invites"] and not employee.email_address:
-        text = "There is no e-mail address on the employee's page to send it to."
+        text = gettext("There is no e-mail address on the employee's page to send it to.")
         raise ValidationError({"invites": text})
     with recording():
         user = actions.give_account(
@@ -70,25 +74,28 @@ def _erase(model_admin: Any, request: HttpRequest, employee: Employee, reason: s
 
 GIVE_ACCOUNT = RecordStep(
     "give-account",
-    "Give an account",
+    _("Give an account"),
     "accounts.add_user",
     _give,
     applies=lambda employee: employee.user_id is None and not employee.is_archived,
     form=AccountForm,
-    explanation="The person can sign in to the back-office, sign documents and hold keys, as far as roles allow.",
-    done="has an account now.",
+    explanation=_("The person can sign in to the back-office, sign documents and hold keys, as far as roles allow."),
+    done=_("has an account now."),
     initial=_initial,
 )
 ERASE = RecordStep(
     "erase-private-facts",
-    "Erase private facts",
+    _("Erase private facts"),
     "employees.erase_private_employee",
     _erase,
     applies=lambda employee: employee.is_archived,
     form=EraseForm,
-    explanation="Date of birth, address, phones, nationality and notes are replaced by codes or emptied, here, in the"
-    " whole history and at the account. Nobody can undo this. Name, job, training and signatures stay. Other free text"
-    " and attached files are not searched.",
-    done="has no private facts any more.",
+    explanation=_(
+        "Date of birth, address, phones, nationality and notes are replaced by codes or emptied, here, in the"
+        " whole history and at the account. Nobody can undo this. Name, job, training and signatures "
+        "stay. Other free text"
+        " and attached files are not searched."
+    ),
+    done=_("has no private facts any more."),
     tells=before_erasing,
 )

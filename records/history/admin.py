@@ -14,6 +14,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, path, reverse
 from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.about import asking
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
@@ -30,13 +32,13 @@ from records.history.proofs import last_proof
 from records.history.trail import now
 from records.sites.text import read_uuid
 
-PERIODS = {"1": "Today", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
+PERIODS = {"1": _("Today"), "7": _("Last 7 days"), "30": _("Last 30 days"), "365": _("Last 365 days")}
 
 
 class PeriodFilter(admin.SimpleListFilter):
     """Filters the history by a period of days that ends today."""
 
-    title = "period"
+    title = _("period")
     parameter_name = "days"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -52,7 +54,7 @@ class PeriodFilter(admin.SimpleListFilter):
 class ModelFilter(admin.SimpleListFilter):
     """Filters the history by the kind of record."""
 
-    title = "kind of record"
+    title = _("kind of record")
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -72,7 +74,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
     list_display = ("number", "at", "who", "channel", "did", "kind", "record_name", "reason")
     list_filter = (PeriodFilter, "channel", ModelFilter)
     search_fields: ClassVar[Any] = ("record_name", "author_name", "operation")
-    search_help_text = "Record, person or operation"
+    search_help_text = _("Record, person or operation")
     ordering: ClassVar[Any] = ("-at", "-number", "id")
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
@@ -102,9 +104,9 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         if is_too_long(rows):
             self.message_user(request, TOO_MANY, messages.ERROR)
             return redirect(f"{reverse('admin:history_change_changelist')}?{request.GET.urlencode()}")
-        return history_file(rows, kind, "History", lambda change: self._lines(request, change))
+        return history_file(rows, kind, gettext("History"), lambda change: self._lines(request, change))
 
-    @admin.display(description="who")
+    @admin.display(description=_("who"))
     def who(self, change: Change) -> str:
         """Return the printed name of the author."""
         return change.author_name
@@ -113,12 +115,12 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         """Return the columns; the time is shown in the site's time zone."""
         return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
 
-    @admin.display(description="operation")
+    @admin.display(description=_("operation"))
     def did(self, change: Change) -> str:
         """Return the operation in words."""
         return operation_label(change.operation, change.model)
 
-    @admin.display(description="kind")
+    @admin.display(description=_("kind"))
     def kind(self, change: Change) -> str:
         """Return the kind of record in words."""
         return kind_of(change)
@@ -145,11 +147,11 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
             raise PermissionDenied
         change = self.get_queryset(request).filter(pk=key).first() if key else None
         if change is None or not self.has_view_permission(request, change):
-            raise Http404("There is no such change.")
+            raise Http404(gettext("There is no such change."))
         show_times_of(site_at(request, change.site_id))
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Change {change.number}",
+            "title": gettext("Change %(number)s") % {"number": change.number},
             "opts": self.opts,
             "change_shown": change,
             "kind": self.kind(change),

@@ -12,6 +12,7 @@ from django.apps import apps
 from django.db import connection, models
 
 from records.history.digests import VERSION, canonical, facts, value_digest, values_of
+from records.history.english import stored_text
 from records.history.inserts import insertion_of
 from records.history.models import ChainHead, Change
 from records.history.statements import Statement, parameter
@@ -63,7 +64,7 @@ def complete(change: Change, record: models.Model) -> None:
 
 def printed_name(record: models.Model) -> str:
     """Return the name that a change shows for its record."""
-    return str(record)[:512]
+    return stored_text(record)[:512]
 
 
 def _numbered(change: Change) -> str:

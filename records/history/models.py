@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 INSTALLATION = uuid.UUID(int=0)
 """The chain of the changes that belong to no site, such as those of shared lists and accounts."""
@@ -18,11 +19,11 @@ class ImmutableError(Exception):
 class Channel(models.TextChoices):
     """The interface by which a change was made."""
 
-    JSON = "API", "API"
-    SCIM = "SCIM", "SCIM"
-    BACKOFFICE = "Back-office", "Back-office"
-    IMPORT = "Import", "Import"
-    SYSTEM = "System", "System"
+    JSON = "API", _("API")
+    SCIM = "SCIM", _("SCIM")
+    BACKOFFICE = "Back-office", _("Back-office")
+    IMPORT = "Import", _("Import")
+    SYSTEM = "System", _("System")
 
 
 class ChangeQuerySet(models.QuerySet["Change"]):
@@ -53,20 +54,22 @@ class Change(models.Model):
     author_id = models.UUIDField(null=True, blank=True)
     author_name = models.CharField(max_length=255, blank=True)
     channel = models.CharField(max_length=20, choices=Channel.choices)
-    credential = models.CharField(max_length=255, blank=True, help_text="Name of the key or token that was used.")
+    credential = models.CharField(max_length=255, blank=True, help_text=_("Name of the key or token that was used."))
     operation = models.CharField(max_length=100)
     reason = models.TextField(blank=True)
-    model = models.CharField(max_length=100, help_text="Kind of record, as app.Model.")
+    model = models.CharField(max_length=100, help_text=_("Kind of record, as app.Model."))
     record_id = models.UUIDField()
     record_name = models.CharField(max_length=512, blank=True)
     fields = models.JSONField(default=list, encoder=DjangoJSONEncoder)
-    salts = models.JSONField(default=list, db_default=[], help_text="One text for each value that the digest covers.")
+    salts = models.JSONField(
+        default=list, db_default=[], help_text=_("One text for each value that the digest covers.")
+    )
     lowest_role = models.CharField(
         max_length=20,
         blank=True,
         default="",
         db_default="",
-        help_text="The lowest default role that may see the change; empty for none.",
+        help_text=_("The lowest default role that may see the change; empty for none."),
     )
     request_id = models.CharField(max_length=64, blank=True)
     digest_version = models.PositiveSmallIntegerField(default=1, db_default=1)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import models
 
+from records.history.english import stored_text
 from records.history.statements import Reading, Rows, Statement, ask, reading, rows_with, together
 
 Snapshot = dict[str, Any]
@@ -244,7 +245,7 @@ class _Names:
         if isinstance(self.record, field.model) and field.is_cached(self.record):
             target = field.get_cached_value(self.record)
             if target is not None and str(target.pk) == str(value):
-                return {"id": value, "name": str(target)}
+                return {"id": value, "name": stored_text(target)}
         return self._pointing(field.related_model, value)
 
     def whole(self, model: Any, row: Snapshot | None) -> Snapshot | None:
@@ -269,6 +270,6 @@ class _Names:
             ]
         )
         for several, rows in zip(self.wanted.values(), found, strict=True):
-            names = {str(row.pk): str(row) for row in rows}
+            names = {str(row.pk): stored_text(row) for row in rows}
             for shown in several:
                 shown["name"] = names.get(str(shown["id"]), "")

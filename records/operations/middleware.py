@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
 from records.accounts.security import REQUEST_ADDRESS
+from records.history.english import in_english
 from records.history.origin import Origin, working_for
 from records.operations import error_handlers
 from records.operations.calls import buffer as recent_calls
@@ -63,7 +64,8 @@ class InterfaceHandler(WSGIHandler):
 
 def answer_interface(request: HttpRequest) -> HttpResponse:
     """Answer a request to an interface: from the path to the view, without any middleware."""
-    response = answer(request, _answer_of_path)
+    with in_english():
+        response = answer(request, _answer_of_path)
     if response.status_code in (204, 304):
         # There is no body whose media type could be named; the framework would name that of a page.
         response.headers.pop("Content-Type", None)

@@ -14,7 +14,10 @@ import orjson
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from records.history.english import in_english
 from records.operations import errors
 from records.operations import fields as wire
 from records.operations.names import unknown
@@ -31,14 +34,14 @@ class CellError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its wire name, its label for people, the model's name of the field, and the kind of its cells.
+    """One column: its wire name, the field of the model, that field's name, and the kind of its cells.
 
     `kind` is text, choice, date, number, integer, boolean, texts, id, reference, references or rows; `target` is the
     model that a reference, or an id other than the record's own, points at.
     """
 
     name: str
-    label: str
+    relation: Any
     source: str
     kind: str
     target: type[models.Model] | None
@@ -47,6 +50,19 @@ class Column:
     may_be_blank: bool
     private: bool
     field: Any
+
+    @property
+    def label(self) -> str:
+        """Return what people call the field; child rows and lists of the other side are called after what they hold."""
+        if self.relation.auto_created and not self.relation.concrete:
+            return capfirst(str(self.relation.related_model._meta.verbose_name_plural))
+        return "Id" if self.relation.primary_key else capfirst(str(self.relation.verbose_name))
+
+    @property
+    def english_label(self) -> str:
+        """Return the label of an English file, which an import reads in every language."""
+        with in_english():
+            return self.label
 
 
 _KINDS: tuple[tuple[type, str], ...] = (
@@ -88,7 +104,7 @@ class WireTable:
             self.children[name] = WireTable(field.serializer_class)
         return Column(
             name=name,
-            label=_label(relation),
+            relation=relation,
             source=source,
             kind=kind,
             target=relation.related_model if kind in ("reference", "references", "id") else None,
@@ -106,8 +122,11 @@ class WireTable:
             if name.casefold() == folded:
                 return column
         plain = " ".join(folded.rstrip(" *:").split())
-        called = [column for column in self.columns.values() if column.label.casefold() == plain]
-        return called[0] if len(called) == 1 else None
+        for called in ("label", "english_label"):
+            found = [column for column in self.columns.values() if getattr(column, called).casefold() == plain]
+            if len(found) == 1:
+                return found[0]
+        return None
 
     def refusal_of(self, header: str) -> str:
         """Return the message that refuses an unknown header and suggests the most similar known one."""
@@ -175,18 +194,21 @@ class WireTable:
         if kind == "integer":
             number = _decimal(text)
             if number != number.to_integral_value() or abs(number) >= 10**12:
-                raise CellError("This must be a whole number.")
+                raise CellError(gettext("This must be a whole number."))
             return int(number)
         if kind == "boolean":
-            value = SPOKEN.get(text.casefold(), read_boolean(text))
+            spoken = {**SPOKEN, gettext("Yes").casefold(): True, gettext("No").casefold(): False}
+            value = spoken.get(text.casefold(), read_boolean(text))
             if value is None:
-                raise CellError("This must be true or false.")
+                raise CellError(gettext("This must be true or false."))
             return value
         if kind == "rows":
             try:
                 return orjson.loads(text)
             except orjson.JSONDecodeError as error:
-                raise CellError("This must be the rows as an export writes them: a JSON array of objects.") from error
+                raise CellError(
+                    gettext("This must be the rows as an export writes them: a JSON array of objects.")
+                ) from error
         return split(text) if kind == "texts" else text
 
     @staticmethod
@@ -214,16 +236,9 @@ class WireTable:
         return [(fault.field, fault.message) for fault in errors.faults_of(error, self.wire_name)]
 
 
-_DATES = "Write a date as 2024-05-31, or a time as 2024-05-31 08:30."
+_DATES = _("Write a date as 2024-05-31, or a time as 2024-05-31 08:30.")
 _COMMA = re.compile(r"[+-]?\d+,(\d{1,2}|\d{4,})", re.ASCII)
 """A number with a comma before its decimals; three digits after a comma could be thousands, so they are refused."""
-
-
-def _label(relation: Any) -> str:
-    """Return what people call a field; child rows and lists of the other side are called after what they contain."""
-    if relation.auto_created and not relation.concrete:
-        return capfirst(str(relation.related_model._meta.verbose_name_plural))
-    return "Id" if relation.primary_key else capfirst(str(relation.verbose_name))
 
 
 def _decimal(text: str) -> Decimal:
@@ -234,7 +249,7 @@ def _decimal(text: str) -> Decimal:
     except InvalidOperation:
         number = Decimal("NaN")
     if not text.isascii() or "_" in text or not number.is_finite() or len(text) > 60 or abs(number.adjusted()) > 30:
-        raise CellError("This must be a number, with a point before its decimals, such as 12.5.")
+        raise CellError(gettext("This must be a number, with a point before its decimals, such as 12.5."))
     return number
 
 
@@ -261,5 +276,5 @@ def split(text: str) -> list[str]:
     except orjson.JSONDecodeError:
         found = None
     if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
-        raise CellError("This begins like a JSON array, but is not an array of texts.")
+        raise CellError(gettext("This begins like a JSON array, but is not an array of texts."))
     return found

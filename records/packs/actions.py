@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.accounts.models import User
@@ -33,15 +34,18 @@ def ask_for_pack(
     from records.packs.tasks import make_pack
 
     if last < first:
-        raise ValidationError({"last": "The last day lies before the first one."})
+        raise ValidationError({"last": gettext("The last day lies before the first one.")})
     chosen = [key for key in kinds if access.may(user, site, permission_of(key))]
     if not chosen:
-        raise ValidationError({"kinds": "Choose at least one kind of record."})
+        raise ValidationError({"kinds": gettext("Choose at least one kind of record.")})
     with recording():
         # Whoever asks at the same time waits here, so that the count holds.
         Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site.pk)
         if Pack.objects.at(site).filter(status__in=UNFINISHED).count() >= MOST_AT_ONCE:
-            raise ValidationError(f"{MOST_AT_ONCE} packs of this site are being made. Wait until one of them is ready.")
+            raise ValidationError(
+                gettext("%(most_at_once)s packs of this site are being made. Wait until one of them is ready.")
+                % {"most_at_once": MOST_AT_ONCE}
+            )
         pack = Pack(site=site, asked_by=user, first=first, last=last, kinds=chosen)
         add_record(pack, author=author, operation="AskForPack")
         transaction.on_commit(lambda: make_pack.enqueue(str(pack.pk)))
@@ -59,11 +63,11 @@ def seen_by(user: User, site: Site) -> QuerySet[Pack]:
 def why_not_open(user: User, pack: Pack) -> str:
     """Return why somebody who knows of the pack cannot open it now; empty where they can."""
     if pack.status != Status.MADE or not hasattr(pack, "file"):
-        return "The file of this pack is not there. Make a new pack."
+        return gettext("The file of this pack is not there. Make a new pack.")
     if not all(access.may(user, pack.site_id, permission) for permission in pack.permissions):
-        return "This pack shows what your roles do not let you see."
+        return gettext("This pack shows what your roles do not let you see.")
     if was_erased_since(pack):
-        return "Personal data was erased after this pack was made. Make a new pack."
+        return gettext("Personal data was erased after this pack was made. Make a new pack.")
     return ""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 from django.utils.text import capfirst
+from django.utils.translation import gettext_noop
 
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading, Signature
 from materials.models import Material
@@ -93,26 +94,26 @@ def _in_force(span: Span) -> Q:
     return _existed(span) & Q(effective_version__isnull=False)
 
 
-EXISTED = "all that existed in the period"
+EXISTED = gettext_noop("all that existed in the period")
 KINDS = (
     Kind(
         "complaints",
         Complaint,
-        "by their date",
+        gettext_noop("by their date"),
         lambda span: on_days("date", span.first, span.last, span.zone),
     ),
     Kind(
         "audits",
         AuditRecord,
-        "carried out, begun or planned in the period, with their findings",
+        gettext_noop("carried out, begun or planned in the period, with their findings"),
         _held,
         {"findings": Finding.objects.all},
     ),
-    Kind("actions", Action, "open in the period, or changed since it began", _open_then),
+    Kind("actions", Action, gettext_noop("open in the period, or changed since it began"), _open_then),
     Kind(
         "documents",
         Document,
-        "in force when the pack is made, with their files, signatures and readings",
+        gettext_noop("in force when the pack is made, with their files, signatures and readings"),
         _in_force,
         {
             "versions": lambda: DocumentVersion.objects.filter(record_status__in=IN_FORCE),
@@ -136,7 +137,7 @@ KINDS = (
     Kind(
         "customers",
         Customer,
-        f"{EXISTED}, with their contacts",
+        gettext_noop("all that existed in the period, with their contacts"),
         _existed,
         {"party_contacts": PartyContact.objects.all},
     ),
@@ -144,7 +145,7 @@ KINDS = (
     Kind(
         "employees",
         Employee,
-        f"{EXISTED}, with training and employment history",
+        gettext_noop("all that existed in the period, with training and employment history"),
         _existed,
         {"education_training": EducationTraining.objects.all, "employment_history": EmploymentHistory.objects.all},
     ),

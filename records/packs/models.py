@@ -5,6 +5,8 @@ import uuid
 from typing import ClassVar
 
 from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.files.models import FileRecord
 from records.history.trail import now
@@ -18,11 +20,11 @@ MAKE, OPEN_ANY = "packs.make_pack", "packs.open_any_pack"
 class Status(models.TextChoices):
     """The status of a pack."""
 
-    WAITING = "Waiting", "Waiting"
-    MAKING = "Being made", "Being made"
-    MADE = "Ready", "Ready"
-    FAILED = "Failed", "Failed"
-    REMOVED = "Removed", "Removed"
+    WAITING = "Waiting", _("Waiting")
+    MAKING = "Being made", _("Being made")
+    MADE = "Ready", _("Ready")
+    FAILED = "Failed", _("Failed")
+    REMOVED = "Removed", _("Removed")
 
 
 UNFINISHED = (Status.WAITING, Status.MAKING)
@@ -83,7 +85,7 @@ class Pack(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.first} to {self.last}"
+        return gettext("%(first)s to %(last)s") % {"first": self.first, "last": self.last}
 
     @property
     def kept_until(self) -> datetime.datetime | None:

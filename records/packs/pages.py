@@ -15,6 +15,8 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from documents.models import IN_FORCE, DocumentVersion
@@ -33,10 +35,10 @@ from records.packs.models import MAKE, UNFINISHED, Pack, Status
 from records.sites.models import Site
 
 PAGE = 25
-TITLE = "Auditor's packs"
-ATTACHED = "the files on the records that are chosen"
-HISTORY = "every change of the period, with the seal that proves them"
-TITLES = {**{kind.key: kind.title for kind in KINDS}, ATTACHMENTS: "Attachments", CHANGES: "Changes and seal"}
+TITLE = _("Auditor's packs")
+ATTACHED = _("the files on the records that are chosen")
+HISTORY = _("every change of the period, with the seal that proves them")
+TITLES = {**{kind.key: kind.title for kind in KINDS}, ATTACHMENTS: _("Attachments"), CHANGES: _("Changes and seal")}
 EARLIEST, LATEST = datetime.date(1950, 1, 1), datetime.date(2999, 12, 31)
 
 
@@ -54,17 +56,17 @@ def _day_field(label: str) -> forms.DateField:
         label=label,
         widget=DayInput(),
         input_formats=["%Y-%m-%d"],
-        error_messages={"invalid": "Enter a date as year-month-day.", "required": "Choose a day."},
+        error_messages={"invalid": gettext("Enter a date as year-month-day."), "required": gettext("Choose a day.")},
     )
 
 
 class PackForm(forms.Form):
     """The days and the contents of a pack."""
 
-    first = _day_field("First day")
-    last = _day_field("Last day")
+    first = _day_field(_("First day"))
+    last = _day_field(_("Last day"))
     kinds = forms.MultipleChoiceField(
-        label="Contents", error_messages={"required": "Choose at least one kind of record."}
+        label=_("Contents"), error_messages={"required": _("Choose at least one kind of record.")}
     )
 
     def __init__(self, offered: Sequence[str], *args: Any, **kwargs: Any) -> None:
@@ -77,9 +79,9 @@ class PackForm(forms.Form):
         first, last = found.get("first"), found.get("last")
         for name, day in (("first", first), ("last", last)):
             if day is not None and not EARLIEST <= day <= LATEST:
-                self.add_error(name, "Choose a day from 1950 to 2999.")
+                self.add_error(name, gettext("Choose a day from 1950 to 2999."))
         if first and last and last < first:
-            self.add_error("last", "The last day lies before the first one.")
+            self.add_error("last", gettext("The last day lies before the first one."))
         return found
 
 
@@ -166,7 +168,7 @@ def new_pack(admin_site: Any, request: HttpRequest) -> HttpResponse:
             except ValidationError as fault:
                 form.add_error(None, fault)
             else:
-                messages.success(request, "The pack was queued. You may leave this page meanwhile.")
+                messages.success(request, gettext("The pack was queued. You may leave this page meanwhile."))
                 return redirect("admin:packs")
     else:
         _, first, last = spans[0]
@@ -178,7 +180,7 @@ def new_pack(admin_site: Any, request: HttpRequest) -> HttpResponse:
             form.is_valid()
     context = {
         **admin_site.each_context(request),
-        "title": "New auditor's pack",
+        "title": gettext("New auditor's pack"),
         "form": form,
         "presets": [
             {"name": name, "query": f"?first={first}&last={last}", "is_chosen": _is_span(form, first, last)}
@@ -201,11 +203,11 @@ def presets(today: datetime.date) -> list[tuple[str, datetime.date, datetime.dat
     last_quarter = (quarter - day).replace(day=1)
     month = today.replace(day=1)
     return [
-        ("The last 12 months", _year_before(today) + day, today),
-        ("This year", year, today),
-        ("Last year", (year - day).replace(month=1, day=1), year - day),
-        ("Last quarter", last_quarter.replace(month=(last_quarter.month - 1) // 3 * 3 + 1), quarter - day),
-        ("Last month", (month - day).replace(day=1), month - day),
+        (gettext("The last 12 months"), _year_before(today) + day, today),
+        (gettext("This year"), year, today),
+        (gettext("Last year"), (year - day).replace(month=1, day=1), year - day),
+        (gettext("Last quarter"), last_quarter.replace(month=(last_quarter.month - 1) // 3 * 3 + 1), quarter - day),
+        (gettext("Last month"), (month - day).replace(day=1), month - day),
     ]
 
 
@@ -221,7 +223,7 @@ def _estimate(site: Site, user: User, form: PackForm, offered: Sequence[str]) ->
         {
             "key": key,
             "title": TITLES[key],
-            "rule": BY_KEY[key].rule if key in BY_KEY else ATTACHED if key == ATTACHMENTS else HISTORY,
+            "rule": gettext(BY_KEY[key].rule) if key in BY_KEY else ATTACHED if key == ATTACHMENTS else HISTORY,
             "is_chosen": key in chosen,
             "count": None,
         }
@@ -252,7 +254,7 @@ def file(request: HttpRequest, pack_id: uuid.UUID) -> HttpResponseBase:
     pack = Pack.objects.select_related("site", "file").filter(pk=pack_id).first()
     site = site_at(request, pack.site_id) if pack is not None else None
     if pack is None or site is None or not actions.seen_by(user_of(request), site).filter(pk=pack.pk).exists():
-        raise Http404("There is no such pack.")
+        raise Http404(gettext("There is no such pack."))
     if fault := actions.why_not_open(user_of(request), pack):
         messages.error(request, fault)
         return redirect("admin:packs")

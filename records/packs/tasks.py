@@ -10,6 +10,7 @@ import uuid
 from django.core.files.base import File
 from django.db import InterfaceError, OperationalError
 from django.db.models import F
+from django.utils.translation import gettext_noop
 from django_tasks import task
 
 from records.accounts import access
@@ -56,21 +57,31 @@ def make_pack(pack_id: str) -> None:
     except TakenOverError:
         logger.warning("A pack was taken over by another worker.")
     except StorageUnavailableError:
-        _fail(pack, "The file storage cannot be reached. Make the pack again later.")
+        _fail(pack, gettext_noop("The file storage cannot be reached. Make the pack again later."))
     except SealError:
-        _fail(pack, "The seal could not be made. Ask whoever runs Larder to look at its key.")
+        _fail(pack, gettext_noop("The seal could not be made. Ask whoever runs Larder to look at its key."))
     except OSError as error:
         logger.exception("A pack could not be written.")
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        _fail(pack, "The disk is full." if full else "The file could not be written. Make the pack again later.")
+        _fail(
+            pack,
+            gettext_noop("The disk is full.")
+            if full
+            else gettext_noop("The file could not be written. Make the pack again later."),
+        )
     except Exception:
         logger.exception("A pack could not be made.")
-        _fail(pack, "Something went wrong that is not your fault. Whoever runs Larder finds the reason in its log.")
+        _fail(
+            pack,
+            gettext_noop(
+                "Something went wrong that is not your fault. Whoever runs Larder finds the reason in its log."
+            ),
+        )
 
 
 def _make(pack: Pack) -> None:
     if not access.may(pack.asked_by, pack.site, MAKE):
-        _fail(pack, "Whoever asked for this pack may not make packs of this site any more.")
+        _fail(pack, gettext_noop("Whoever asked for this pack may not make packs of this site any more."))
         return
     making = Making(pack)
     if problem := making.why_too_large():
@@ -130,7 +141,9 @@ def remove_old_packs() -> int:
     Runs once an hour.
     """
     stuck = Pack.objects.filter(status__in=UNFINISHED, created__lt=now() - LONGEST)
-    stuck.update(status=Status.FAILED, problem="The worker did not make this pack within a day. Make it again.")
+    stuck.update(
+        status=Status.FAILED, problem=gettext_noop("The worker did not make this pack within a day. Make it again.")
+    )
     removed = 0
     for pack in Pack.objects.filter(status=Status.MADE).order_by("made", "id"):
         old = pack.made is not None and pack.made < now() - KEPT

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.history.visibility import READER
@@ -47,7 +49,9 @@ class ReferenceEntry(models.Model):
     def clean(self) -> None:
         """Raise ValidationError when the name shows nothing."""
         if is_blank(self.name):
-            raise ValidationError({"name": ValidationError("The name must not be blank.", code="RequiredField")})
+            raise ValidationError(
+                {"name": ValidationError(gettext("The name must not be blank."), code="RequiredField")}
+            )
 
 
 def _once(*scope: str) -> tuple[models.UniqueConstraint, ...]:
@@ -64,7 +68,7 @@ def _once(*scope: str) -> tuple[models.UniqueConstraint, ...]:
             opclasses=[*scope_ops, text_ops, text_ops],
             name="%(class)s_name_once",
             violation_error_code="Duplicate",
-            violation_error_message="The list already has an active entry with this name and code.",
+            violation_error_message=gettext("The list already has an active entry with this name and code."),
         ),
         models.UniqueConstraint(
             fields=(*scope, "code_key"),
@@ -72,7 +76,7 @@ def _once(*scope: str) -> tuple[models.UniqueConstraint, ...]:
             opclasses=[*scope_ops, text_ops],
             name="%(class)s_code_once",
             violation_error_code="Duplicate",
-            violation_error_message="The list already has an active entry with this code.",
+            violation_error_message=gettext("The list already has an active entry with this code."),
         ),
     )
 
@@ -248,7 +252,7 @@ class RatingResponse(ChildRow):
         "fails the audit",
         default=False,
         db_default=False,
-        help_text="One finding with this response gives the audit its lowest band, whatever the score is.",
+        help_text=_("One finding with this response gives the audit its lowest band, whatever the score is."),
     )
     is_archived = models.BooleanField("archived", default=False, editable=False)
 
@@ -258,7 +262,7 @@ class RatingResponse(ChildRow):
         verbose_name = "response"
 
     def __str__(self) -> str:
-        return f"{self.name} (fails the audit)" if self.fails else self.name
+        return gettext("%(response)s (fails the audit)") % {"response": self.name} if self.fails else self.name
 
 
 def _percentage(label: str) -> Any:
@@ -287,9 +291,15 @@ class ScoreBand(ChildRow):
         )
 
     def __str__(self) -> str:
-        return f"{self.from_score} to {self.to_score}: {self.rating}"
+        return gettext("%(first)s to %(last)s: %(rating)s") % {
+            "first": self.from_score,
+            "last": self.to_score,
+            "rating": self.rating,
+        }
 
     def clean(self) -> None:
         """Raise ValidationError when the band ends before it begins."""
         if self.from_score is not None and self.to_score is not None and self.from_score > self.to_score:
-            raise ValidationError({"to_score": ValidationError("To must not be below From.", code="InvalidValue")})
+            raise ValidationError(
+                {"to_score": ValidationError(gettext("To must not be below From."), code="InvalidValue")}
+            )

@@ -5,6 +5,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.reference.models import Rating, RatingResponse, ScoreBand
 from records.sites.text import fold
@@ -36,14 +37,17 @@ def check_responses(responses: Iterable[RatingResponse]) -> None:
     """Raise ValidationError when two responses of one rating have the same name."""
     names = [fold(response.name) for response in responses]
     if len(set(names)) < len(names):
-        raise ValidationError("Two responses have the same name.", code="Duplicate")
+        raise ValidationError(gettext("Two responses have the same name."), code="Duplicate")
 
 
 def check_bands(bands: Iterable[ScoreBand]) -> None:
     """Raise ValidationError when score bands overlap; one may begin at the score at which another ends."""
     for lower, upper in pairwise(sorted(bands, key=lambda band: (band.from_score, band.to_score))):
         if upper.from_score < lower.to_score:
-            raise ValidationError(f"The bands “{lower}” and “{upper}” overlap.", code="InvalidValue")
+            raise ValidationError(
+                gettext("The bands “%(lower)s” and “%(upper)s” overlap.") % {"lower": lower, "upper": upper},
+                code="InvalidValue",
+            )
 
 
 def band_of(bands: Iterable[ScoreBand], score: Decimal) -> ScoreBand | None:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
 
 from records.accounts.calendar_links import issue_link, live_link, revoke_links
 from records.backoffice.current import author_of, user_of
@@ -43,7 +44,9 @@ def calendar_link(admin_site: Any, request: HttpRequest) -> HttpResponse:
     user, asked = user_of(request), request.POST.get("do", "")
     if asked == "revoke":
         if revoke_links(user, author=author_of(request)):
-            messages.success(request, "The calendar link was revoked. Calendar programs get nothing from it now.")
+            messages.success(
+                request, gettext("The calendar link was revoked. Calendar programs get nothing from it now.")
+            )
         return redirect("profile")
     if asked != "make":
         raise PermissionDenied
@@ -58,11 +61,11 @@ def calendar_link(admin_site: Any, request: HttpRequest) -> HttpResponse:
 def _shown(admin_site: Any, request: HttpRequest) -> HttpResponse:
     secret = secret_of(request)
     if secret is None:
-        messages.warning(request, "A calendar link is shown only once. If you have lost it, make a new one.")
+        messages.warning(request, gettext("A calendar link is shown only once. If you have lost it, make a new one."))
         return redirect("profile")
     context = {
         **admin_site.each_context(request),
-        "title": "Your calendar link",
+        "title": gettext("Your calendar link"),
         "address": settings.BASE_URL.rstrip("/") + reverse("calendar", args=(secret["secret"],)),
     }
     return showing_once(request, TemplateResponse(request, "reminders/calendar_link.html", context))

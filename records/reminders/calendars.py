@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from records.accounts import access
 from records.accounts.calendar_links import link_of, note_use
+from records.accounts.languages import in_language_of
 from records.accounts.models import User
 from records.backoffice.date_filters import bare, day_of, today_at
 from records.history.trail import now
@@ -49,7 +50,8 @@ def calendar(request: HttpRequest, secret: str) -> HttpResponse:
     except ApiError as refusal:
         return _refused(refusal.status, refusal.message, refusal.headers)
     note_use(link)
-    text = calendar_text("Larder", events_of(link.user), now())
+    with in_language_of(link.user):
+        text = calendar_text("Larder", events_of(link.user), now())
     headers = {**HEADERS, "Content-Disposition": 'inline; filename="larder.ics"'}
     return HttpResponse(text, content_type="text/calendar; charset=utf-8", headers=headers)
 

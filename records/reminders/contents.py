@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.models import User
@@ -108,9 +110,9 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
     return found
 
 
-OVERDUE, TODAY = "Overdue", "Due today"
-SOON = f"Due within {AHEAD} days"
-STAFF = f"Overdue for more than {ESCALATED_AFTER} days, by those who report to you"
+OVERDUE, TODAY = _("Overdue"), _("Due today")
+SOON = format_lazy(_("Due within {days} days"), days=AHEAD)
+STAFF = format_lazy(_("Overdue for more than {days} days, by those who report to you"), days=ESCALATED_AFTER)
 TITLES = (OVERDUE, TODAY, SOON, STAFF)
 LATE = (OVERDUE, STAFF)
 

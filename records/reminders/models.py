@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 
@@ -12,9 +13,9 @@ from records.history.trail import now
 class Frequency(models.TextChoices):
     """How often a person is reminded (DECISIONS 12.5)."""
 
-    DAILY = "Daily", "Every day"
-    WEEKLY = "Weekly", "Every Monday"
-    OFF = "Off", "Only what is overdue, every Monday"
+    DAILY = "Daily", _("Every day")
+    WEEKLY = "Weekly", _("Every Monday")
+    OFF = "Off", _("Only what is overdue, every Monday")
 
 
 class Preference(models.Model):

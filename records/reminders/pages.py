@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.current import author_of, user_of
 from records.backoffice.date_filters import today_at
@@ -22,7 +24,7 @@ from records.reminders.tasks import HOUR
 class FrequencyForm(forms.Form):
     """The form for the choice how often the person wants to be reminded."""
 
-    frequency = forms.ChoiceField(label="How often", choices=Frequency.choices, widget=forms.RadioSelect)
+    frequency = forms.ChoiceField(label=_("How often"), choices=Frequency.choices, widget=forms.RadioSelect)
 
 
 def addresses(admin_site: Any) -> Sequence[Any]:
@@ -36,7 +38,7 @@ def addresses(admin_site: Any) -> Sequence[Any]:
 
 def links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line that leads to the page, which everybody may open."""
-    return (RecordLink("reminders", "My reminders", reverse("admin:reminders"), "Records"),)
+    return (RecordLink("reminders", gettext("My reminders"), reverse("admin:reminders"), "Records"),)
 
 
 def reminders(admin_site: Any, request: HttpRequest) -> HttpResponse:
@@ -47,13 +49,13 @@ def reminders(admin_site: Any, request: HttpRequest) -> HttpResponse:
     form.label_suffix = ""
     if request.method == "POST" and form.is_valid():
         choose_frequency(user, Frequency(form.cleaned_data["frequency"]), author=author_of(request))
-        messages.success(request, "Your choice was saved.")
+        messages.success(request, gettext("Your choice was saved."))
         return redirect("admin:reminders")
     zone = zone_for(user)
     today = today_at(zone)
     context = {
         **admin_site.each_context(request),
-        "title": "My reminders",
+        "title": gettext("My reminders"),
         "form": form,
         "parts": parts_for(user, today, frequency),
         "address": user.email,

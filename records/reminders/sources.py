@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from documents import reading
 from documents.approvals import SIGN_WITHIN, waiting
@@ -112,7 +113,8 @@ class Readings:
             Item(
                 reader,
                 one.version.site_id,
-                f"Read the document {one.version.document}, version {one.version.version}",
+                gettext("Read the document %(document)s, version %(version)s")
+                % {"document": one.version.document, "version": one.version.version},
                 one.due,
                 reverse("admin:documents_read", args=(one.version.pk,)),
                 None,
@@ -132,14 +134,14 @@ def _at_sites_with_pending(user: User, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def sources() -> list[Source | Readings]:
-    """Return every kind of thing that people are reminded of."""
+    """Return every kind of thing that people are reminded of, in the language of the moment."""
     return [
         Source(
             Action.objects.filter(record_status=Status.OPEN, is_archived=False),
             "owner_id",
             "due_date",
             "admin:actions_action_read",
-            "Action {row.site_sequence_id}: {row.name}",
+            gettext("Action {row.site_sequence_id}: {row.name}"),
             "actions.view_action",
             in_calendars=True,
             seen=_existing,
@@ -149,7 +151,7 @@ def sources() -> list[Source | Readings]:
             "owner_id",
             "target_date",
             "admin:complaints_complaint_read",
-            "Answer {row}",
+            gettext("Answer {row}"),
             "complaints.view_complaint",
         ),
         Source(
@@ -157,7 +159,7 @@ def sources() -> list[Source | Readings]:
             "auditors__user_id",
             "due_date",
             "admin:audits_auditrecord_read",
-            "Audit {row.site_sequence_id}: {row}",
+            gettext("Audit {row.site_sequence_id}: {row}"),
             "audits.view_auditrecord",
             in_calendars=True,
         ),
@@ -166,7 +168,7 @@ def sources() -> list[Source | Readings]:
             "created_by_id",
             "review_date",
             "admin:documents_document_read",
-            "Review the document {row.name}, whose review is due",
+            gettext("Review the document {row.name}, whose review is due"),
             "documents.change_document",
             in_calendars=True,
             seen=_existing,
@@ -176,7 +178,7 @@ def sources() -> list[Source | Readings]:
             "user_id",
             "version__created",
             "admin:documents_sign",
-            "{row.duty} the document {row.version.document.name}, version {row.version.version}",
+            "{row.asks}",
             None,
             within=SIGN_WITHIN,
             key="version_id",

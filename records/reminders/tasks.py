@@ -8,9 +8,12 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db.models import F, QuerySet
 from django.template.loader import render_to_string
+from django.utils.translation import ngettext
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
+from records.accounts.languages import in_language_of
+from records.accounts.models import User
 from records.history.trail import now
 from records.reminders.contents import everybody, frequencies, is_day_for, parts_for, people, zone_for
 from records.reminders.models import Frequency, Reminder
@@ -106,7 +109,11 @@ def message_of(reminder: Reminder) -> EmailMessage | None:
     found = people([reminder.user_id])
     if not found:
         return None
-    user = found[0]
+    with in_language_of(found[0]):
+        return _message_to(found[0], reminder)
+
+
+def _message_to(user: User, reminder: Reminder) -> EmailMessage | None:
     parts = parts_for(user, reminder.day, frequencies([user]).get(user.pk, Frequency.DAILY))
     if not parts:
         return None
@@ -114,7 +121,7 @@ def message_of(reminder: Reminder) -> EmailMessage | None:
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip("> ") or "localhost"
     count = sum(len(part.lines) + part.more for part in parts)
     return EmailMessage(
-        f"Larder: {count} thing{'s' if count > 1 else ''} to do",
+        ngettext("Larder: %(count)s thing to do", "Larder: %(count)s things to do", count) % {"count": count},
         render_to_string("mail/reminder.txt", context),
         to=[user.email],
         headers={"Message-ID": f"<{reminder.pk}@{host}>", "Auto-Submitted": "auto-generated"},

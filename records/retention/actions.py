@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.history.models import Change
 from records.history.trail import Author, recording
@@ -86,8 +87,9 @@ def _change_hold(
         if record is None or record.site_id != site_id:
             raise RecordNotFoundError
         if (held_since(record) is not None) == held:
-            text = f"This {record._meta.verbose_name} is {'already' if held else 'not'} on legal hold."
-            raise ValidationError(text, code="InvalidTransition")
+            text = gettext("This %(kind)s is already on legal hold.")
+            text = text if held else gettext("This %(kind)s is not on legal hold.")
+            raise ValidationError(text % {"kind": record._meta.verbose_name}, code="InvalidTransition")
         changed: list[Any] = [{"field": "legal_hold", "old": not held, "new": held}]
         trail.add(record, changed, author=author, operation=SET if held else LIFTED, reason=why)
     return record
@@ -96,10 +98,9 @@ def _change_hold(
 def check_not_held(record: SiteRecord) -> None:
     """Raise ValidationError, code InvalidTransition, if the locked record is on legal hold; one query."""
     if held_since(record) is not None:
-        text = (
-            f"This {record._meta.verbose_name} is on legal hold, so nothing of it may be erased. A Site Administrator"
-            " can lift the hold."
-        )
+        text = gettext(
+            "This %(kind)s is on legal hold, so nothing of it may be erased. A Site Administrator can lift the hold."
+        ) % {"kind": record._meta.verbose_name}
         raise ValidationError(text, code="InvalidTransition")
 
 

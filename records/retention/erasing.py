@@ -13,6 +13,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
 
 from records.accounts import peppers
 from records.history.digests import ERASED
@@ -95,7 +96,7 @@ def erasing(
         yield erasure
         words = erasure.words | words_in_history(record, personal)
         if quotes(why, words):
-            text = "The reason stays in the history, so it must not say what is erased."
+            text = gettext("The reason stays in the history, so it must not say what is erased.")
             raise ValidationError({"reason": ValidationError(text, code="InvalidValue")})
         erasure.changed += erase_from_history(record, personal, words, keyed)
         if not erasure.changed:

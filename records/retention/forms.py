@@ -1,6 +1,8 @@
 """What is asked and told before personal data is erased from a record."""
 
 from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonForm
@@ -13,10 +15,10 @@ class EraseForm(ReasonForm):
     """Why personal data is erased; the reason stays, so it must not say who the person is."""
 
     change_reason = TextField(
-        label="Reason for erasing",
+        label=_("Reason for erasing"),
         max_length=REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Kept in the record's history, so do not name the person. For example: “Asked by letter”.",
+        help_text=_("Kept in the record's history, so do not name the person. For example: “Asked by letter”."),
     )
 
 
@@ -24,7 +26,13 @@ def before_erasing(record: SiteRecord) -> list[str]:
     """Return what to know before erasing: a legal hold, which refuses it, and the period of retention; two queries."""
     name, told = record._meta.verbose_name, []
     if held_since(record) is not None:
-        told.append(f"This {name} is on legal hold. Lift the hold first; until then erasing is refused.")
+        told.append(
+            gettext("This %(name)s is on legal hold. Lift the hold first; until then erasing is refused.")
+            % {"name": name}
+        )
     if until := kept_until(record):
-        told.append(f"The {name} is kept at least until {until.isoformat()}. It stays; only personal data is erased.")
+        told.append(
+            gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
+            % {"name": name, "until": until.isoformat()}
+        )
     return told

@@ -5,6 +5,8 @@ from typing import ClassVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from records.history.trail import now
 from records.sites.models import Entity, Site, SiteRows
@@ -26,7 +28,7 @@ class RetentionPeriod(models.Model):
     months = models.PositiveSmallIntegerField(
         "keep at least (months)",
         validators=[MinValueValidator(1), MaxValueValidator(LONGEST)],
-        help_text="Counted from the day on which a record was entered. Nothing is deleted when the period ends.",
+        help_text=_("Counted from the day on which a record was entered. Nothing is deleted when the period ends."),
     )
     is_archived = models.BooleanField("archived", default=False, editable=False)
     created = models.DateTimeField(default=now, editable=False)
@@ -44,4 +46,7 @@ class RetentionPeriod(models.Model):
         constraints = (models.UniqueConstraint(fields=("site", "entity"), name="one_period_per_site_and_entity"),)
 
     def __str__(self) -> str:
-        return f"{self.get_entity_display()}: at least {self.months} month{'' if self.months == 1 else 's'}"
+        return ngettext("%(kind)s: at least %(months)s month", "%(kind)s: at least %(months)s months", self.months) % {
+            "kind": self.get_entity_display(),
+            "months": self.months,
+        }

@@ -13,6 +13,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice.about import address_of, link_to
@@ -41,18 +43,18 @@ class HoldStep:
 
 
 SET = HoldStep(
-    "Set legal hold",
-    "While the hold lasts, nothing of this record can be erased. Only a Site Administrator can lift it.",
+    _("Set legal hold"),
+    _("While the hold lasts, nothing of this record can be erased. Only a Site Administrator can lift it."),
     SET_HOLD,
     actions.set_hold,
-    "is on legal hold.",
+    _("is on legal hold."),
 )
 LIFT = HoldStep(
-    "Lift legal hold",
-    "Personal data can be erased from this record again.",
+    _("Lift legal hold"),
+    _("Personal data can be erased from this record again."),
     LIFT_HOLD,
     actions.lift_hold,
-    "is not on legal hold any more.",
+    _("is not on legal hold any more."),
 )
 ADDRESSES = {"set": SET, "lift": LIFT}
 
@@ -79,7 +81,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SET_HOLD):
         return ()
-    return (RecordLink("legal-holds", "Legal holds", reverse("admin:retention_holds")),)
+    return (RecordLink("legal-holds", gettext("Legal holds"), reverse("admin:retention_holds")),)
 
 
 def holds(admin_site: Any, request: HttpRequest) -> HttpResponse:
@@ -97,7 +99,7 @@ def holds(admin_site: Any, request: HttpRequest) -> HttpResponse:
     records = {record.pk: record for model, some in keys.items() for record in model._base_manager.filter(pk__in=some)}
     context = {
         **admin_site.each_context(request),
-        "title": f"Legal holds of {site}",
+        "title": gettext("Legal holds of %(site)s") % {"site": site},
         "page": page,
         "lines": [
             {
@@ -125,9 +127,14 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
         return ()
     found = []
     if since := _held_since(record):
-        found.append(RecordNotice(f"On legal hold since {shown(since)}. Nothing of it can be erased.", is_warning=True))
+        found.append(
+            RecordNotice(
+                gettext("On legal hold since %(since)s. Nothing of it can be erased.") % {"since": shown(since)},
+                is_warning=True,
+            )
+        )
     if until := actions.kept_until(record):
-        found.append(RecordNotice(f"Kept at least until {until.isoformat()}."))
+        found.append(RecordNotice(gettext("Kept at least until %(until)s.") % {"until": until.isoformat()}))
     return found
 
 

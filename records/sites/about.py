@@ -15,6 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Value
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from records.sites.models import Entity, SiteRecord
 from records.sites.targets import UNKNOWN
@@ -108,9 +109,9 @@ class AboutRecord(models.Model):
         if record_id is not None and (record is None or not sees(record)):
             raise _unknown("record_id", "record")
         if finding_id is not None and not _has_finding(record, finding_id):
-            raise _unknown("finding_id", "finding of this record")
+            raise _unknown("finding_id", gettext("finding of this record"))
         if record is not None and record.is_archived:
-            text = f"This {record._meta.verbose_name} is archived; restore it first."
+            text = gettext("This %(kind)s is archived; restore it first.") % {"kind": record._meta.verbose_name}
             raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
         self._about = record
         self.entity = "" if record is None else record.ENTITY

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
 
 from records.history.trail import Author, recording
 from records.sites.models import Entity, EntityFolder, Site
@@ -104,7 +105,11 @@ def archive_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, 
     with _changing(site_id, folder_id, author=author, operation="ArchiveFolder", reason=reason) as folder:
         _need(reason)
         if not folder.is_archived and (held := contents(folder)):
-            raise ValidationError(f"“{folder.name}” still holds {listed(held)}. Move them first.", code="InUse")
+            raise ValidationError(
+                gettext("“%(name)s” still holds %(held)s. Move them first.")
+                % {"name": folder.name, "held": listed(held)},
+                code="InUse",
+            )
         folder.is_archived = True
     return folder
 
@@ -118,7 +123,7 @@ def restore_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, 
     with _changing(site_id, folder_id, author=author, operation="RestoreFolder", reason=reason) as folder:
         _need(reason)
         if folder.is_archived and folder.parent is not None and folder.parent.is_archived:
-            text = f"Restore the folder “{folder.parent.name}” around it first."
+            text = gettext("Restore the folder “%(name)s” around it first.") % {"name": folder.parent.name}
             raise ValidationError(text, code="InvalidReference")
         folder.is_archived = False
     return folder
@@ -174,7 +179,7 @@ def _changing(
 
 def _need(reason: str) -> None:
     if is_blank(reason):
-        raise ValidationError({"reason": ValidationError("Say why.", code="RequiredField")})
+        raise ValidationError({"reason": ValidationError(gettext("Say why."), code="RequiredField")})
 
 
 def _place(folder: EntityFolder, parent_id: uuid.UUID | None) -> None:
@@ -189,9 +194,9 @@ def _place(folder: EntityFolder, parent_id: uuid.UUID | None) -> None:
         else:
             above = _above(parent)
             if folder.pk in above:
-                fault = "A folder cannot be moved into itself or into a folder that is in it."
+                fault = gettext("A folder cannot be moved into itself or into a folder that is in it.")
             elif len(above) + _levels(folder) > DEEPEST:
-                fault = f"Folders can be nested {DEEPEST} levels deep at most."
+                fault = gettext("Folders can be nested %(deepest)s levels deep at most.") % {"deepest": DEEPEST}
     if fault:
         raise ValidationError({"parent": ValidationError(fault, code="InvalidReference")})
     folder.parent = parent

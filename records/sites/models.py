@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.history.visibility import READER
@@ -19,23 +21,25 @@ def is_time_zone(value: str) -> None:
     try:
         zoneinfo.ZoneInfo(value)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValidationError("This is not a time zone name such as Europe/London.", code="InvalidValue") from None
+        raise ValidationError(
+            gettext("This is not a time zone name such as Europe/London."), code="InvalidValue"
+        ) from None
 
 
 class Entity(models.TextChoices):
     """The kinds of record that have their own numbers, and most of them folders."""
 
-    EMPLOYEE = "employee", "Employees"
-    JOB_DESCRIPTION = "jobdescription", "Job descriptions"
-    COMPLAINT = "complaint", "Complaints"
-    DOCUMENT = "document", "Documents"
-    ITEM = "item", "Items"
-    CUSTOMER = "customer", "Customers"
-    AUDIT_PROGRAM = "audit", "Audit programs"
-    AUDIT_RECORD = "auditrecord", "Audit records"
-    MATERIAL = "material", "Materials"
-    ACTION = "action", "Actions"
-    ATTACHMENT = "attachment", "Attachments"
+    EMPLOYEE = "employee", _("Employees")
+    JOB_DESCRIPTION = "jobdescription", _("Job descriptions")
+    COMPLAINT = "complaint", _("Complaints")
+    DOCUMENT = "document", _("Documents")
+    ITEM = "item", _("Items")
+    CUSTOMER = "customer", _("Customers")
+    AUDIT_PROGRAM = "audit", _("Audit programs")
+    AUDIT_RECORD = "auditrecord", _("Audit records")
+    MATERIAL = "material", _("Materials")
+    ACTION = "action", _("Actions")
+    ATTACHMENT = "attachment", _("Attachments")
 
 
 FILED = tuple(entity for entity in Entity if entity not in (Entity.ACTION, Entity.ATTACHMENT))
@@ -50,7 +54,9 @@ class Site(models.Model):
     code = LineField()
     time_zone = LineField(default="UTC", blank=False, validators=[is_time_zone])
     demands_approver = models.BooleanField(
-        "every document needs an approver", default=False, help_text="Refuse documents that nobody is asked to approve."
+        "every document needs an approver",
+        default=False,
+        help_text=_("Refuse documents that nobody is asked to approve."),
     )
     is_archived = models.BooleanField("archived", default=False)
     created = models.DateTimeField(default=now, editable=False)
@@ -133,7 +139,9 @@ class EntityFolder(models.Model):
         self.clean_fields(exclude={"site", "parent"})
         self.name = self.name.strip()
         if not self.name:
-            raise ValidationError({"name": ValidationError("The name must not be blank.", code="RequiredField")})
+            raise ValidationError(
+                {"name": ValidationError(gettext("The name must not be blank."), code="RequiredField")}
+            )
         if self.is_archived:
             return
         siblings = EntityFolder.objects.at(self.site_id).filter(
@@ -141,7 +149,7 @@ class EntityFolder(models.Model):
         )
         siblings = siblings.exclude(pk=self.pk)
         if fold(self.name) in {fold(name) for name in siblings.values_list("name", flat=True)}:
-            text = f"There is a folder “{self.name}” here already."
+            text = gettext("There is a folder “%(name)s” here already.") % {"name": self.name}
             raise ValidationError({"name": ValidationError(text, code="Duplicate")})
 
 

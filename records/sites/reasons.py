@@ -1,6 +1,7 @@
 """The reason for a change of state (DECISIONS 5)."""
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.sites.text import REASON, is_blank, normalise
 
@@ -10,9 +11,11 @@ def required_reason(reason: str) -> str:
     try:
         text = normalise(reason).strip()
         if is_blank(text):
-            raise ValidationError("Say why.", code="RequiredField")
+            raise ValidationError(gettext("Say why."), code="RequiredField")
         if len(text) > REASON:
-            raise ValidationError(f"At most {REASON} characters are allowed.", code="ValueTooLong")
+            raise ValidationError(
+                gettext("At most %(reason)s characters are allowed.") % {"reason": REASON}, code="ValueTooLong"
+            )
     except ValidationError as fault:
         raise ValidationError({"reason": fault}) from fault
     return text

@@ -11,12 +11,13 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, models
+from django.utils.translation import gettext_lazy as _
 
 from records.history.statements import Asked, ask, compiled
 from records.sites.models import EntityFolder
 
-UNKNOWN = "No such {name} at this site."
-ARCHIVED = "This {name} is archived and cannot be chosen any more."
+UNKNOWN = _("No such {name} at this site.")
+ARCHIVED = _("This {name} is archived and cannot be chosen any more.")
 
 Model = type[models.Model]
 AccountsAt = Callable[[uuid.UUID], models.QuerySet[Any]]

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db import models
+from django.utils.translation import gettext
 
 FREE_TEXT = 20_000
 NAME = 255
@@ -31,11 +32,14 @@ def normalise(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _REFUSED.search(text):
-        raise ValidationError("Control characters are not allowed in text.", code="InvalidValue")
+        raise ValidationError(gettext("Control characters are not allowed in text."), code="InvalidValue")
     if text.isascii():
         return text
     if _RUN_OF_MARKS.search(text):
-        raise ValidationError(f"More than {MARKS} combining marks in a row are not allowed.", code="InvalidValue")
+        raise ValidationError(
+            gettext("More than %(marks)s combining marks in a row are not allowed.") % {"marks": MARKS},
+            code="InvalidValue",
+        )
     return unicodedata.normalize("NFC", text)
 
 
@@ -61,7 +65,7 @@ def is_blank(text: str) -> bool:
 def refuse_breaks(text: str) -> None:
     """Raise ValidationError for a name with several lines, or with a control character that `normalise` allows."""
     if _BREAKS.search(text):
-        raise ValidationError("A name is one line, without control characters.", code="InvalidValue")
+        raise ValidationError(gettext("A name is one line, without control characters."), code="InvalidValue")
 
 
 def normal(text: str) -> str:
@@ -96,7 +100,7 @@ class _Normalised:
         """Refuse invisible text in a required field (DECISIONS 1.21)."""
         super().validate(value, model_instance)  # type: ignore[misc]
         if not self.blank and isinstance(value, str) and is_blank(value):  # type: ignore[attr-defined]
-            raise ValidationError("This must not be blank.", code="blank")
+            raise ValidationError(gettext("This must not be blank."), code="blank")
 
 
 class LineField(_Normalised, models.CharField):  # type: ignore[type-arg]

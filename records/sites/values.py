@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, models
+from django.utils.translation import gettext
 
 from records.history.inserts import insertions
 from records.history.snapshots import Children, Snapshot, children_of, columns, related_content, related_statements
@@ -115,7 +116,7 @@ def new_rows(record: models.Model, relation: str, rows: Sequence[Values]) -> lis
     made, faults = [], []
     for idx, values in enumerate(rows):
         if values.get("id") is not None:
-            faults.append(_at(relation, idx, "id", "A new entry must not carry an Id.", "InvalidReference"))
+            faults.append(_at(relation, idx, "id", gettext("A new entry must not carry an Id."), "InvalidReference"))
             continue
         row = model(**{owner: record}, idx=idx, **{key: value for key, value in values.items() if key != "id"})
         faults += _row_faults(row, relation, idx, owner, list(columns(row)))
@@ -171,7 +172,11 @@ def merged_rows(
             changed = list(columns(row))
             added.append(row)
         elif key not in stored or key in kept:
-            text = "This Id occurs twice in the array." if key in kept else "No such entry in this record."
+            text = (
+                gettext("This Id occurs twice in the array.")
+                if key in kept
+                else gettext("No such entry in this record.")
+            )
             faults.append(_at(relation, idx, "id", text, "InvalidReference"))
             continue
         else:

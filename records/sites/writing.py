@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, models, transaction
+from django.utils.translation import gettext
 
 from records.history.appending import MARK
 from records.history.inserts import insert_rows, insertions, update_of
@@ -111,7 +112,10 @@ def add_records(records: Sequence[R], *, author: Author, operation: str, reason:
                 check_record(record)
             except ValidationError as fault:
                 texts = [f"{name}: {text}" for name, several in fault.message_dict.items() for text in several]
-                faults += [ValidationError(f"Row {row}, {text}", code="InvalidValue") for text in texts]
+                faults += [
+                    ValidationError(gettext("Row %(row)s, %(text)s") % {"row": row, "text": text}, code="InvalidValue")
+                    for text in texts
+                ]
         if faults:
             raise ValidationError(faults)
         number = take_numbers(records[0].site_id, records[0].ENTITY, len(records))
@@ -275,7 +279,9 @@ def changing_locked(
     changed: list[FieldChange] = []
     if differs(before, after):
         if isinstance(record, SiteRecord) and before["is_archived"] and after["is_archived"]:
-            text = f"This {record._meta.verbose_name} is archived. Restore it before you change it."
+            text = gettext("This %(kind)s is archived. Restore it before you change it.") % {
+                "kind": record._meta.verbose_name
+            }
             raise ValidationError(text, code="InvalidTransition")
         _check(record, [name for name in after if after[name] != before.get(name)], skip)
         changed = differences(record, before, after | columns(record))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from records.history.models import ChainHead
 from records.history.trail import Author, now, recording
@@ -30,7 +31,10 @@ def add_subscription(site_id: uuid.UUID, values: Values, *, author: Author) -> S
     with recording():
         Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site_id)
         if Subscription.objects.at(site_id).filter(is_archived=False).count() >= MOST:
-            raise ValidationError(f"A site has at most {MOST} webhooks; archive one first.", code="InvalidTransition")
+            raise ValidationError(
+                gettext("A site has at most %(most)s webhooks; archive one first.") % {"most": MOST},
+                code="InvalidTransition",
+            )
         subscription = Subscription(site_id=site_id, **values)
         _give_secret(subscription, signing.new_secret())
         last = ChainHead.objects.filter(chain=site_id).values_list("number", flat=True).first()
@@ -119,11 +123,11 @@ def show_secret(subscription: Subscription, *, author: Author) -> str:
         Subscription, None, subscription.pk, author=author, operation="ShowWebhookSecret", notes=notes
     ) as locked:
         if locked.secret_shown is not None:
-            raise ValidationError("The secret was shown already. Make a new one.", code="InvalidTransition")
+            raise ValidationError(gettext("The secret was shown already. Make a new one."), code="InvalidTransition")
         try:
             secret = signing.opened(locked.secret)
         except signing.UnreadableSecretError:
-            raise ValidationError("The secret can no longer be read. Make a new one.") from None
+            raise ValidationError(gettext("The secret can no longer be read. Make a new one.")) from None
         locked.secret_shown = now()
     return secret
 
@@ -137,7 +141,7 @@ def ask_for_test(subscription: Subscription, *, author: Author) -> Delivery:
 def ask_again(delivery: Delivery, *, author: Author) -> Delivery:
     """Note that a change's message is to be sent once more under its own id, whatever the state of the subscription."""
     if delivery.kind == Kind.TEST:
-        raise ValidationError("A test is not sent again; send another test.", code="InvalidTransition")
+        raise ValidationError(gettext("A test is not sent again; send another test."), code="InvalidTransition")
     number = delivery.number
     return _ask(delivery.subscription, Kind.AGAIN, number, delivery.message_id, author, "SendWebhookAgain")
 
@@ -148,7 +152,7 @@ def _ask(
     notes = [{"field": "message", "old": "", "new": message_id}]
     with changing(Subscription, None, subscription.pk, author=author, operation=operation, notes=notes) as locked:
         if locked.is_archived:
-            raise ValidationError("The webhook is archived; restore it first.", code="InvalidTransition")
+            raise ValidationError(gettext("The webhook is archived; restore it first."), code="InvalidTransition")
         return Delivery.objects.create(
             subscription=locked, kind=kind, number=number, message_id=message_id, outcome=Outcome.WAITING
         )

@@ -14,6 +14,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole
@@ -57,33 +59,33 @@ def _resume(model_admin: Any, request: HttpRequest, record: Any, reason: str, da
 STEPS = (
     RecordStep(
         "test",
-        "Send a test",
+        _("Send a test"),
         "change",
         _test,
         applies=lambda webhook: not webhook.is_archived,
         form=WithoutReason,
-        explanation="Sends one signed message that tells of no change, also while the webhook is paused.",
-        done="gets a test within seconds; see its deliveries.",
+        explanation=_("Sends one signed message that tells of no change, also while the webhook is paused."),
+        done=_("gets a test within seconds; see its deliveries."),
     ),
     RecordStep(
         "pause",
-        "Pause",
+        _("Pause"),
         "change",
         _pause,
         applies=lambda webhook: webhook.state == State.ACTIVE and not webhook.is_archived,
         form=ReasonIfAny,
-        explanation="Nothing is delivered until the webhook is resumed. No change is lost.",
-        done="is paused.",
+        explanation=_("Nothing is delivered until the webhook is resumed. No change is lost."),
+        done=_("is paused."),
     ),
     RecordStep(
         "resume",
-        "Resume",
+        _("Resume"),
         "change",
         _resume,
         applies=lambda webhook: webhook.state == State.PAUSED and not webhook.is_archived,
         form=ReasonIfAny,
-        explanation="Deliveries go on where they stopped, in order, with all that happened in the meantime.",
-        done="is active.",
+        explanation=_("Deliveries go on where they stopped, in order, with all that happened in the meantime."),
+        done=_("is active."),
     ),
 )
 
@@ -91,7 +93,7 @@ STEPS = (
 class StateFilter(admin.SimpleListFilter):
     """Narrows the list to active or paused webhooks."""
 
-    title = "state"
+    title = _("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -122,7 +124,7 @@ class SubscriptionAdmin(PlainAdmin):
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what is entered, and how far a stored webhook has come."""
         entered = ((None, {"fields": ("name", "address", "entities")}),)
-        return entered if obj is None else (*entered, ("Deliveries", {"fields": self.readonly_fields}))
+        return entered if obj is None else (*entered, (gettext("Deliveries"), {"fields": self.readonly_fields}))
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Return checkboxes for the kinds of record."""
@@ -136,36 +138,47 @@ class SubscriptionAdmin(PlainAdmin):
             widget=KindsOfRecord,
         )
 
-    @admin.display(description="kinds of record")
+    @admin.display(description=_("kinds of record"))
     def kinds(self, webhook: Subscription) -> str:
         """Return the kinds of record in words."""
         names = dict(kinds())
-        return ", ".join(names.get(name, name) for name in webhook.entities) or "All"
+        return ", ".join(names.get(name, name) for name in webhook.entities) or gettext("All")
 
-    @admin.display(description="state")
+    @admin.display(description=_("state"))
     def state_shown(self, webhook: Subscription) -> str:
         """Return whether changes are delivered, and why not."""
         if webhook.is_archived:
-            return "Archived: nothing is delivered"
+            return gettext("Archived: nothing is delivered")
         state = str(State(webhook.state).label)
         return f"{state}: {webhook.pause_reason}" if webhook.pause_reason else state
 
-    @admin.display(description="progress")
+    @admin.display(description=_("progress"))
     def progress(self, webhook: Subscription) -> str:
         """Return how far the deliveries have come; two small queries."""
         if not behind().filter(pk=webhook.pk).exists() and webhook.state == State.ACTIVE:
-            return "Everything was delivered."
+            return gettext("Everything was delivered.")
         last = feed.last_number(webhook.site_id)
-        return f"Delivered up to change {webhook.position}; the newest change of the site is {last}."
+        return gettext("Delivered up to change %(position)s; the newest change of the site is %(last)s.") % {
+            "position": webhook.position,
+            "last": last,
+        }
 
-    @admin.display(description="failures")
+    @admin.display(description=_("failures"))
     def trouble(self, webhook: Subscription) -> str:
         """Return since when deliveries fail and when the next attempt is made."""
         if webhook.failing_since is None:
             return NOTHING
         attempts = "1 attempt" if webhook.failures == 1 else f"{webhook.failures} attempts"
-        state = f"Failing since {shown(webhook.failing_since)}, {attempts}"
-        return f"{state}; next attempt at {shown(webhook.next_attempt)}" if webhook.state == State.ACTIVE else state
+        state = gettext("Failing since %(failing_since)s, %(attempts)s") % {
+            "failing_since": shown(webhook.failing_since),
+            "attempts": attempts,
+        }
+        return (
+            gettext("%(state)s; next attempt at %(next_attempt)s")
+            % {"state": state, "next_attempt": shown(webhook.next_attempt)}
+            if webhook.state == State.ACTIVE
+            else state
+        )
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
         """Add a webhook with a secret of its own."""
@@ -185,15 +198,17 @@ class SubscriptionAdmin(PlainAdmin):
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:
         """Go on to the page that shows the secret once."""
-        self.message_user(request, f"{obj} was added. Its receiver needs the secret.", messages.SUCCESS)
+        self.message_user(
+            request, gettext("%(obj)s was added. Its receiver needs the secret.") % {"obj": obj}, messages.SUCCESS
+        )
         return redirect("admin:webhooks_subscription_secret", quote(obj.pk))
 
     def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
         """Return the buttons that open the deliveries and, for users who may change the webhook, its secret."""
-        links = [RecordLink("deliveries", "Deliveries", deliveries_of(record))]
+        links = [RecordLink("deliveries", gettext("Deliveries"), deliveries_of(record))]
         if self.has_change_permission(request, record):
             url = reverse("admin:webhooks_subscription_secret", args=(quote(record.pk),))
-            links.append(RecordLink("secret", "Secret", url))
+            links.append(RecordLink("secret", gettext("Secret"), url))
         return links
 
     def get_urls(self) -> Any:
@@ -212,7 +227,7 @@ class SubscriptionAdmin(PlainAdmin):
         told = secret_of(request)
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Secret of {webhook}",
+            "title": gettext("Secret of %(webhook)s") % {"webhook": webhook},
             "opts": self.opts,
             "original": webhook,
             "secret": told["secret"] if told else "",
@@ -250,7 +265,7 @@ def deliveries_of(webhook: Subscription) -> str:
 class OutcomeFilter(admin.SimpleListFilter):
     """Narrows deliveries by how they ended."""
 
-    title = "outcome"
+    title = _("outcome")
     parameter_name = "outcome"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -278,26 +293,32 @@ class DeliveryAdmin(LogAdmin):
         site_id: uuid.UUID = record.subscription.site_id
         return site_id
 
-    @admin.display(description="when")
+    @admin.display(description=_("when"))
     def when(self, delivery: Delivery) -> str:
         """Return the moment to the second, in the site's time."""
         return f"{wall_clock(delivery.at)[0]:%Y-%m-%d %H:%M:%S}"
 
-    @admin.display(description="what")
+    @admin.display(description=_("what"))
     def what(self, delivery: Delivery) -> str:
         """Return what was sent."""
         if delivery.number is None:
-            return "Test"
-        return f"Change {delivery.number}" + (" again" if delivery.kind == Kind.AGAIN else "")
+            return gettext("Test")
+        return gettext("Change %(number)s") % {"number": delivery.number} + (
+            " again" if delivery.kind == Kind.AGAIN else ""
+        )
 
-    @admin.display(description="outcome")
+    @admin.display(description=_("outcome"))
     def ended(self, delivery: Delivery) -> str:
         """Return how the attempt ended, and why it failed."""
         return delivery.fault or str(Outcome(delivery.outcome).label)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the list; say what to do where it is empty."""
-        empty = {"empty_list": "Nothing was delivered in the last 30 days. Add a webhook, or send a test on its page."}
+        empty = {
+            "empty_list": gettext(
+                "Nothing was delivered in the last 30 days. Add a webhook, or send a test on its page."
+            )
+        }
         return super().changelist_view(request, {**empty, **(extra_context or {})})
 
     def changeform_view(
@@ -310,7 +331,7 @@ class DeliveryAdmin(LogAdmin):
         rows = self.get_queryset(request).select_related("subscription__site")
         delivery = rows.filter(pk=key).first() if key else None
         if delivery is None:
-            raise Http404("There is no such delivery.")
+            raise Http404(gettext("There is no such delivery."))
         webhooks = self.admin_site.get_model_admin(Subscription)
         may_send = webhooks.has_change_permission(request, delivery.subscription) and delivery.kind != Kind.TEST
         if request.method == "POST":
@@ -320,7 +341,8 @@ class DeliveryAdmin(LogAdmin):
         show_times_of(site_at(request, delivery.subscription.site_id))
         context = {
             **self.admin_site.each_context(request),
-            "title": f"{self.what(delivery)} to {delivery.subscription}",
+            "title": gettext("%(what)s to %(subscription)s")
+            % {"what": self.what(delivery), "subscription": delivery.subscription},
             "opts": self.opts,
             "delivery": delivery,
             "what": self.what(delivery),
@@ -339,5 +361,8 @@ class DeliveryAdmin(LogAdmin):
         except ValidationError as fault:
             messages.error(request, "; ".join(fault.messages))
         else:
-            messages.success(request, f"{self.what(delivery)} is sent again within seconds, under the same id.")
+            messages.success(
+                request,
+                gettext("%(what)s is sent again within seconds, under the same id.") % {"what": self.what(delivery)},
+            )
         return redirect(deliveries_of(delivery.subscription))

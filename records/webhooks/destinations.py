@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 RESOLVE_SECONDS = 5.0
 _PLAIN = re.compile(r"[!-~]+")
@@ -35,15 +36,15 @@ def checked(address: str) -> SplitResult:
         parts = urlsplit(address)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise _fault("This is not an address that can be called.") from None
+        raise _fault(gettext("This is not an address that can be called.")) from None
     if not _PLAIN.fullmatch(address) or not host:
-        raise _fault("Enter a whole address, such as https://warehouse.example.com/larder, without blanks.")
+        raise _fault(gettext("Enter a whole address, such as https://warehouse.example.com/larder, without blanks."))
     if parts.scheme not in (("https", "http") if settings.WEBHOOK_ALLOW_PRIVATE else ("https",)):
-        raise _fault("The address must start with https://, so that nobody on the way can read what is sent.")
+        raise _fault(gettext("The address must start with https://, so that nobody on the way can read what is sent."))
     if "@" in parts.netloc:
-        raise _fault("The address must not hold a user name or a password: messages are signed instead.")
+        raise _fault(gettext("The address must not hold a user name or a password: messages are signed instead."))
     if parts.fragment or "#" in address:
-        raise _fault("The address must not have a part after #.")
+        raise _fault(gettext("The address must not have a part after #."))
     try:
         _refuse_private(str(ipaddress.ip_address(host.strip("[]"))))
     except ValueError:

@@ -4,6 +4,7 @@ import uuid
 from typing import ClassVar
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.sites.models import SiteRows
@@ -13,8 +14,8 @@ from records.sites.text import LineField
 class State(models.TextChoices):
     """Whether changes are delivered."""
 
-    ACTIVE = "Active", "Active"
-    PAUSED = "Paused", "Paused"
+    ACTIVE = "Active", _("Active")
+    PAUSED = "Paused", _("Paused")
 
 
 class Subscription(models.Model):
@@ -26,35 +27,35 @@ class Subscription(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+", db_index=False)
-    name = LineField(blank=False, help_text="What receives the changes, such as “Warehouse”.")
+    name = LineField(blank=False, help_text=_("What receives the changes, such as “Warehouse”."))
     address = models.CharField(
-        max_length=2000, help_text="Where the changes are sent, such as https://warehouse.example.com/larder."
+        max_length=2000, help_text=_("Where the changes are sent, such as https://warehouse.example.com/larder.")
     )
     entities = models.JSONField(
         "kinds of record",
         default=list,
         blank=True,
-        help_text="Only changes of these kinds are sent. Choose none to send all.",
+        help_text=_("Only changes of these kinds are sent. Choose none to send all."),
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE, editable=False)
     pause_reason = models.CharField(max_length=255, blank=True, editable=False)
     is_archived = models.BooleanField("archived", default=False)
 
-    secret = models.TextField(editable=False, help_text="Encrypted with a key that is derived from SECRET_KEY.")
+    secret = models.TextField(editable=False, help_text=_("Encrypted with a key that is derived from SECRET_KEY."))
     secret_hint = models.CharField(max_length=8, editable=False)
     secret_made = models.DateTimeField(default=now, editable=False)
     secret_shown = models.DateTimeField(null=True, blank=True, editable=False)
-    former_secret = models.TextField(blank=True, editable=False, help_text="It signs too until `former_until`.")
+    former_secret = models.TextField(blank=True, editable=False, help_text=_("It signs too until `former_until`."))
     former_until = models.DateTimeField(null=True, blank=True, editable=False)
 
     position = models.PositiveBigIntegerField(default=0, editable=False)
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
-    failures = models.PositiveIntegerField(default=0, editable=False, help_text="Attempts since the last success.")
+    failures = models.PositiveIntegerField(default=0, editable=False, help_text=_("Attempts since the last success."))
     next_attempt = models.DateTimeField(null=True, blank=True, editable=False)
     claim = models.UUIDField(null=True, blank=True, editable=False)
     claimed_until = models.DateTimeField(null=True, blank=True, editable=False)
-    delivered = models.PositiveBigIntegerField(default=0, editable=False, help_text="Deliveries so far.")
-    failed = models.PositiveBigIntegerField(default=0, editable=False, help_text="Attempts so far that failed.")
+    delivered = models.PositiveBigIntegerField(default=0, editable=False, help_text=_("Deliveries so far."))
+    failed = models.PositiveBigIntegerField(default=0, editable=False, help_text=_("Attempts so far that failed."))
 
     created = models.DateTimeField(default=now, editable=False)
     last_modified = models.DateTimeField(default=now, editable=False)
@@ -80,17 +81,17 @@ class Subscription(models.Model):
 class Kind(models.TextChoices):
     """Why a message was sent."""
 
-    CHANGE = "Change", "Change"
-    AGAIN = "Again", "Sent again"
-    TEST = "Test", "Test"
+    CHANGE = "Change", _("Change")
+    AGAIN = "Again", _("Sent again")
+    TEST = "Test", _("Test")
 
 
 class Outcome(models.TextChoices):
     """How an attempt ended."""
 
-    WAITING = "Waiting", "Waiting for the worker"
-    DELIVERED = "Delivered", "Delivered"
-    FAILED = "Failed", "Failed"
+    WAITING = "Waiting", _("Waiting for the worker")
+    DELIVERED = "Delivered", _("Delivered")
+    FAILED = "Failed", _("Failed")
 
 
 class Delivery(models.Model):
@@ -106,9 +107,9 @@ class Delivery(models.Model):
     at = models.DateTimeField(default=now)
     attempt = models.PositiveIntegerField(default=1)
     outcome = models.CharField(max_length=10, choices=Outcome.choices)
-    status = models.PositiveSmallIntegerField(null=True, blank=True, help_text="The status of the answer.")
-    fault = models.CharField(max_length=255, blank=True, help_text="Why the attempt failed, in plain words.")
-    answer = models.TextField(blank=True, help_text="The beginning of the answer's body, without secrets.")
+    status = models.PositiveSmallIntegerField(null=True, blank=True, help_text=_("The status of the answer."))
+    fault = models.CharField(max_length=255, blank=True, help_text=_("Why the attempt failed, in plain words."))
+    answer = models.TextField(blank=True, help_text=_("The beginning of the answer's body, without secrets."))
     duration_ms = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:

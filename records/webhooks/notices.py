@@ -4,9 +4,11 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext
 from django_tasks import task
 
 from records.accounts.directory_mails import administrators_of
+from records.accounts.languages import in_language_of
 from records.accounts.models import User
 from records.accounts.security_mails import send_or_retry
 from records.history.trail import now
@@ -35,10 +37,11 @@ def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, f
         "at": at,
         "page": f"{settings.BASE_URL.rstrip('/')}{path}",
     }
-    message = EmailMessage(
-        f"Larder: the webhook {subscription.name} was paused",
-        render_to_string("mail/webhook_paused.txt", context),
-        to=[user.recovery_address],
-        headers={"Auto-Submitted": "auto-generated"},
-    )
+    with in_language_of(user):
+        message = EmailMessage(
+            gettext("Larder: the webhook %(webhook)s was paused") % {"webhook": subscription.name},
+            render_to_string("mail/webhook_paused.txt", context),
+            to=[user.recovery_address],
+            headers={"Auto-Submitted": "auto-generated"},
+        )
     return send_or_retry(message, mail_about_pause, (subscription_id, user_id, reason, at), failed)

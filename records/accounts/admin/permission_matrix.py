@@ -7,10 +7,11 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import Permission
 from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_noop
 
 from records.backoffice.fields import as_number
 
-COLUMNS = ("view", "add", "change", "archive")
+COLUMNS = (gettext_noop("view"), gettext_noop("add"), gettext_noop("change"), gettext_noop("archive"))
 
 
 class PermissionMatrix(forms.SelectMultiple):
@@ -22,7 +23,7 @@ class PermissionMatrix(forms.SelectMultiple):
         """Return the table's context."""
         context = super().get_context(name, None, attrs)
         chosen = {number for key in value or () if (number := as_number(key)) is not None}
-        context["columns"] = [column.capitalize() for column in COLUMNS]
+        context["columns"] = [gettext(column).capitalize() for column in COLUMNS]
         choices: Any = self.choices
         context["rows"] = self.rows(choices.queryset, chosen)
         return context
@@ -49,7 +50,13 @@ class PermissionMatrix(forms.SelectMultiple):
         return sorted(rows, key=lambda row: (row["app"] == "reference", row["app"], row["name"]))
 
 
+def permission_words(name: str) -> str:
+    """Return what a permission of a room allows, from its stored English name: `Archive and restore items`."""
+    shown = gettext(name).removeprefix("Can ")
+    return f"{shown[:1].upper()}{shown[1:]}"
+
+
 def _cell(permission: Permission | None, chosen: set[int]) -> dict[str, Any] | None:
     if permission is None:
         return None
-    return {"key": permission.pk, "checked": permission.pk in chosen, "name": permission.name}
+    return {"key": permission.pk, "checked": permission.pk in chosen, "name": gettext(permission.name)}

@@ -15,6 +15,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.actions import add_role, set_members, update_role
@@ -70,15 +72,15 @@ class RoleAdmin(PlainAdmin):
     fieldsets: ClassVar[Any] = ((None, {"fields": ("name", "permissions")}),)
     chosen_on = (RoleMembership,)
 
-    @admin.display(description="kind")
+    @admin.display(description=_("kind"))
     def kind(self, role: Role) -> str:
         """Return whether the role is a default role or one that the site made."""
-        return "Default" if role.default_role else "Own"
+        return gettext("Default") if role.default_role else gettext("Own")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the matrix for the permissions."""
         if db_field.name == "permissions":
-            return PermissionsField(grantable(), required=False, label="Permissions")
+            return PermissionsField(grantable(), required=False, label=gettext("Permissions"))
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -112,7 +114,9 @@ class RoleAdmin(PlainAdmin):
 
     def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
         """Return the button that opens the members."""
-        return (RecordLink("members", "Members", reverse("admin:accounts_role_members", args=(quote(record.pk),))),)
+        return (
+            RecordLink("members", gettext("Members"), reverse("admin:accounts_role_members", args=(quote(record.pk),))),
+        )
 
     def own_panels(self, request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
         """Return the matrix of the permissions, unless the form shows it to be changed."""
@@ -177,7 +181,7 @@ class RoleAdmin(PlainAdmin):
                 except ValidationError as fault:
                     show_faults(form, (), fault)
                 else:
-                    self.message_user(request, f"The members of {role} were changed.")
+                    self.message_user(request, gettext("The members of %(role)s were changed.") % {"role": role})
                     return redirect(request.path)
         asked = as_number(request.GET.get("p", "1"), 5)
         number = 1 if asked is None else asked
@@ -187,7 +191,7 @@ class RoleAdmin(PlainAdmin):
             raise Http404
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Members of {role}",
+            "title": gettext("Members of %(role)s") % {"role": role},
             "opts": self.opts,
             "original": role,
             "back": reverse("admin:accounts_role_read", args=(quote(role.pk),)),
@@ -221,7 +225,7 @@ class MembersForm(ReasonForm):
         self.sent = data
         url = partial(choose_url, RoleMembership._meta.get_field("user"), role.site_id)
         self.fields["users"] = ReferencesField(
-            lambda: people, widget=ChooserMultiple(url), required=False, label="Add people"
+            lambda: people, widget=ChooserMultiple(url), required=False, label=gettext("Add people")
         )
         roles = Role.objects.at(role.site_id).filter(is_archived=False).exclude(pk=role.pk)
         url = partial(choose_url, RoleMembership._meta.get_field("member_role"), role.site_id)
@@ -229,8 +233,8 @@ class MembersForm(ReasonForm):
             lambda: roles,
             widget=ChooserMultiple(url),
             required=False,
-            label="Add roles",
-            help_text="Whoever holds one of these roles holds this one too.",
+            label=gettext("Add roles"),
+            help_text=gettext("Whoever holds one of these roles holds this one too."),
         )
         self.order_fields(self.field_order)
 
@@ -240,5 +244,5 @@ class MembersForm(ReasonForm):
         marked: Iterable[str] = self.sent.getlist("remove") if self.sent is not None else ()
         data["remove"] = [key for key in map(read_uuid, marked) if key is not None]
         if not (data["remove"] or data.get("users") or data.get("roles")):
-            raise ValidationError("Choose whom to add or to take out.")
+            raise ValidationError(gettext("Choose whom to add or to take out."))
         return data

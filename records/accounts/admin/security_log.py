@@ -12,6 +12,8 @@ from django.db.models import Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, SecurityEvent, SecurityKind
@@ -27,7 +29,7 @@ from records.sites.models import Site
 
 register("accounts.view_securityevent", DefaultRole.SITE_ADMINISTRATOR)
 
-PERIODS = {"1": "Last 24 hours", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
+PERIODS = {"1": _("Last 24 hours"), "7": _("Last 7 days"), "30": _("Last 30 days"), "365": _("Last 365 days")}
 EXACT = frozenset({"account_id", "author_id", "address"})
 """The columns by which links on the page filter the list."""
 STEP = 1_000
@@ -36,7 +38,7 @@ STEP = 1_000
 class PeriodFilter(admin.SimpleListFilter):
     """Filters the log to the last few days."""
 
-    title = "period"
+    title = _("period")
     parameter_name = "days"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -52,7 +54,7 @@ class PeriodFilter(admin.SimpleListFilter):
 class KindFilter(admin.SimpleListFilter):
     """Filters the log to one kind of event."""
 
-    title = "what"
+    title = _("what")
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -79,7 +81,7 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
     list_display_links = None
     list_filter = (PeriodFilter, KindFilter)
     search_fields: ClassVar[Any] = ("account_name", "author_name", "address")
-    search_help_text = "Account, person or network address"
+    search_help_text = _("Account, person or network address")
     ordering: ClassVar[Any] = ("-at", "-id")
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
@@ -101,12 +103,12 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         """Return the columns, with the time in the site's time zone."""
         return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
 
-    @admin.display(description="account")
+    @admin.display(description=_("account"))
     def account(self, event: SecurityEvent) -> str:
         """Return the account's name as a link to all events of the account."""
         return _link("account_id", event.account_id, event.account_name)
 
-    @admin.display(description="from address")
+    @admin.display(description=_("from address"))
     def from_address(self, event: SecurityEvent) -> str:
         """Return the network address as a link to all events from that address."""
         return _link("address", event.address, event.address)
@@ -127,8 +129,8 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         address = reverse("admin:accounts_securityevent_export") + query
         context = {
-            "exchange": [{"label": "Export CSV", "url": address}],
-            "empty_list": "Nothing has happened here yet, or nothing that the filters let through.",
+            "exchange": [{"label": gettext("Export CSV"), "url": address}],
+            "empty_list": gettext("Nothing has happened here yet, or nothing that the filters let through."),
         }
         return super().changelist_view(request, {**context, **(extra_context or {})})
 

@@ -10,6 +10,8 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.actions import add_user, end_access, give_access, update_user
@@ -45,21 +47,21 @@ def _give_back(model_admin: Any, request: HttpRequest, user: User, reason: str, 
 
 END_ACCESS = RecordStep(
     "end-access",
-    "End access",
+    _("End access"),
     "change",
     _end,
     applies=lambda user: user.is_active,
-    explanation="Sessions, keys and tokens of the account end at once, everywhere.",
-    done="has no access any more.",
+    explanation=_("Sessions, keys and tokens of the account end at once, everywhere."),
+    done=_("has no access any more."),
 )
 GIVE_ACCESS = RecordStep(
     "give-access",
-    "Give access again",
+    _("Give access again"),
     "change",
     _give_back,
     applies=lambda user: not user.is_active and user.removed is None,
-    explanation="The account can sign in again; keys and tokens that ended stay ended.",
-    done="has access again.",
+    explanation=_("The account can sign in again; keys and tokens that ended stay ended."),
+    done=_("has access again."),
 )
 
 
@@ -72,13 +74,13 @@ def _invite(model_admin: Any, request: HttpRequest, user: User, reason: str, dat
 
 INVITE = RecordStep(
     "invite",
-    "Mail an invitation",
+    _("Mail an invitation"),
     "change",
     _invite,
     applies=lambda user: user.is_staff and user.last_login is None and bool(user.recovery_address),
     form=WithoutReason,
-    explanation="The person gets a link, good for three days, to choose a password with.",
-    done="gets an invitation by mail.",
+    explanation=_("The person gets a link, good for three days, to choose a password with."),
+    done=_("gets an invitation by mail."),
 )
 
 
@@ -87,7 +89,7 @@ class AddressForm(ReasonForm):
 
     recovery_address = forms.EmailField(
         max_length=EMAIL,
-        help_text="Links for a new password and security notices go there. The old address gets a notice.",
+        help_text=_("Links for a new password and security notices go there. The old address gets a notice."),
     )
     field_order = ("recovery_address", "change_reason")
 
@@ -98,13 +100,13 @@ def _set_address(model_admin: Any, request: HttpRequest, user: User, reason: str
 
 SET_ADDRESS = RecordStep(
     "recovery-address",
-    "Change the recovery address",
+    _("Change the recovery address"),
     "change",
     _set_address,
     applies=lambda user: user.removed is None and not user.is_service_account,
     form=AddressForm,
-    explanation="Whoever reads mail at this address can choose the account's password.",
-    done="has a new recovery address.",
+    explanation=_("Whoever reads mail at this address can choose the account's password."),
+    done=_("has a new recovery address."),
 )
 
 
@@ -118,39 +120,41 @@ def _remove_factors(model_admin: Any, request: HttpRequest, user: User, reason: 
 
 END_SESSIONS = RecordStep(
     "end-sessions",
-    "End sessions",
+    _("End sessions"),
     "change",
     _end_sessions,
     applies=lambda user: user.is_active and not user.is_service_account,
-    explanation="The person is signed out in every browser at once and notified by mail; keys go on.",
-    done="is signed out everywhere.",
+    explanation=_("The person is signed out in every browser at once and notified by mail; keys go on."),
+    done=_("is signed out everywhere."),
 )
 REMOVE_FACTORS = RecordStep(
     "remove-factors",
-    "Remove second factors",
+    _("Remove second factors"),
     "change",
     _remove_factors,
     applies=lambda user: user.removed is None and not user.is_service_account and has_factors(user),
-    explanation="For a lost phone: passkeys, the authenticator app and recovery codes of the account open nothing any "
-    "more, its sessions end, and the person is notified by mail. Make sure first that it is this person who asks.",
-    done="has no second factor any more.",
+    explanation=_(
+        "For a lost phone: passkeys, the authenticator app and recovery codes of the account open nothing any "
+        "more, its sessions end, and the person is notified by mail. Make sure first that it is this person who asks."
+    ),
+    done=_("has no second factor any more."),
 )
 
 
 class ActiveFilter(admin.SimpleListFilter):
     """Shows accounts with access unless the user asks for others."""
 
-    title = "access"
+    title = _("access")
     parameter_name = "active"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices beside the default."""
-        return [("no", "Without access"), ("all", "All")]
+        return [("no", gettext("Without access")), ("all", gettext("All"))]
 
     def choices(self, changelist: Any) -> Any:
         """Yield the choices, with the default under its own label."""
         first, *rest = super().choices(changelist)
-        yield {**first, "display": "With access"}
+        yield {**first, "display": gettext("With access")}
         yield from rest
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
@@ -229,24 +233,24 @@ class UserAdmin(PlainAdmin):
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "is_service_account") if obj is not None else fixed
 
-    @admin.display(description="roles")
+    @admin.display(description=_("roles"))
     def roles(self, user: User) -> str:
         """Return the roles that the account is a member of, with their sites."""
         memberships = RoleMembership.objects.filter(user=user, role__is_archived=False).select_related("role__site")
         names = sorted((str(entry.role.site), str(entry.role)) for entry in memberships)
         return format_html_join("; ", "{}: {}", names) or NOTHING
 
-    @admin.display(description="kind", ordering="is_service_account")
+    @admin.display(description=_("kind"), ordering="is_service_account")
     def kind(self, user: User) -> str:
         """Return the kind of account in words: a cross in a column "service account" would look like an error."""
-        return "Service account" if user.is_service_account else "Person"
+        return gettext("Service account") if user.is_service_account else gettext("Person")
 
-    @admin.display(description="access", ordering="is_active")
+    @admin.display(description=_("access"), ordering="is_active")
     def may_sign_in(self, user: User) -> str:
         """Return whether the account still has access."""
-        return "Yes" if user.is_active else format_html('<span class="tag">{}</span>', "Ended")
+        return gettext("Yes") if user.is_active else format_html('<span class="tag">{}</span>', gettext("Ended"))
 
-    @admin.display(description="last sign-in")
+    @admin.display(description=_("last sign-in"))
     def last_login_shown(self, user: User) -> str:
         """Return when the account last signed in."""
         return shown(user.last_login) or NOTHING

@@ -4,6 +4,7 @@ import uuid
 from typing import ClassVar
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.sites.text import LineField
@@ -15,7 +16,7 @@ class Credential(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = LineField(blank=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    hint = models.CharField(max_length=8, editable=False, help_text="The secret's last characters.")
+    hint = models.CharField(max_length=8, editable=False, help_text=_("The secret's last characters."))
     created = models.DateTimeField(default=now, editable=False)
     created_by = models.ForeignKey("accounts.User", models.PROTECT, null=True, editable=False, related_name="+")
     expires = models.DateTimeField(null=True, blank=True)
@@ -77,7 +78,7 @@ class CalendarLink(Credential):
 class Dialect(models.TextChoices):
     """The kind of directory that uses a token, since their requests differ (DECISIONS 7.7, 7.8)."""
 
-    DOCUMENTED = "documented", "Documented"
+    DOCUMENTED = "documented", _("Documented")
     RFC = "rfc7643", "RFC 7643"
     ENTRA = "entra", "Microsoft Entra ID"
     OKTA = "okta", "Okta"
@@ -88,18 +89,18 @@ class ProvisioningToken(Credential):
 
     directory = models.ForeignKey("accounts.Directory", models.PROTECT, related_name="tokens")
     dialect = models.CharField(max_length=20, choices=Dialect.choices, default=Dialect.DOCUMENTED)
-    read_only = models.BooleanField(default=False, db_default=False, help_text="It reads and changes nothing.")
+    read_only = models.BooleanField(default=False, db_default=False, help_text=_("It reads and changes nothing."))
     dry_run = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Its writes are checked and answered as always, and nothing is stored.",
+        help_text=_("Its writes are checked and answered as always, and nothing is stored."),
     )
     addresses = models.JSONField(
         "address ranges",
         default=list,
         db_default=[],
         blank=True,
-        help_text="Networks from which it is accepted; empty for any.",
+        help_text=_("Networks from which it is accepted; empty for any."),
     )
     end_announced = models.DateTimeField(null=True, blank=True, editable=False)
 

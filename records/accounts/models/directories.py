@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.sites.text import LineField
@@ -16,41 +17,48 @@ class Directory(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = LineField(blank=False, unique=True)
     home_site = models.ForeignKey(
-        "sites.Site", models.PROTECT, related_name="+", help_text="Where its new employees are filed."
+        "sites.Site", models.PROTECT, related_name="+", help_text=_("Where its new employees are filed.")
     )
     sites = models.ManyToManyField(
         "sites.Site",
         related_name="+",
-        help_text="Sites whose roles it may see; only a superuser gives it more than one.",
+        help_text=_("Sites whose roles it may see; only a superuser gives it more than one."),
     )
     service_account = models.ForeignKey(
-        "accounts.User", models.PROTECT, related_name="+", help_text="The account that its changes are written down to."
+        "accounts.User",
+        models.PROTECT,
+        related_name="+",
+        help_text=_("The account that its changes are written down to."),
     )
     may_administer = models.BooleanField(
-        "may change Site Administrator", default=False, help_text="Only a superuser allows this."
+        "may change Site Administrator", default=False, help_text=_("Only a superuser allows this.")
     )
     matches_by_code = models.BooleanField(
         "match existing employees by code",
         default=False,
-        help_text="Take over an employee without account whose code equals the employee number or external id.",
+        help_text=_("Take over an employee without account whose code equals the employee number or external id."),
     )
     may_set_passwords = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Passwords that it sends become those of the accounts that it made. Off, they are ignored.",
+        help_text=_("Passwords that it sends become those of the accounts that it made. Off, they are ignored."),
     )
     sends_invitations = models.BooleanField(
-        "mail an invitation to new users", default=False, help_text="Lets them set a password."
+        "mail an invitation to new users", default=False, help_text=_("Lets them set a password.")
     )
     stopped = models.DateTimeField(
         "mass removal stopped",
         null=True,
         blank=True,
         editable=False,
-        help_text="When the brake on mass removal closed.",
+        help_text=_("When the brake on mass removal closed."),
     )
     confirmed = models.DateTimeField(
-        "mass removal confirmed", null=True, blank=True, editable=False, help_text="Removals before this do not count."
+        "mass removal confirmed",
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Removals before this do not count."),
     )
     is_archived = models.BooleanField("archived", default=False)
     created = models.DateTimeField(default=now, editable=False)

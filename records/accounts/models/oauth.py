@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
 
 from records.accounts.models.credentials import Credential
 from records.history.trail import now
@@ -18,7 +19,7 @@ def are_scopes(value: str) -> None:
     """Raise ValidationError unless the value is a list of known scopes, separated by spaces."""
     named = value.split()
     if not named or not set(named) <= set(SCOPES):
-        raise ValidationError(f"Scopes are: {', '.join(SCOPES)}.", code="InvalidValue")
+        raise ValidationError(gettext("Scopes are: %(names)s.") % {"names": ", ".join(SCOPES)}, code="InvalidValue")
 
 
 class OAuthClient(Credential):

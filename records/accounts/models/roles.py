@@ -5,6 +5,8 @@ from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models.scopes import DirectoryScope, roles_seen_by, users_seen_by
 from records.history.trail import now
@@ -15,10 +17,10 @@ from records.sites.text import LineField, fold
 class DefaultRole(models.TextChoices):
     """The roles that every site has, lowest first."""
 
-    READER = "reader", "Reader"
-    STANDARD = "standard", "Standard"
-    MANAGER = "manager", "Manager"
-    SITE_ADMINISTRATOR = "site_administrator", "Site Administrator"
+    READER = "reader", _("Reader")
+    STANDARD = "standard", _("Standard")
+    MANAGER = "manager", _("Manager")
+    SITE_ADMINISTRATOR = "site_administrator", _("Site Administrator")
 
 
 class RoleRows(SiteRows["Role"]):
@@ -60,7 +62,7 @@ class Role(models.Model):
                 fields=("site", "name_key"),
                 condition=Q(is_archived=False) & ~Q(name_key=""),
                 name="role_name_once_per_site",
-                violation_error_message="The site has a role of this name already.",
+                violation_error_message=_("The site has a role of this name already."),
                 violation_error_code="Duplicate",
             ),
             models.UniqueConstraint(
@@ -125,4 +127,4 @@ class RoleMembership(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.user or self.member_role} in {self.role}"
+        return gettext("%(member)s in %(role)s") % {"member": self.user or self.member_role, "role": self.role}

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 
@@ -10,36 +11,36 @@ from records.history.trail import now
 class SecurityKind(models.TextChoices):
     """What can happen to an account or a credential (DECISIONS 9.9)."""
 
-    SIGNED_IN = "SignIn", "Signed in"
-    SIGN_IN_FAILED = "SignInFailed", "Sign-in failed"
-    SIGNED_OUT = "SignOut", "Signed out"
-    LOCKED_OUT = "LockOut", "Locked after wrong passwords"
-    SESSIONS_ENDED = "EndSessions", "Sessions ended"
-    PASSWORD_SET = "SetPassword", "Password set"
-    FACTOR_ADDED = "AddFactor", "Second factor added"
-    FACTOR_REMOVED = "RemoveFactor", "Second factor removed"
-    PROVIDER_LINKED = "LinkProvider", "Linked to the identity provider"
-    PROVIDER_UNLINKED = "UnlinkProvider", "Link to the identity provider removed"
-    ADDRESS_ASKED = "AskRecoveryAddress", "New recovery address to be confirmed"
-    ADDRESS_CHANGED = "SetRecoveryAddress", "Recovery address changed"
-    NAME_CHANGED = "SetUserName", "User name changed"
-    ACCESS_ENDED = "EndAccess", "Access ended"
-    ACCESS_GIVEN = "GiveAccess", "Access given again"
-    ROLE_GIVEN = "GiveRole", "Role given"
-    ROLE_TAKEN = "TakeRole", "Role taken away"
-    ROLE_CHANGED = "ChangeRole", "Permissions of a role changed"
-    KEY_ISSUED = "IssueKey", "Key made"
-    KEY_FIRST_USED = "UseKey", "Key first used"
-    KEY_ENDED = "EndKey", "Key ended"
-    CLIENT_ISSUED = "IssueClient", "OAuth client made"
-    CLIENT_FIRST_USED = "UseClient", "OAuth client first used"
-    CLIENT_ENDED = "EndClient", "OAuth client ended"
-    TOKEN_ISSUED = "IssueToken", "Provisioning token made"
-    TOKEN_FIRST_USED = "UseToken", "Provisioning token first used"
-    TOKEN_ENDED = "EndToken", "Provisioning token ended"
-    DIRECTORY_STOPPED = "StopDirectory", "Mass removal stopped"
-    DIRECTORY_CONFIRMED = "ConfirmDirectory", "Mass removal confirmed"
-    REFUSED = "Refuse", "Refused"
+    SIGNED_IN = "SignIn", _("Signed in")
+    SIGN_IN_FAILED = "SignInFailed", _("Sign-in failed")
+    SIGNED_OUT = "SignOut", _("Signed out")
+    LOCKED_OUT = "LockOut", _("Locked after wrong passwords")
+    SESSIONS_ENDED = "EndSessions", _("Sessions ended")
+    PASSWORD_SET = "SetPassword", _("Password set")
+    FACTOR_ADDED = "AddFactor", _("Second factor added")
+    FACTOR_REMOVED = "RemoveFactor", _("Second factor removed")
+    PROVIDER_LINKED = "LinkProvider", _("Linked to the identity provider")
+    PROVIDER_UNLINKED = "UnlinkProvider", _("Link to the identity provider removed")
+    ADDRESS_ASKED = "AskRecoveryAddress", _("New recovery address to be confirmed")
+    ADDRESS_CHANGED = "SetRecoveryAddress", _("Recovery address changed")
+    NAME_CHANGED = "SetUserName", _("User name changed")
+    ACCESS_ENDED = "EndAccess", _("Access ended")
+    ACCESS_GIVEN = "GiveAccess", _("Access given again")
+    ROLE_GIVEN = "GiveRole", _("Role given")
+    ROLE_TAKEN = "TakeRole", _("Role taken away")
+    ROLE_CHANGED = "ChangeRole", _("Permissions of a role changed")
+    KEY_ISSUED = "IssueKey", _("Key made")
+    KEY_FIRST_USED = "UseKey", _("Key first used")
+    KEY_ENDED = "EndKey", _("Key ended")
+    CLIENT_ISSUED = "IssueClient", _("OAuth client made")
+    CLIENT_FIRST_USED = "UseClient", _("OAuth client first used")
+    CLIENT_ENDED = "EndClient", _("OAuth client ended")
+    TOKEN_ISSUED = "IssueToken", _("Provisioning token made")
+    TOKEN_FIRST_USED = "UseToken", _("Provisioning token first used")
+    TOKEN_ENDED = "EndToken", _("Provisioning token ended")
+    DIRECTORY_STOPPED = "StopDirectory", _("Mass removal stopped")
+    DIRECTORY_CONFIRMED = "ConfirmDirectory", _("Mass removal confirmed")
+    REFUSED = "Refuse", _("Refused")
 
 
 class SecurityEvent(models.Model):

@@ -8,6 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models.scopes import DirectoryScope, users_seen_by
 from records.accounts.names import LONGEST_LOOK, look_of
@@ -69,7 +71,7 @@ class User(AbstractBaseUser):
     family_name = LineField("last name")
     display_name = LineField()
     email = models.EmailField(
-        "e-mail address", max_length=EMAIL, blank=True, help_text="A fact about the person; notices go there."
+        "e-mail address", max_length=EMAIL, blank=True, help_text=_("A fact about the person; notices go there.")
     )
     recovery_address = models.EmailField(
         "recovery address",
@@ -77,17 +79,17 @@ class User(AbstractBaseUser):
         blank=True,
         default="",
         db_default="",
-        help_text="Invitations, links for a new password and security notices go there, and nowhere else.",
+        help_text=_("Invitations, links for a new password and security notices go there, and nowhere else."),
     )
     pending_address = models.EmailField(
         "recovery address to be confirmed", max_length=EMAIL, blank=True, default="", db_default="", editable=False
     )
     is_active = models.BooleanField("active", default=True)
     is_superuser = models.BooleanField(
-        "superuser", default=False, help_text="May do everything at every site, without any role."
+        "superuser", default=False, help_text=_("May do everything at every site, without any role.")
     )
     is_service_account = models.BooleanField(
-        "service account", default=False, help_text="Belongs to an integration: no employee, cannot sign in."
+        "service account", default=False, help_text=_("Belongs to an integration: no employee, cannot sign in.")
     )
     home_site = models.ForeignKey("sites.Site", models.PROTECT, null=True, blank=True, related_name="+")
     directory = models.ForeignKey(
@@ -95,6 +97,8 @@ class User(AbstractBaseUser):
     )
     made_by_directory = models.BooleanField(default=False, db_default=False, editable=False)
     removed = models.DateTimeField("removed by its directory", null=True, blank=True, editable=False)
+    # Null until the person chooses one: then pages follow the browser.
+    language = models.CharField("language", max_length=10, null=True, blank=True, editable=False)  # noqa: DJ001
     user_type = LineField()
     preferred_language = LineField()
     locale = LineField()
@@ -142,7 +146,7 @@ class User(AbstractBaseUser):
     def unique_error_message(self, model_class: type[models.Model], unique_check: Any) -> ValidationError:
         """Report a name in use as a fault of the user name, since nobody sees the key."""
         if tuple(unique_check) == ("user_name_key",):
-            return ValidationError("Another account has this user name.", code="Duplicate")
+            return ValidationError(gettext("Another account has this user name."), code="Duplicate")
         return super().unique_error_message(model_class, unique_check)
 
     @property

@@ -18,6 +18,8 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.authority import ADMINISTRATIVE
@@ -29,7 +31,7 @@ from records.backoffice.sign_in.events import note
 
 logger = logging.getLogger("larder.security")
 
-CANNOT_SIGN_IN = "This account cannot sign in. Ask an administrator of your site."
+CANNOT_SIGN_IN = _("This account cannot sign in. Ask an administrator of your site.")
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -37,9 +39,9 @@ class AccountAdapter(DefaultAccountAdapter):
 
     error_messages = {
         **DefaultAccountAdapter.error_messages,
-        "username_password_mismatch": "This user name or password is not right.",
-        "incorrect_password": "This is not your password.",
-        "incorrect_code": "This code is not right, or it was used already.",
+        "username_password_mismatch": _("This user name or password is not right."),
+        "incorrect_password": _("This is not your password."),
+        "incorrect_code": _("This code is not right, or it was used already."),
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -78,13 +80,13 @@ class AccountAdapter(DefaultAccountAdapter):
         """Return the ways in which a signed-in person can confirm their identity, the usual one first."""
         found: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         words = {
-            "reauthenticate": "Use your password",
-            "mfa_reauthenticate": "Use a code of your app, or a recovery code",
-            "mfa_reauthenticate:webauthn": "Use a passkey",
+            "reauthenticate": gettext("Use your password"),
+            "mfa_reauthenticate": gettext("Use a code of your app, or a recovery code"),
+            "mfa_reauthenticate:webauthn": gettext("Use a passkey"),
         }
         found = [{**method, "description": words[method["id"]]} for method in found]
         if user.is_authenticated and provider.identity_of(user) is not None:
-            description = f"Sign in with {settings.OIDC_NAME} again"
+            description = gettext("Sign in with %(oidc_name)s again") % {"oidc_name": settings.OIDC_NAME}
             found.append({"id": "provider", "description": description, "url": reverse("provider_confirm")})
         return found
 
@@ -108,8 +110,8 @@ class FactorAdapter(DefaultMFAAdapter):
 
     error_messages = {
         **DefaultMFAAdapter.error_messages,
-        "incorrect_code": "This code or passkey is not right, or it was used already.",
-        "cannot_delete_authenticator": "You need a second factor here. Add another one before you remove this one.",
+        "incorrect_code": _("This code or passkey is not right, or it was used already."),
+        "cannot_delete_authenticator": _("You need a second factor here. Add another one before you remove this one."),
     }
 
     def encrypt(self, text: str) -> str:

@@ -11,6 +11,7 @@ from allauth.mfa.webauthn.internal import auth as passkeys
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from records.accounts.confirmations import Confirmation
 from records.accounts.guesses import TooManyGuessesError
@@ -45,7 +46,7 @@ def confirm(request: HttpRequest, user: User, *, purpose: str, password: str = "
     if passkey:
         form = ConfirmPasskeyForm(user=user, data={"credential": passkey})
         if not form.is_valid():
-            raise ValidationError("This passkey is not right. Try again.", code="InvalidValue")
+            raise ValidationError(gettext("This passkey is not right. Try again."), code="InvalidValue")
         form.cleaned_data["credential"].record_usage()
         return Confirmation.PASSKEY
     if provider.confirmed_recently(request, purpose) and provider.identity_of(user) is not None:
@@ -55,5 +56,5 @@ def confirm(request: HttpRequest, user: User, *, purpose: str, password: str = "
     except TooManyGuessesError as refusal:
         raise ValidationError({"password": ValidationError(refusal.sentence, code="TooManyGuesses")}) from refusal
     if not right:
-        raise ValidationError({"password": ValidationError("This is not your password.", code="InvalidValue")})
+        raise ValidationError({"password": ValidationError(gettext("This is not your password."), code="InvalidValue")})
     return Confirmation.PASSWORD

@@ -14,11 +14,13 @@ from allauth.mfa.webauthn.forms import (
 )
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts.guesses import TooManyGuessesError
 from records.accounts.sign_in import begin_guess, note_wrong
 
-NOT_A_PASSKEY = "The browser sent no passkey that can be read. Try again."
+NOT_A_PASSKEY = _("The browser sent no passkey that can be read. Try again.")
 
 
 class SignInForm(LoginForm):
@@ -29,10 +31,10 @@ class SignInForm(LoginForm):
         self.label_suffix = ""
         attributes = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "maxlength": "255"}
         self.fields["login"] = forms.CharField(
-            label="User name", max_length=255, widget=forms.TextInput({**attributes, "autofocus": True})
+            label=gettext("User name"), max_length=255, widget=forms.TextInput({**attributes, "autofocus": True})
         )
         password = self.fields["password"]
-        password.label, password.help_text = "Password", ""
+        password.label, password.help_text = gettext("Password"), ""
         password.widget.attrs.pop("placeholder", None)
         self.order_fields(("login", "password"))
 
@@ -100,12 +102,16 @@ class PasskeySignInForm(ReadablePasskey, LoginWebAuthnForm):
 class AddPasskeyForm(AddWebAuthnForm):
     """Adds a passkey."""
 
-    name = forms.CharField(required=False, max_length=100, label="Name", help_text="Such as “Phone” or “Blue key”.")
+    name = forms.CharField(
+        required=False, max_length=100, label=_("Name"), help_text=_("Such as “Phone” or “Blue key”.")
+    )
     passwordless = forms.BooleanField(
         required=False,
         initial=True,
-        label="Sign in with it without a password",
-        help_text="The device then asks for your finger, face or PIN. Leave it out for a key that cannot store that.",
+        label=_("Sign in with it without a password"),
+        help_text=_(
+            "The device then asks for your finger, face or PIN. Leave it out for a key that cannot store that."
+        ),
     )
 
     def clean(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from records.accounts.browsers import remember_browser
 from records.accounts.models import SecurityKind, User
@@ -54,7 +55,7 @@ def _end_or_note(request: HttpRequest, user: User) -> None:
     if now - seen > settings.SESSION_IDLE_MINUTES * 60 or now - began > settings.SESSION_HOURS * 60 * 60:
         note(SecurityKind.SESSIONS_ENDED, request, user, "too long unused or too old")
         logout(request)
-        messages.info(request, "Your session has ended. Sign in again to go on.")
+        messages.info(request, gettext("Your session has ended. Sign in again to go on."))
     elif now - seen >= NOTED_EVERY:
         session[SEEN] = now
         note_use(request)
@@ -79,5 +80,7 @@ def _demand_factor(request: HttpRequest) -> HttpResponse | None:
         return None
     if not factor_demanded(user) or is_mfa_enabled(user, ["totp", "webauthn"]):
         return None
-    messages.warning(request, "You need a second factor here. Set up an authenticator app or a passkey to go on.")
+    messages.warning(
+        request, gettext("You need a second factor here. Set up an authenticator app or a passkey to go on.")
+    )
     return redirect("mfa_index")

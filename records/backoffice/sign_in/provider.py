@@ -25,6 +25,8 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from requests import RequestException
@@ -38,7 +40,7 @@ CONFIRMED = "provider_confirmed"
 CONFIRMED_SECONDS = 300
 CLOCKS_DIFFER = 30
 """The number of seconds by which the provider's clock may be slow."""
-UNREACHABLE = "The sign-in service of your company does not answer. Try again in a minute."
+UNREACHABLE = _("The sign-in service of your company does not answer. Try again in a minute.")
 
 
 def is_on() -> bool:
@@ -85,7 +87,7 @@ def to_provider(
     `form-action`).
     """
     if not is_on():
-        raise Http404("No provider is set up.")
+        raise Http404(gettext("No provider is set up."))
     way = get_adapter(request).get_provider(request, settings.OIDC_PROVIDER_ID)
     nonce = secrets.token_urlsafe(24)
     data = {"purpose": purpose, "asked_at": int(time.time()), "nonce": nonce, **facts}
@@ -96,7 +98,10 @@ def to_provider(
         logger.warning("The OpenID Connect provider cannot be reached.")
         messages.error(request, UNREACHABLE)
         return redirect(next_url or "account_login")
-    context = {"title": f"Continue with {settings.OIDC_NAME}", "address": answer["Location"]}
+    context = {
+        "title": gettext("Continue with %(oidc_name)s") % {"oidc_name": settings.OIDC_NAME},
+        "address": answer["Location"],
+    }
     response = TemplateResponse(request, "account/continue.html", context)
     response["Cache-Control"] = "no-store"
     return response
@@ -129,7 +134,11 @@ def confirm(request: HttpRequest) -> HttpResponse:
     after = _next(request) or reverse("mfa_index")
     if request.method == "POST":
         return to_provider(request, "confirm", next_url=after, fresh=True, account=str(request.user.pk))
-    context = {"title": "Confirm that it is you", "provider": settings.OIDC_NAME, "next": request.GET.get("next", "")}
+    context = {
+        "title": gettext("Confirm that it is you"),
+        "provider": settings.OIDC_NAME,
+        "next": request.GET.get("next", ""),
+    }
     return TemplateResponse(request, "account/confirm_provider.html", context)
 
 
@@ -141,11 +150,11 @@ def disconnect(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     passkey = user.authenticator_set.filter(type="webauthn").exists()  # type: ignore[attr-defined]
     if not passkey and not (settings.PASSWORD_SIGN_IN and user.has_usable_password()):
-        messages.error(request, "You could not sign in any more. Choose a password or add a passkey first.")
+        messages.error(request, gettext("You could not sign in any more. Choose a password or add a passkey first."))
     else:
         SocialAccount.objects.filter(user=user).delete()
         note(SecurityKind.PROVIDER_UNLINKED, request, user, settings.OIDC_ISSUER)
-        messages.success(request, "The link is removed.")
+        messages.success(request, gettext("The link is removed."))
     return redirect("mfa_index")
 
 
@@ -158,7 +167,7 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
     try:
         answer: HttpResponse = openid_connect.callback(request, provider_id)
     except (KeyError, ValueError):
-        return _failed(request, "The answer of the sign-in service could not be read.")
+        return _failed(request, gettext("The answer of the sign-in service could not be read."))
     return answer
 
 
@@ -189,7 +198,9 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
             type(kwargs.get("exception")).__name__ if kwargs.get("exception") else "",
         )
         cancelled = kwargs.get("error") == "cancelled"
-        sentence = "You did not sign in there." if cancelled else "Signing in there did not work. Try again."
+        sentence = (
+            gettext("You did not sign in there.") if cancelled else gettext("Signing in there did not work. Try again.")
+        )
         raise ImmediateHttpResponse(_failed(request, sentence))
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
@@ -203,7 +214,9 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         data = sociallogin.state.get("data") or {}
         purpose = data.get("purpose")
         if not constant_time_compare(str(claims.get("nonce", "")), data.get("nonce", secrets.token_urlsafe())):
-            raise ImmediateHttpResponse(_failed(request, "This answer of the sign-in service is not for this browser."))
+            raise ImmediateHttpResponse(
+                _failed(request, gettext("This answer of the sign-in service is not for this browser."))
+            )
         if purpose == "sign in":
             if not sociallogin.is_existing:
                 note(
@@ -218,10 +231,12 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         else:
             user = request.user
             if not isinstance(user, User) or str(user.pk) != data.get("account"):
-                raise ImmediateHttpResponse(_failed(request, "You were signed out meanwhile. Sign in and start again."))
+                raise ImmediateHttpResponse(
+                    _failed(request, gettext("You were signed out meanwhile. Sign in and start again."))
+                )
             if purpose == "connect":
                 self._link(request, sociallogin, user)
-                messages.success(request, "From now on you can sign in with it.")
+                messages.success(request, gettext("From now on you can sign in with it."))
             else:
                 _note_confirmation(request, sociallogin, user, data, claims)
             raise ImmediateHttpResponse(redirect(sociallogin.state.get("next") or "mfa_index"))
@@ -229,24 +244,28 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     def _link(self, request: HttpRequest, sociallogin: SocialLogin, user: User | None) -> None:
         """Link the identity with the account; raises ImmediateHttpResponse if that is not possible."""
         if user is None:
-            raise ImmediateHttpResponse(_failed(request, "This link is not valid any more. Ask for a new one."))
+            raise ImmediateHttpResponse(
+                _failed(request, gettext("This link is not valid any more. Ask for a new one."))
+            )
         if sociallogin.is_existing and sociallogin.user != user:
-            raise ImmediateHttpResponse(_failed(request, "This identity is linked with another account."))
+            raise ImmediateHttpResponse(_failed(request, gettext("This identity is linked with another account.")))
         if not sociallogin.is_existing:
             kept = identity_of(user)
             if kept is not None:
-                raise ImmediateHttpResponse(_failed(request, "Your account is linked with another identity already."))
+                raise ImmediateHttpResponse(
+                    _failed(request, gettext("Your account is linked with another identity already."))
+                )
             try:
                 with transaction.atomic():
                     sociallogin.account.user = user
                     sociallogin.account.save()
             except IntegrityError:
-                raise ImmediateHttpResponse(_failed(request, "This identity is linked already.")) from None
+                raise ImmediateHttpResponse(_failed(request, gettext("This identity is linked already."))) from None
             note(SecurityKind.PROVIDER_LINKED, request, user, settings.OIDC_ISSUER)
         sociallogin.user = user
 
 
-NOT_LINKED = (
+NOT_LINKED = _(
     "No account is linked with this identity. Sign in another way and link it under Sign-in and security, "
     "or ask your administrator for an invitation."
 )
@@ -266,11 +285,11 @@ def _note_confirmation(
     signed_in_at = claims.get("auth_time")
     fresh = isinstance(signed_in_at, int | float) and signed_in_at >= data.get("asked_at", 0) - CLOCKS_DIFFER
     if not sociallogin.is_existing or sociallogin.user != user:
-        raise ImmediateHttpResponse(_back(request, sociallogin, "You signed in there as somebody else."))
+        raise ImmediateHttpResponse(_back(request, sociallogin, gettext("You signed in there as somebody else.")))
     if not fresh:
         note(SecurityKind.REFUSED, request, user, "the provider did not ask the person anew")
         raise ImmediateHttpResponse(
-            _back(request, sociallogin, "The sign-in service did not ask you again. Try again.")
+            _back(request, sociallogin, gettext("The sign-in service did not ask you again. Try again."))
         )
     request.session[CONFIRMED] = {
         "account": str(user.pk),

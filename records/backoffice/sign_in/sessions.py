@@ -16,6 +16,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext
 
 from records.accounts.models import SecurityKind, User
 from records.backoffice.current import current_site, show_times_of, user_of
@@ -46,10 +47,12 @@ def open_sessions(user: User) -> list[UserSession]:
 
 def browser_and_system(agent: str) -> str:
     """Return a readable name of the browser, such as "Firefox on Windows"."""
-    browser = next((BROWSER_NAMES.get(name, name) for name in BROWSERS if f"{name}/" in agent), "Another browser")
+    browser = next(
+        (BROWSER_NAMES.get(name, name) for name in BROWSERS if f"{name}/" in agent), gettext("Another browser")
+    )
     found = next((label for mark, label in SYSTEMS.items() if mark in agent), "")
     system = found or ("Linux" if re.search(r"\bLinux\b", agent) else "")
-    return f"{browser} on {system}" if system else browser
+    return gettext("%(browser)s on %(system)s") % {"browser": browser, "system": system} if system else browser
 
 
 @login_required
@@ -65,13 +68,18 @@ def sessions(request: HttpRequest) -> HttpResponse:
         raise_if_reauthentication_required(request, app="allauth.usersessions")
         ended = _end(request, user, here)
         note(SecurityKind.SESSIONS_ENDED, request, user, f"{ended} by the person")
-        messages.success(request, "The session has ended." if ended == 1 else f"{ended} sessions have ended.")
+        messages.success(
+            request,
+            gettext("The session has ended.")
+            if ended == 1
+            else gettext("%(ended)s sessions have ended.") % {"ended": ended},
+        )
         return redirect("usersessions_list")
     note_use(request)
     show_times_of(current_site(request))
     context: dict[str, Any] = {
         **admin.site.each_context(request),
-        "title": "Where you are signed in",
+        "title": gettext("Where you are signed in"),
         "sessions": [
             {
                 "row": row,

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import models
+from django.utils.translation import gettext
 
 from records.backoffice.transfer.files import Sheet, as_text
 from records.backoffice.transfer.headings import Headings, headings
 from records.backoffice.transfer.rows import Row, name_sources
 from records.backoffice.transfer.table import Column, Table
+from records.history.english import stored_text
 from records.sites.text import fold, read_uuid
 
 NUMBER = "number"
@@ -39,23 +41,29 @@ def titles_of(columns: Iterable[Column]) -> dict[str, Column]:
     found: dict[str, Column] = {}
     for column in columns:
         if column.kind == "rows" and column.writable:
-            found |= {column.name.casefold(): column, column.label[:31].casefold(): column}
+            titles = (column.english_label, column.label)
+            found |= {column.name.casefold(): column, **{title[:31].casefold(): column for title in titles}}
     return found
 
 
 def read_children(sheet: Sheet, column: Column, table: Table, model: type[models.Model], read: Reader) -> ChildSheet:
     """Return the rows of a further sheet, whose references are not resolved yet. Raises FileError."""
-    kind = str(model._meta.verbose_name).casefold()
-    owner_id = f"{kind} id"
-    heads = headings(table, sheet.headers, lambda one: one.writable or one.name == "Id", (kind, owner_id, NUMBER))
+    kinds = [text(model._meta.verbose_name).casefold() for text in (str, stored_text)]
+    owner_ids = [f"{kind} id" for kind in kinds]
+    beside = (*kinds, *owner_ids, NUMBER, gettext("Number").casefold())
+    heads = headings(table, sheet.headers, lambda one: one.writable or one.name == "Id", beside)
     found = ChildSheet(column, table, heads, sheet.title)
     for number, cells in sheet.rows:
         row = read(number, cells, heads, sheet, table)
         row.sheet = sheet.title
         found.rows.append(row)
-        given = [_text(cells, heads.places.get(name), sheet) for name in (owner_id, kind)]
-        found.owners.append((given[0], given[1]))
+        found.owners.append((_first(owner_ids, cells, heads, sheet), _first(kinds, cells, heads, sheet)))
     return found
+
+
+def _first(names: Iterable[str], cells: Sequence[Any], heads: Headings, sheet: Sheet) -> str:
+    """Return the text below the first of the headings that the sheet has."""
+    return next((_text(cells, heads.places[name], sheet) for name in names if name in heads.places), "")
 
 
 def _text(cells: Sequence[Any], place: int | None, sheet: Sheet) -> str:
@@ -93,14 +101,24 @@ def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Mod
             astray.append(child)
             continue
         owner = meant[0]
-        owner.faults += [f"{sheet.title}, row {child.number}: {fault}" for fault in child.faults]
+        owner.faults += [
+            gettext("%(title)s, row %(number)s: %(fault)s")
+            % {"title": sheet.title, "number": child.number, "fault": fault}
+            for fault in child.faults
+        ]
         if owner.number not in taken and owner.values.get(source):
-            owner.faults.append(f"{sheet.title}: the rows stand both in a column and on a sheet; keep one of them.")
+            owner.faults.append(
+                gettext("%(title)s: the rows stand both in a column and on a sheet; keep one of them.")
+                % {"title": sheet.title}
+            )
         entry = dict(child.values)
         if child.key:
             entry["id"] = read_uuid(child.key)
             if entry["id"] is None:
-                owner.faults.append(f"{sheet.title}, row {child.number}: Id: This is not an Id.")
+                owner.faults.append(
+                    gettext("%(title)s, row %(number)s: Id: This is not an Id.")
+                    % {"title": sheet.title, "number": child.number}
+                )
         taken.setdefault(owner.number, []).append(entry)
         owner.values[source] = taken[owner.number]
     return astray
@@ -108,10 +126,10 @@ def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Mod
 
 def _why_not(kind: str, text: str, meant: Sequence[Row]) -> str:
     if not text:
-        return f"Say which {kind} the row belongs to."
+        return gettext("Say which %(kind)s the row belongs to.") % {"kind": kind}
     if meant:
         numbers = " and ".join(str(row.number) for row in meant[:10])
-        return (
-            f"The rows {numbers} of the first sheet are both called {text[:100]}. Write the Id of the {kind} instead."
-        )
-    return f"No row of the first sheet is the {kind} {text[:100]}."
+        return gettext(
+            "The rows %(numbers)s of the first sheet are both called %(text)s. Write the Id of the %(kind)s instead."
+        ) % {"numbers": numbers, "text": text[:100], "kind": kind}
+    return gettext("No row of the first sheet is the %(kind)s %(text)s.") % {"kind": kind, "text": text[:100]}

@@ -17,6 +17,7 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 
 import openpyxl
+from django.utils.translation import gettext
 from openpyxl.utils import get_column_letter
 from openpyxl.utils.datetime import WINDOWS_EPOCH, from_excel
 
@@ -79,14 +80,19 @@ def read(data: bytes, others: Collection[str] = ()) -> Sheet:
     `others` are the titles, in lower case, of sheets of an XLSX file that are read beside the first one.
     """
     if len(data) > MOST_BYTES:
-        raise FileError(f"The file is larger than {MOST_BYTES // 1024**2} MiB. Split it into several files.")
+        raise FileError(
+            gettext("The file is larger than %(value)s MiB. Split it into several files.")
+            % {"value": MOST_BYTES // 1024**2}
+        )
     if not data.strip():
-        raise FileError("The file is empty.")
+        raise FileError(gettext("The file is empty."))
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        raise FileError("This is a spreadsheet in the old format (.xls), or one with a password. Save it as XLSX.")
+        raise FileError(
+            gettext("This is a spreadsheet in the old format (.xls), or one with a password. Save it as XLSX.")
+        )
     sheet = _read_xlsx(data, others) if data.startswith(b"PK\x03\x04") else _read_csv(data)
     if not sheet.rows:
-        raise FileError("The file has a header, but no row under it.")
+        raise FileError(gettext("The file has a header, but no row under it."))
     return sheet
 
 
@@ -99,18 +105,25 @@ def _collect(
             cells.pop()
         if sheet is None:
             if not cells:
-                raise FileError("The first row is empty. It must hold the names of the columns.")
+                raise FileError(gettext("The first row is empty. It must hold the names of the columns."))
             if len(cells) > MOST_COLUMNS:
-                raise FileError(f"The header has more than {MOST_COLUMNS} columns.")
+                raise FileError(
+                    gettext("The header has more than %(most_columns)s columns.") % {"most_columns": MOST_COLUMNS}
+                )
             sheet = Sheet([_header(cell) for cell in cells], epoch=epoch, title=title)
         elif cells:
             if len(sheet.rows) >= most:
-                raise FileError(f"The file has more than {most} rows. Split it into several files.")
+                raise FileError(
+                    gettext("The file has more than %(most)s rows. Split it into several files.") % {"most": most}
+                )
             sheet.rows.append((number, cells))
         elif number > BLANK_ROWS:
-            raise FileError(f"The file has more than {BLANK_ROWS} rows, most of them blank. Delete the blank ones.")
+            raise FileError(
+                gettext("The file has more than %(blank_rows)s rows, most of them blank. Delete the blank ones.")
+                % {"blank_rows": BLANK_ROWS}
+            )
     if sheet is None:
-        raise _EmptyError("The file is empty.")
+        raise _EmptyError(gettext("The file is empty."))
     return sheet
 
 
@@ -130,7 +143,7 @@ def _read_csv(data: bytes) -> Sheet:
     try:
         return _collect(_lines(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)))
     except csv.Error as error:
-        raise FileError(f"This is not a well-formed CSV file: {error}.") from error
+        raise FileError(gettext("This is not a well-formed CSV file: %(error)s.") % {"error": error}) from error
 
 
 def _lines(reader: Iterable[list[str]]) -> Iterator[list[Cell]]:
@@ -143,10 +156,10 @@ def _decoded(data: bytes) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        text = "The file is not encoded in UTF-8. Save it as “CSV UTF-8”, or as XLSX."
+        text = gettext("The file is not encoded in UTF-8. Save it as “CSV UTF-8”, or as XLSX.")
         raise FileError(text) from error
     if "\x00" in text:
-        raise FileError("This is neither a CSV nor an XLSX file.")
+        raise FileError(gettext("This is neither a CSV nor an XLSX file."))
     return text
 
 
@@ -154,18 +167,20 @@ def _decoded(data: bytes) -> str:
 
 
 def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
-    unreadable = "The XLSX file is damaged or is not a spreadsheet."
+    unreadable = gettext("The XLSX file is damaged or is not a spreadsheet.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MOST_UNPACKED:
-                raise FileError("The XLSX file unpacks to more than can be read. Split it into several files.")
+                raise FileError(gettext("The XLSX file unpacks to more than can be read. Split it into several files."))
             if _markup_beside_sheets(archive) > MOST_MARKUP:
-                raise FileError("The XLSX file has more different texts than can be read. Split it into several files.")
+                raise FileError(
+                    gettext("The XLSX file has more different texts than can be read. Split it into several files.")
+                )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
             if not book.worksheets:
-                raise FileError("The XLSX file has no sheet with cells.")
+                raise FileError(gettext("The XLSX file has no sheet with cells."))
             first = [sheet for sheet in book.worksheets if _folded(sheet.title) not in others]
             main = book.active if book.active in first else (first or book.worksheets)[0]
             found = _collect(_cells(main), book.epoch, main.title)
@@ -226,9 +241,12 @@ def _cell(cell: Any) -> Cell:
         return None
     if cell.data_type == "f":
         at = f"{get_column_letter(cell.column)}{cell.row}"
-        return BadCell(f"Cell {at} holds a formula. Paste it as a value instead.")
+        return BadCell(gettext("Cell %(at)s holds a formula. Paste it as a value instead.") % {"at": at})
     if cell.data_type == "e":
-        return BadCell(f"Cell {get_column_letter(cell.column)}{cell.row} holds the error {value}.")
+        return BadCell(
+            gettext("Cell %(get_column_letter)s%(row)s holds the error %(value)s.")
+            % {"get_column_letter": get_column_letter(cell.column), "row": cell.row, "value": value}
+        )
     if isinstance(value, datetime.timedelta):
         return str(value)
     if type(value) is int and value >= 0 and _ZEROS.fullmatch(str(cell.number_format)):
@@ -283,7 +301,7 @@ def _spoken_date(text: str, stored: Any) -> str:
         try:
             return _on_the_wire(stored(datetime.datetime.fromisoformat(f"{match[1]} {clock}")))
         except ValueError:
-            raise ValueError("There is no such date or time.") from None
+            raise ValueError(gettext("There is no such date or time.")) from None
     return text
 
 
@@ -302,13 +320,15 @@ def _serial(number: float, epoch: datetime.datetime) -> Any:
     except (OverflowError, ValueError):
         found = None
     if not isinstance(found, datetime.datetime):
-        raise ValueError("Write a date as 2024-05-31.")
+        raise ValueError(gettext("Write a date as 2024-05-31."))
     return found
 
 
 def _number(number: float, kind: str) -> str:
     """Return a number as people see it in the cell: at most 15 digits, which is what spreadsheets store."""
     if kind not in ("number", "integer") and abs(number) >= 10**15:
-        raise ValueError("A spreadsheet keeps only 15 digits of a number. Format the cell as text and enter it again.")
+        raise ValueError(
+            gettext("A spreadsheet keeps only 15 digits of a number. Format the cell as text and enter it again.")
+        )
     exact = Decimal(number) if isinstance(number, int) else Decimal(format(number, ".15g"))
     return format(exact, "f")

@@ -11,13 +11,15 @@ from typing import Any
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.transfer.name_resolution import listed, steps
 from records.backoffice.transfer.rows import Row, name_sources
 from records.sites.text import fold, read_uuid
 
-NOT_HERE = "The site has no {name} with this {key}."
-BY_CODE, BY_NAME = "code", "name"
+NOT_HERE = _("The site has no {name} with this {key}.")
+BY_CODE, BY_NAME = gettext_noop("code"), gettext_noop("name")
 
 
 def ways_to_match(model: type[models.Model], key: str) -> list[str]:
@@ -76,7 +78,10 @@ def _match(row: Row, found: Sequence[Known], model: type[models.Model], way: str
         row.same = found[0].key
     elif found:
         plural, names = model._meta.verbose_name_plural, listed(one.shown for one in found)
-        row.faults.append(f"{len(found)} {plural} have this {way}: {names}. Write the Id.")
+        row.faults.append(
+            gettext("%(count)s %(plural)s have this %(way)s: %(names)s. Write the Id.")
+            % {"count": len(found), "plural": plural, "way": gettext(way), "names": names}
+        )
 
 
 def _warn(rows: Sequence[Row], texts: dict[int, str], same: Same, model: type[models.Model], way: str) -> None:
@@ -87,11 +92,17 @@ def _warn(rows: Sequence[Row], texts: dict[int, str], same: Same, model: type[mo
         if not text:
             continue
         for known in same.of(way, text)[:3]:
-            archived = ", which is archived," if known.is_archived else ""
-            row.warnings.append(f"The {model._meta.verbose_name} {known.shown}{archived} has the same {way}.")
+            text = (
+                gettext("The %(kind)s %(shown)s, which is archived, has the same %(way)s.")
+                if known.is_archived
+                else gettext("The %(kind)s %(shown)s has the same %(way)s.")
+            )
+            row.warnings.append(text % {"kind": model._meta.verbose_name, "shown": known.shown, "way": gettext(way)})
         earlier = first.setdefault(fold(text), row.number)
         if earlier != row.number:
-            row.warnings.append(f"Row {earlier} has the same {way}.")
+            row.warnings.append(
+                gettext("Row %(earlier)s has the same %(way)s.") % {"earlier": earlier, "way": gettext(way)}
+            )
 
 
 def _text(row: Row, model: type[models.Model], way: str) -> str:
@@ -117,7 +128,10 @@ def _known(model: type[models.Model], site_id: uuid.UUID, texts: Iterable[str]) 
         ):
             own = dict(zip(columns, values, strict=True))
             called = {BY_CODE if some == (BY_CODE,) else BY_NAME: _joined(own, some) for some in sources}
-            shown = f"{called.get(BY_NAME) or called.get(BY_CODE)} (No. {number})"
+            shown = gettext("%(value)s (No. %(number)s)") % {
+                "value": called.get(BY_NAME) or called.get(BY_CODE),
+                "number": number,
+            }
             for one, text in called.items():
                 if text:
                     kept = found.by[one].setdefault(fold(text), [])
@@ -151,7 +165,7 @@ def find_targets(rows: Sequence[Row], model: type[models.Model], site_id: uuid.U
         if row.key:
             row.target = by_id.get(read_uuid(row.key)) if len(row.key) == 36 else None
             if row.target is None:
-                row.faults.append(f"Id: {NOT_HERE.format(name=name, key='Id')}")
+                row.faults.append(gettext("Id: %(format)s") % {"format": NOT_HERE.format(name=name, key="Id")})
         elif row.same is not None:
             row.target = by_id.get(row.same)
         elif named:
@@ -159,7 +173,9 @@ def find_targets(rows: Sequence[Row], model: type[models.Model], site_id: uuid.U
         row.is_new = row.target is None and not row.key
         for meant in {row.target.pk} if row.target is not None else {named} - {None, ""}:
             if meant in taken:
-                row.faults.append(f"Row {taken[meant]} is about the same {name}.")
+                row.faults.append(
+                    gettext("Row %(taken)s is about the same %(name)s.") % {"taken": taken[meant], "name": name}
+                )
             taken.setdefault(meant, row.number)
 
 

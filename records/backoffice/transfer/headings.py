@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext
+
 from records.backoffice.transfer.files import FileError
 from records.backoffice.transfer.table import Column, Table
 
@@ -52,7 +54,7 @@ def headings(
             faults.append(_twice(header, seen[meant]))
         seen.setdefault(meant, header)
         if not header:
-            faults.append(f"Column {place} of the header has no name.")
+            faults.append(gettext("Column %(place)s of the header has no name.") % {"place": place})
         elif folded in beside:
             found.places.setdefault(folded, place - 1)
         elif column is None and folded not in ignored:
@@ -61,7 +63,7 @@ def headings(
         found.columns.append(column if is_read else None)
         if column is not None:
             found.titles.setdefault(column.name, header)
-            by_label = folded.rstrip(" *:") == column.label.casefold()
+            by_label = folded.rstrip(" *:") in (column.label.casefold(), column.english_label.casefold())
             found.in_interface_words = found.in_interface_words or not by_label
         if not is_read and folded not in beside:
             found.ignored.append(header)
@@ -72,8 +74,11 @@ def headings(
 
 def _twice(header: str, first: str) -> str:
     if header.casefold() == first.casefold():
-        return f"The column {header[:100]!r} occurs twice in the header."
-    return f"The columns {first[:100]!r} and {header[:100]!r} mean the same field; keep one of them."
+        return gettext("The column %(header)s occurs twice in the header.") % {"header": f"{header[:100]!r}"}
+    return gettext("The columns %(first)s and %(header)s mean the same field; keep one of them.") % {
+        "first": f"{first[:100]!r}",
+        "header": f"{header[:100]!r}",
+    }
 
 
 def in_words(path: str, table: Table, headings: Headings) -> str:
@@ -90,5 +95,6 @@ def in_words(path: str, table: Table, headings: Headings) -> str:
     title = headings.title(column)
     child = table.children.get(column.name)
     inner = child.columns.get(match[3]) if child is not None and match[3] else None
-    row = f", row {int(match[2]) + 1}" if match[2] is not None else ""
-    return f"{title}{row}: {inner.label}" if inner is not None else f"{title}{row}"
+    if match[2] is not None:
+        title = gettext("%(title)s, row %(number)s") % {"title": title, "number": int(match[2]) + 1}
+    return f"{title}: {inner.label}" if inner is not None else title

@@ -14,6 +14,7 @@ import orjson
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from records.backoffice.datetimes import stored, wall_clock
 from records.backoffice.transfer.formulas import guarded
@@ -88,7 +89,9 @@ class Export:
     def child_header(self, name: str) -> Line:
         """Return the header of the child rows of a column: first the record that each row belongs to."""
         kind = capfirst(str(self.resource.model._meta.verbose_name))
-        owner = ["Number", kind] + ([f"{kind} Id"] if self.resource.can_import else [])
+        owner = [gettext("Number"), kind] + (
+            [gettext("%(kind)s Id") % {"kind": kind}] if self.resource.can_import else []
+        )
         return [*owner, *(column.label for column in self._child_columns(name))]
 
     def _child_columns(self, name: str) -> list[Column]:
@@ -161,7 +164,7 @@ class Export:
         if self.in_words and column.kind == "date":
             return _local(value, table)
         if self.in_words and column.kind == "boolean":
-            return "Yes" if value else "No"
+            return gettext("Yes") if value else gettext("No")
         return guarded(table.text_of(column.kind, value))
 
 

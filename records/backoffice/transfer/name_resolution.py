@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from records.accounts.models import User
 from records.sites.targets import UNKNOWN, known_at
@@ -62,7 +63,12 @@ class Names:
         if not among:
             return unknown(model, text)
         plural, names = model._meta.verbose_name_plural, listed(sorted(among.values()))
-        return f"{len(among)} {plural} are called {text[:100]}: {names}. Write the code or the Id instead."
+        return gettext("%(count)s %(plural)s are called %(text)s: %(names)s. Write the code or the Id instead.") % {
+            "count": len(among),
+            "plural": plural,
+            "text": text[:100],
+            "names": names,
+        }
 
     # --- Out ---------------------------------------------------------------------------------------------------------
 
@@ -122,7 +128,7 @@ def listed(names: Iterable[str]) -> str:
     """Return up to ten names in one line: `Ann (1), Ann (2) and Ann (3)`."""
     several = list(names)
     if len(several) > 10:
-        return f"{', '.join(several[:10])} and {len(several) - 10} more"
+        return gettext("%(names)s and %(value)s more") % {"names": ", ".join(several[:10]), "value": len(several) - 10}
     return " and ".join(filter(None, (", ".join(several[:-1]), several[-1]))) if several else ""
 
 

@@ -16,6 +16,8 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from records.backoffice.current import current_site, show_times_of, user_of
@@ -75,15 +77,25 @@ class TransferPages(PastImportPages):
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}"
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         links = [
-            {"label": f"Export {kind.upper()}", "url": reverse(f"{name}_export", args=(kind,)) + query}
+            {
+                "label": gettext("Export %(kind)s") % {"kind": kind.upper()},
+                "url": reverse(f"{name}_export", args=(kind,)) + query,
+            }
             for kind in sheets.KINDS
         ]
         if resource.can_import and self._may_import(request):
-            links.append({"label": "Import", "url": reverse(f"{name}_import")})
+            links.append({"label": gettext("Import"), "url": reverse(f"{name}_import")})
         site = current_site(request)
         columns = self._resource_at(request, site).columns() if site is not None else []
-        more = [(f"{column.label} as CSV", "csv", column.name) for column in columns if column.kind == "rows"]
-        more += [(f"{kind.upper()} with the interface's names", kind, INTERFACE) for kind in sheets.KINDS]
+        more = [
+            (gettext("%(label)s as CSV") % {"label": column.label}, "csv", column.name)
+            for column in columns
+            if column.kind == "rows"
+        ]
+        more += [
+            (gettext("%(kind)s with the interface's names") % {"kind": kind.upper()}, kind, INTERFACE)
+            for kind in sheets.KINDS
+        ]
         more_links = [{"label": label, "url": reverse(f"{name}_export", args=args) + query} for label, *args in more]
         return {"exchange": links, "more_exports": more_links}
 
@@ -130,7 +142,8 @@ class TransferPages(PastImportPages):
         length = as_number(request.META.get("CONTENT_LENGTH") or "0")
         if length is None or length > LONGEST_REQUEST:
             return HttpResponse(
-                f"The file is larger than {files.MOST_BYTES // 1024**2} MiB. Split it into several files.",
+                gettext("The file is larger than %(value)s MiB. Split it into several files.")
+                % {"value": files.MOST_BYTES // 1024**2},
                 status=413,
                 content_type="text/plain; charset=utf-8",
             )
@@ -144,9 +157,13 @@ class TransferPages(PastImportPages):
             return self._confirm_import(request, site)
         file = request.FILES.get("file")
         if file is None:
-            return self._ask_for_file(request, site, "Choose a file.")
+            return self._ask_for_file(request, site, gettext("Choose a file."))
         if (file.size or 0) > files.MOST_BYTES:
-            return self._ask_for_file(request, site, f"The file is larger than {files.MOST_BYTES // 1024**2} MiB.")
+            return self._ask_for_file(
+                request,
+                site,
+                gettext("The file is larger than %(value)s MiB.") % {"value": files.MOST_BYTES // 1024**2},
+            )
         return self._check_file(request, site, file.read(), str(file.name), request.POST.get("match", ""))
 
     def _ask_for_file(self, request: HttpRequest, site: Site, fault: str = "") -> HttpResponse:
@@ -164,6 +181,9 @@ class TransferPages(PastImportPages):
                 for column in resource.columns()
                 if column.kind == "rows" and column.writable
             ],
+            sheet_titles=", ".join(
+                column.label for column in resource.columns() if column.kind == "rows" and column.writable
+            ),
             kind=self.opts.verbose_name,
             ways=_ways(self.model, resource),
             match=request.POST.get("match", ""),
@@ -230,11 +250,15 @@ class TransferPages(PastImportPages):
             upload = signing.loads(request.POST["upload"], salt=SALT, max_age=LIFETIME)
             data = base64.b64decode(upload["data"])
         except signing.SignatureExpired:
-            return self._ask_for_file(request, site, "The report is more than an hour old. Upload the file again.")
+            return self._ask_for_file(
+                request, site, gettext("The report is more than an hour old. Upload the file again.")
+            )
         except (signing.BadSignature, binascii.Error, KeyError):
-            return self._ask_for_file(request, site, "The report cannot be used. Upload the file again.")
+            return self._ask_for_file(request, site, gettext("The report cannot be used. Upload the file again."))
         if any(upload[name] != value for name, value in self._upload_stamp(request, site).items()):
-            return self._ask_for_file(request, site, "The report was made at another site. Upload the file again.")
+            return self._ask_for_file(
+                request, site, gettext("The report was made at another site. Upload the file again.")
+            )
         if "check" in request.POST:
             return self._check_file(request, site, data, upload["name"], request.POST.get("match", ""))
         # A report of the release before does not say it.
@@ -251,15 +275,20 @@ class TransferPages(PastImportPages):
         try:
             outcomes = resource.import_sheet(files.read(data, resource.sheet_titles()), dry_run=False)
         except AlreadyImportedError:
-            self.message_user(request, "This file was imported already; nothing was imported again.", messages.WARNING)
+            self.message_user(
+                request, gettext("This file was imported already; nothing was imported again."), messages.WARNING
+            )
             return redirect(self._list_address())
         if not resource.applied:
             return self._check_file(request, site, data, upload["name"], match, changed=True)
-        counts = ", ".join(f"{outcomes[one]} {one}" for one in (Outcome.ADDED, Outcome.CHANGED, Outcome.UNCHANGED))
+        counts = ", ".join(
+            f"{outcomes[one]} {gettext(one)}" for one in (Outcome.ADDED, Outcome.CHANGED, Outcome.UNCHANGED)
+        )
         text = format_html(
-            'Imported: {}. <a href="{}">Imports of this list, to take one back</a>',
-            counts,
+            '{} <a href="{}">{}</a>',
+            gettext("Imported: %(counts)s.") % {"counts": counts},
             reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_imports"),
+            gettext("Imports of this list, to take one back"),
         )
         self.message_user(request, text, messages.SUCCESS)
         return redirect(self._list_address())
@@ -287,19 +316,26 @@ def _ways(model: Any, resource: RecordResource) -> list[tuple[str, str]]:
     """Return the choices of what a row without an Id does; none if there is only one."""
     ways = ways_to_match(model, resource.key)
     name = model._meta.verbose_name
-    changing = [(way, f"Change the {name} that has the same {way}; add it if there is none") for way in ways]
-    return [("", f"Add a new {name}"), *changing] if ways else []
+    changing = [
+        (
+            way,
+            gettext("Change the %(name)s that has the same %(way)s; add it if there is none")
+            % {"name": name, "way": gettext(way)},
+        )
+        for way in ways
+    ]
+    return [("", gettext("Add a new %(name)s") % {"name": name}), *changing] if ways else []
 
 
 _HOLDS = {
-    "date": "date as 2024-05-31 or 31.05.2024, or local time as 2024-05-31 08:30",
-    "number": "number, such as 12.5 or 12,5",
-    "integer": "whole number",
-    "boolean": "yes or no",
-    "choice": "one of the words that the form offers",
-    "texts": "several texts, separated by semicolons",
-    "id": "Id of the {kind} to change; empty to add one",
-    "reference": "name, code or Id",
-    "references": "several names, codes or Ids, separated by semicolons",
-    "rows": "rows, on a sheet of their own",
+    "date": _("date as 2024-05-31 or 31.05.2024, or local time as 2024-05-31 08:30"),
+    "number": _("number, such as 12.5 or 12,5"),
+    "integer": _("whole number"),
+    "boolean": _("yes or no"),
+    "choice": _("one of the words that the form offers"),
+    "texts": _("several texts, separated by semicolons"),
+    "id": _("Id of the {kind} to change; empty to add one"),
+    "reference": _("name, code or Id"),
+    "references": _("several names, codes or Ids, separated by semicolons"),
+    "rows": _("rows, on a sheet of their own"),
 }

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
@@ -78,7 +79,7 @@ class PastImportPages(SitePermissions):
             template,
             {
                 **self.admin_site.each_context(request),
-                "title": f"Import {self.opts.verbose_name_plural}",
+                "title": gettext("Import %(kinds)s") % {"kinds": self.opts.verbose_name_plural},
                 "opts": self.opts,
                 "back": self._list_address(),
                 **context,
@@ -96,7 +97,7 @@ class PastImportPages(SitePermissions):
         return self._import_page(
             request,
             "backoffice/imports.html",
-            title=f"Imports of {self.opts.verbose_name_plural}",
+            title=gettext("Imports of %(kinds)s") % {"kinds": self.opts.verbose_name_plural},
             lines=[
                 {
                     "row": row,
@@ -134,12 +135,14 @@ class PastImportPages(SitePermissions):
                 moved_on = True
             lines, _ = self._taken_back(request, site, kept, "Rehearsal", "", rehearse=True)
         except TakenBackError:
-            self.message_user(request, f"The import of {kept} was taken back already.", messages.WARNING)
+            self.message_user(
+                request, gettext("The import of %(kept)s was taken back already.") % {"kept": kept}, messages.WARNING
+            )
             return redirect(self._imports_address())
         return self._import_page(
             request,
             "backoffice/take_back.html",
-            title=f"Take back the import of {kept}",
+            title=gettext("Take back the import of %(kept)s") % {"kept": kept},
             kept=kept,
             at=shown(kept.at),
             lines=lines[:LONGEST],
@@ -169,8 +172,20 @@ class PastImportPages(SitePermissions):
 
     def _say_what_happened(self, request: HttpRequest, kept: FileImport, lines: list[Line]) -> None:
         counts = {what: sum(line.what == what for line in lines) for what in (ARCHIVED, PUT_BACK, LEFT)}
-        text = f"The import of {kept} was taken back: {counts[ARCHIVED]} archived, {counts[PUT_BACK]} put back"
-        self.message_user(request, f"{text}, {counts[LEFT]} left as they are.", messages.SUCCESS)
+        self.message_user(
+            request,
+            gettext(
+                "The import of %(kept)s was taken back: %(archived)s archived, %(put_back)s put back, %(left)s left as "
+                "they are."
+            )
+            % {"kept": kept, "archived": counts[ARCHIVED], "put_back": counts[PUT_BACK], "left": counts[LEFT]},
+            messages.SUCCESS,
+        )
         for line in [line for line in lines if line.reasons][:20]:
             record = "" if line.record is None else f", {line.record}"
-            self.message_user(request, f"Row {line.row}{record}: {' '.join(line.reasons)}", messages.WARNING)
+            self.message_user(
+                request,
+                gettext("Row %(row)s%(record)s: %(names)s")
+                % {"row": line.row, "record": record, "names": " ".join(line.reasons)},
+                messages.WARNING,
+            )

@@ -13,6 +13,8 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.models import FileImport, ImportedRecord
 from records.backoffice.transfer.finding import lock, whole
@@ -28,9 +30,9 @@ from records.history.trail import now, recording
 from records.sites.uses import used_among
 from records.sites.writing import RecordNotFoundError
 
-ARCHIVED, PUT_BACK, LEFT = "Archive", "Put back", "Leave"
+ARCHIVED, PUT_BACK, LEFT = gettext_noop("Archive"), gettext_noop("Put back"), gettext_noop("Leave")
 Archive = Callable[[Any], Any]
-GONE = "It is not there any more."
+GONE = _("It is not there any more.")
 
 
 class _RolledBackError(Exception):
@@ -146,7 +148,7 @@ class _Taking:
             if record is None:
                 line.reasons.append(GONE)
             elif record.is_archived:
-                line.reasons.append("It is archived.")
+                line.reasons.append(gettext("It is archived."))
             elif entries[0].is_new:
                 self._archive(line, later, in_use.get(key, set()))
             else:
@@ -166,9 +168,9 @@ class _Taking:
 
     def _archive(self, line: Line, later: Sequence[Change], in_use: Collection[str]) -> None:
         if later:
-            line.reasons.append(f"{_who(later[-1])} has changed it since.")
+            line.reasons.append(gettext("%(who)s has changed it since.") % {"who": _who(later[-1])})
         elif in_use:
-            line.reasons.append(f"It is used by {listed(sorted(in_use))}.")
+            line.reasons.append(gettext("It is used by %(value)s.") % {"value": listed(sorted(in_use))})
         elif fault := _fault_of(lambda: self.archive(line.record), self.resource):
             line.reasons += fault
         else:
@@ -185,7 +187,9 @@ class _Taking:
         for name, several in entries.items():
             label = field_label(self.model, name)
             if name in touched:
-                line.reasons.append(f"{label}: {_who(touched[name])} has changed it since.")
+                line.reasons.append(
+                    gettext("%(label)s: %(who)s has changed it since.") % {"label": label, "who": _who(touched[name])}
+                )
                 continue
             try:
                 values[name] = self._before(line.record, name, several)
@@ -199,7 +203,7 @@ class _Taking:
     def _before(self, record: Any, name: str, entries: Sequence[Mapping[str, Any]]) -> Any:
         """Return the value of a field before some entries of the history; raises LookupError or ValidationError."""
         if any(_is_erased(value) for entry in entries for value in (entry.get("old"), entry.get("new"))):
-            raise LookupError("The value was erased for good.")
+            raise LookupError(gettext("The value was erased for good."))
         if name in children_of(record):
             return _rows_before(record, name, entries)
         own: Any = self.model._meta.get_field(name)
@@ -213,11 +217,11 @@ class _Taking:
         permission = f"{self.model._meta.app_label}.change_{self.model._meta.model_name}"
         if not self.resource.may(permission):
             for _, row in rows:
-                row.faults.append("You may not change it.")
+                row.faults.append(gettext("You may not change it."))
         self.resource.write(sorted((row for _, row in rows if not row.faults), key=lambda row: str(row.target.pk)))
         for line, row in rows:
             if row.record is None and not row.faults:
-                row.faults.append("Somebody else stored the same meanwhile. Try again.")
+                row.faults.append(gettext("Somebody else stored the same meanwhile. Try again."))
             if row.faults:
                 line.fields = []
                 line.reasons += row.faults
@@ -236,7 +240,7 @@ def _names_in(change: Change) -> set[str]:
 
 
 def _who(change: Change) -> str:
-    return change.author_name or "The system"
+    return change.author_name or gettext("The system")
 
 
 def _is_erased(value: Any) -> bool:
@@ -259,7 +263,7 @@ def _target(model: Any, value: Any) -> Any:
     """Return the record that a value of the history points at; raises LookupError."""
     found = model._base_manager.filter(pk=value["id"]).first() if isinstance(value, dict) and "id" in value else None
     if found is None:
-        raise LookupError("What it pointed at is not there any more.")
+        raise LookupError(gettext("What it pointed at is not there any more."))
     return found
 
 

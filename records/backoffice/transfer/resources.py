@@ -33,6 +33,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, models, transaction
+from django.utils.translation import gettext
 
 from records.accounts.models import KeptAnswer
 from records.backoffice.datetimes import stored
@@ -153,8 +154,8 @@ class RecordResource:
         if isinstance(refusal, RecordNotFoundError):
             return [NOT_HERE.format(name=self.model._meta.verbose_name, key="Id")]
         if isinstance(refusal, PermissionDenied):
-            return ["You may not do this to the record."]
-        return ["Somebody else stored the same meanwhile. Try again."]
+            return [gettext("You may not do this to the record.")]
+        return [gettext("Somebody else stored the same meanwhile. Try again.")]
 
     # --- Columns -----------------------------------------------------------------------------------------------------
 
@@ -184,11 +185,13 @@ class RecordResource:
 
         self.headings = headings(self.table, sheet.headers, takes)
         if not sheet.others and not any(column.writable for column in self.headings.used):
-            raise FileError("No column of the file can be imported. The first row must hold the names of the columns.")
+            raise FileError(
+                gettext("No column of the file can be imported. The first row must hold the names of the columns.")
+            )
         if self.headings.ignored:
-            self.notes.append(f"Not imported: {', '.join(self.headings.ignored)}.")
+            self.notes.append(gettext("Not imported: %(names)s.") % {"names": ", ".join(self.headings.ignored)})
         if sheet.ignored:
-            self.notes.append(f"Sheets that were not read: {', '.join(sheet.ignored)}.")
+            self.notes.append(gettext("Sheets that were not read: %(names)s.") % {"names": ", ".join(sheet.ignored)})
 
     def _read_others(self, sheet: Sheet) -> list[ChildSheet]:
         """Return the child rows of the further sheets. Raises FileError."""
@@ -197,13 +200,18 @@ class RecordResource:
         for other in sheet.others:
             column = titles[other.title.strip().casefold()]
             if any(one.column.name == column.name for one in found):
-                raise FileError(f"Two sheets hold {column.label}. Keep one of them.")
+                raise FileError(gettext("Two sheets hold %(label)s. Keep one of them.") % {"label": column.label})
             try:
                 found.append(read_children(other, column, self.table.children[column.name], self.model, self._row))
             except FileError as fault:
-                raise FileError(f"Sheet {other.title}: {fault}") from fault
+                raise FileError(
+                    gettext("Sheet %(title)s: %(fault)s") % {"title": other.title, "fault": fault}
+                ) from fault
             if left_out := found[-1].headings.ignored:
-                self.notes.append(f"Not imported from the sheet {other.title}: {', '.join(left_out)}.")
+                self.notes.append(
+                    gettext("Not imported from the sheet %(title)s: %(names)s.")
+                    % {"title": other.title, "names": ", ".join(left_out)}
+                )
         return found
 
     # --- An import ---------------------------------------------------------------------------------------------------
@@ -264,7 +272,7 @@ class RecordResource:
     def _row(self, number: int, cells: Sequence[Any], heads: Headings, sheet: Sheet, table: Table) -> Row:
         row = Row(number)
         if any(cell not in (None, "") for cell in cells[len(heads.columns) :]):
-            row.faults.append("The row has more cells than the header.")
+            row.faults.append(gettext("The row has more cells than the header."))
         for place, column in enumerate(heads.columns):
             if column is None:
                 continue
@@ -343,16 +351,18 @@ class RecordResource:
                 return False
         row.faults += self._missing(row)
         verb = "add" if row.is_new else "change"
+        text = gettext("You may not add %(kinds)s at this site.")
+        text = text if row.is_new else gettext("You may not change %(kinds)s at this site.")
         if not self.may(f"{self.model._meta.app_label}.{verb}_{self.model._meta.model_name}"):
-            row.faults.append(f"You may not {verb} {self.model._meta.verbose_name_plural} at this site.")
+            row.faults.append(text % {"kinds": self.model._meta.verbose_name_plural})
         elif getattr(row.target, "is_archived", False) and row.values.get("is_archived", True):
-            row.faults.append("The record is archived. Restore it before you change it.")
+            row.faults.append(gettext("The record is archived. Restore it before you change it."))
         return not row.faults
 
     def _missing(self, row: Row) -> list[str]:
         """Return a fault for each required field that a new row lacks or that a change would clear."""
         return [
-            f"{self.headings.title(column)}: This field is required."
+            gettext("%(title)s: This field is required.") % {"title": self.headings.title(column)}
             for column in self.table.columns.values()
             if column.required
             and not column.may_be_blank

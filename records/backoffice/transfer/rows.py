@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
+from django.utils.translation import gettext_noop
 
 from records.sites.writing import Values
 
@@ -17,9 +18,9 @@ from records.sites.writing import Values
 class Outcome(StrEnum):
     """What happened to a row; nothing at all is stored if one row is faulty."""
 
-    ADDED = "added"
-    CHANGED = "changed"
-    UNCHANGED = "unchanged"
+    ADDED = gettext_noop("added")
+    CHANGED = gettext_noop("changed")
+    UNCHANGED = gettext_noop("unchanged")
     FAULTY = "faulty"
 
 

@@ -10,6 +10,8 @@ from decimal import Decimal
 from typing import Any
 from xml.sax.saxutils import escape
 
+from django.utils.translation import gettext
+
 LONGEST_CELL = 32_767
 KINDS = {
     "csv": "text/csv; charset=utf-8",
@@ -152,9 +154,15 @@ def _xml_cell(value: Cell, number: int, style: str) -> str:
     if not isinstance(value, str):
         return f"<c><v>{_plain(value)}</v></c>"
     if len(value) > LONGEST_CELL:
-        raise TooLongError(f"A cell of row {number} holds more than an XLSX file can. Export as CSV instead.")
+        raise TooLongError(
+            gettext("A cell of row %(number)s holds more than an XLSX file can. Export as CSV instead.")
+            % {"number": number}
+        )
     if _NO_XML.search(value):
-        raise TooLongError(f"A cell of row {number} holds a character that XLSX files cannot. Export as CSV instead.")
+        raise TooLongError(
+            gettext("A cell of row %(number)s holds a character that XLSX files cannot. Export as CSV instead.")
+            % {"number": number}
+        )
     return f'<c t="inlineStr"{style}><is><t xml:space="preserve">{escape(value)}</t></is></c>'
 
 

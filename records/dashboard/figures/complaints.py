@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext
 
 from records.backoffice.date_filters import CALENDAR, day_of, on_days
 from records.complaints.filters import BY_TARGET, RESPONSES, WAITS_FOR_ANSWER, responses_in
@@ -185,7 +186,7 @@ def pareto(rows: QuerySet[Complaint], period: Period, relation: str, total: int)
         so_far += count
         shares.append(Share(pk, names.get(pk, ""), count, so_far / total))
     if so_far < total:
-        shares.append(Share(None, "All others", total - so_far, 1.0))
+        shares.append(Share(None, gettext("All others"), total - so_far, 1.0))
     return shares
 
 

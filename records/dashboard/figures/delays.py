@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext
 
 from records.backoffice.date_filters import CALENDAR, before, on_days
 
@@ -24,10 +25,10 @@ def delays(rows: QuerySet[Any], today: datetime.date, field: str = "due_date") -
     """Return how many rows are overdue for how long by the field, and due within the next 30 days; one query."""
     day = datetime.timedelta(days=1)
     spans: tuple[tuple[str, datetime.date | None, datetime.date], ...] = (
-        ("Overdue for more than 90 days", None, today - 91 * day),
-        ("Overdue for 31 to 90 days", today - 90 * day, today - 31 * day),
-        ("Overdue for 1 to 30 days", today - 30 * day, today - day),
-        ("Due within 30 days", today, today + 30 * day),
+        (gettext("Overdue for more than 90 days"), None, today - 91 * day),
+        (gettext("Overdue for 31 to 90 days"), today - 90 * day, today - 31 * day),
+        (gettext("Overdue for 1 to 30 days"), today - 30 * day, today - day),
+        (gettext("Due within 30 days"), today, today + 30 * day),
     )
     conditions: dict[str, Q] = {
         f"span{index}": on_days(field, first, last, CALENDAR) if first else before(field, last + day, CALENDAR)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from records.backoffice.datetimes import NOTHING
+from records.dashboard.figures.periods import month_letters, short_name
 
 WIDTH = 480
 ROW = 36
@@ -278,7 +279,7 @@ def draw_dots(chart: Chart, dots: Sequence[Dot], first: datetime.date, last: dat
     chart.path = " ".join(f"{at(x)},{at(y)}" for x, y in points) if len(points) > 1 else ""
     short = (last - first).days < 62
     for day in (first, first + (last - first) / 2, last):
-        label = f"{day.day} {day:%b}" if short else f"{day:%b} {day.year:04}"
+        label = f"{day.day} {month_letters(day)}" if short else short_name(day)
         chart.ticks.append(Tick(at(min(max(x_of(day), LEFT + 22), chart.right - 26)), label))
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db.models import Case, IntegerField, Q, Value, When
+from django.utils import dateformat
+from django.utils.translation import gettext
 
 from records.backoffice.date_filters import before, on_days, today_at
 
@@ -43,8 +45,8 @@ class Period:
     @property
     def name(self) -> str:
         """Return the period as it is printed: `December 2025 to November 2026`."""
-        first, final = (f"{month:%B} {month.year:04}" for month in (self.first, self.final_month))
-        return first if first == final else f"{first} to {final}"
+        first, final = (long_name(month) for month in (self.first, self.final_month))
+        return first if first == final else gettext("%(first)s to %(final)s") % {"first": first, "final": final}
 
     def covers(self, field: str) -> Q:
         """Return the condition that the field's day is in the period."""
@@ -53,6 +55,21 @@ class Period:
     def is_over(self, month: datetime.date) -> bool:
         """Return whether the month has ended at the site."""
         return last_day(month) < self.today
+
+
+def long_name(month: datetime.date) -> str:
+    """Return a month as it is printed: `November 2026`."""
+    return dateformat.format(month, "F Y")
+
+
+def short_name(month: datetime.date) -> str:
+    """Return a month where there is little room: `Nov 2026`."""
+    return f"{month_letters(month)} {month.year:04}"
+
+
+def month_letters(month: datetime.date) -> str:
+    """Return a month's first letters: `Nov`."""
+    return dateformat.format(month, "M")
 
 
 def months_on(month: datetime.date, count: int) -> datetime.date:
@@ -90,15 +107,17 @@ def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, s
         months = asked.get("months", "")
         if months in {str(span) for span in SPANS}:
             return Period(months_on(running, 1 - int(months)), running, zone, today), ""
-        return usual, "" if not months else f"Choose one of {', '.join(map(str, SPANS))} months."
+        return usual, "" if not months else gettext("Choose one of %(names)s months.") % {
+            "names": ", ".join(map(str, SPANS))
+        }
     final = _month(given_final) if given_final else running
     first = _month(given_first) if given_first else (months_on(final, 1 - USUAL_MONTHS) if final else None)
     if first is None or final is None:
-        return usual, "Write a month as year and month, such as 2026-05, from 1950 to 2999."
+        return usual, gettext("Write a month as year and month, such as 2026-05, from 1950 to 2999.")
     if final < first:
-        return usual, "The first month lies after the last one."
+        return usual, gettext("The first month lies after the last one.")
     if months_on(first, MOST_MONTHS) <= final:
-        return usual, f"Choose at most {MOST_MONTHS} months."
+        return usual, gettext("Choose at most %(most_months)s months.") % {"most_months": MOST_MONTHS}
     return Period(first, final, zone, today), ""
 
 

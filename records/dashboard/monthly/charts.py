@@ -13,6 +13,7 @@ from django.contrib.admin import AdminSite
 from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 
 from documents.approvals import overdue_signatures
 from documents.models import Document
@@ -31,7 +32,7 @@ from records.dashboard.charts import due_in
 from records.dashboard.complaint_charts import SUBMITTED, Scope, month_chart, rate_chart, whole_site
 from records.dashboard.figures import actions, audits, complaints
 from records.dashboard.figures.drawing import Cell, Chart, Column, Row, Table, draw_columns, draw_rows, percent
-from records.dashboard.figures.periods import Period, last_day
+from records.dashboard.figures.periods import Period, last_day, long_name, month_letters
 from records.dashboard.monthly import figures
 from records.dashboard.monthly.shares import Share, draw_shares, mean_of, remark_of
 from records.sites.models import Site
@@ -100,7 +101,7 @@ def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Lat
     months, limits = complaints.by_month(scope.rows, period, scope.everything)
     report.charts.append(month_chart(scope, months, limits, period))
     cells = [_cell(month.count, _submitted(scope, "date", month.first)) for month in months]
-    report.lines.append(_line("Complaints", cells, "above the limit" if months[-1].is_beyond else ""))
+    report.lines.append(_line(gettext("Complaints"), cells, gettext("above the limit") if months[-1].is_beyond else ""))
     if may("complaints.view_unitssold"):
         report.charts.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
         rates = complaints.per_million(months, complaints.units_sold(report.site.pk, period))
@@ -108,20 +109,26 @@ def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Lat
             Cell(f"{rate.value:,.2f}" if rate.value is not None else NOTHING, _submitted(scope, "date", month.first))
             for rate, month in zip(rates, months, strict=True)
         ]
-        remark = "above the limit" if rates[-1].is_beyond else "" if rates[-1].units else "no units entered"
-        report.lines.append(_line("Complaints per million units sold", cells, remark))
+        remark = (
+            gettext("above the limit")
+            if rates[-1].is_beyond
+            else ""
+            if rates[-1].units
+            else gettext("no units entered")
+        )
+        report.lines.append(_line(gettext("Complaints per million units sold"), cells, remark))
     found = figures.responses(scope.rows, period)
     report.charts.append(_response_chart(report, scope, found))
     waiting = {"record_status__in": ComplaintStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
     return Late(
-        "Complaints to answer",
+        gettext("Complaints to answer"),
         figures.overdue(complaints.waiting_for_answer(scope.rows), "target_date", period),
         lambda first, last: scope.list_of("target_date", first, last, **waiting),
     )
 
 
 def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts]) -> Chart:
-    chart, shares = Chart("responses-by-month", "Complaints answered by their target dates, in %"), []
+    chart, shares = Chart("responses-by-month", gettext("Complaints answered by their target dates, in %")), []
     for month, counts in zip(report.period.months, found, strict=True):
         link = partial(_submitted, scope, "answered_on", month)
         spans = [_cell(counts[f"span{value}"], link(response=value)) for value, *_ in RESPONSES]
@@ -133,15 +140,30 @@ def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts
             _cell(in_time, url),
         ]
         shares.append(Share(month, in_time, counts["with_target"], cells, url if in_time else ""))
-    report.lines.append(_line("Complaints answered", [share.cells[0] for share in shares]))
-    report.lines.append(_share_line("Answered by the target date", shares, report.period))
+    report.lines.append(_line(gettext("Complaints answered"), [share.cells[0] for share in shares]))
+    report.lines.append(_share_line(gettext("Answered by the target date"), shares, report.period))
     if not any(counts["rows"] for counts in found):
-        chart.empty = f"No complaint was answered in {report.period.name}."
+        chart.empty = gettext("No complaint was answered in %(name)s.") % {"name": report.period.name}
     elif not any(share.whole for share in shares):
-        chart.empty = f"No complaint that was answered in {report.period.name} had a target date."
+        chart.empty = gettext("No complaint that was answered in %(name)s had a target date.") % {
+            "name": report.period.name
+        }
     else:
-        names = ("Answered", *(name for _, name, _ in RESPONSES), "With a target date", "In time")
-        draw_shares(chart, shares, report.period, names, "answers to complaints with a target date were in time")
+        names = (
+            gettext("Answered"),
+            *(name for _, name, _ in RESPONSES),
+            gettext("With a target date"),
+            gettext("In time"),
+        )
+        draw_shares(
+            chart,
+            shares,
+            report.period,
+            names,
+            gettext(
+                "%(part)s of %(whole)s answers to complaints with a target date were in time in %(name)s: %(percent)s."
+            ),
+        )
     return chart
 
 
@@ -158,17 +180,25 @@ def _actions(report: Report, admin_site: AdminSite) -> Late:
             _cell(counts["rows"] - counts["worked"], link(effective__exact="0")),
         )
         shares.append(Share(month, counts["worked"], counts["rows"], cells, cells[0].url))
-    report.lines.append(_line("Actions closed", [share.cells[0] for share in shares]))
-    report.lines.append(_share_line("Actions that worked", shares, period))
-    chart = Chart("effectiveness-by-month", "Effectiveness of actions, in %")
+    report.lines.append(_line(gettext("Actions closed"), [share.cells[0] for share in shares]))
+    report.lines.append(_share_line(gettext("Actions that worked"), shares, period))
+    chart = Chart("effectiveness-by-month", gettext("Effectiveness of actions, in %"))
     if any(share.whole for share in shares):
-        names = ("Closed", "It worked", "It did not work")
-        draw_shares(chart, shares, period, names, "actions closed worked")
+        names = (gettext("Closed"), gettext("It worked"), gettext("It did not work"))
+        draw_shares(
+            chart,
+            shares,
+            period,
+            names,
+            gettext("%(part)s of %(whole)s actions closed worked in %(name)s: %(percent)s."),
+        )
     else:
-        chart.empty = f"No action was closed in {period.name}."
+        chart.empty = gettext("No action was closed in %(name)s.") % {"name": period.name}
     report.charts.append(chart)
     unfinished = actions.unfinished(site_id)
-    return Late("Actions", figures.overdue(unfinished, "due_date", period), due_in(admin_site, Action, UNFINISHED))
+    return Late(
+        gettext("Actions"), figures.overdue(unfinished, "due_date", period), due_in(admin_site, Action, UNFINISHED)
+    )
 
 
 def _audits(report: Report, admin_site: AdminSite) -> Late:
@@ -179,36 +209,51 @@ def _audits(report: Report, admin_site: AdminSite) -> Late:
         status = {"record_status__exact": RecordStatus.COMPLETED.value}
         url = list_of(admin_site, AuditRecord, **status, **address_part("finish_date", month, last_day(month)))
         mean = counts["mean"] if counts["scored"] else None
-        name, shown = _name(month), NOTHING if mean is None else f"{mean:.1f}"
-        said = f"{name}: {shown}, mean of {counts['scored']}" if counts["scored"] else f"{name}: no score"
+        name, shown = long_name(month), NOTHING if mean is None else f"{mean:.1f}"
+        said = (
+            gettext("%(name)s: %(shown)s, mean of %(scored)s")
+            % {"name": name, "shown": shown, "scored": counts["scored"]}
+            if counts["scored"]
+            else gettext("%(name)s: no score") % {"name": name}
+        )
         kind = "gap" if mean is None else "" if period.is_over(month) else "running"
-        label, second = f"{month:%b}", f"{month.year:04}"
+        label, second = month_letters(month), f"{month.year:04}"
         columns.append(Column(label, second, float(mean or 0), said, url if counts["rows"] else "", kind))
         rows.append(
             (Cell(name), _cell(counts["rows"], url), Cell(str(counts["scored"])), Cell(shown, url if mean else ""))
         )
-    report.lines.append(_line("Audits finished", [row[1] for row in rows]))
-    report.lines.append(_line("Mean audit score", [row[3] for row in rows]))
-    chart = Chart("scores-by-month", "Mean audit score")
+    report.lines.append(_line(gettext("Audits finished"), [row[1] for row in rows]))
+    report.lines.append(_line(gettext("Mean audit score"), [row[3] for row in rows]))
+    chart = Chart("scores-by-month", gettext("Mean audit score"))
     scored = sum(counts["scored"] for counts in found)
     if scored:
         total = sum(float(counts["mean"]) * counts["scored"] for counts in found if counts["scored"])
-        draw_columns(chart, columns, [(f"mean {total / scored:.1f}", total / scored, "mean")])
-        chart.description = f"{scored} audits finished in {period.name} scored {total / scored:.1f} of 100 on average."
+        draw_columns(
+            chart, columns, [(gettext("mean %(value)s") % {"value": f"{total / scored:.1f}"}, total / scored, "mean")]
+        )
+        chart.description = gettext("%(scored)s audits finished in %(name)s scored %(value)s of 100 on average.") % {
+            "scored": scored,
+            "name": period.name,
+            "value": f"{total / scored:.1f}",
+        }
         chart.notes.append(chart.description)
-        chart.table = Table(("Month", "Audits finished", "With a score", "Mean score"), rows)
+        chart.table = Table(
+            (gettext("Month"), gettext("Audits finished"), gettext("With a score"), gettext("Mean score")), rows
+        )
     else:
-        chart.empty = f"No scored audit was finished in {period.name}."
+        chart.empty = gettext("No scored audit was finished in %(name)s.") % {"name": period.name}
     report.charts.append(chart)
     open_audits = audits.open_audits(site_id)
-    return Late("Audits", figures.overdue(open_audits, "due_date", period), due_in(admin_site, AuditRecord, OPEN))
+    return Late(
+        gettext("Audits"), figures.overdue(open_audits, "due_date", period), due_in(admin_site, AuditRecord, OPEN)
+    )
 
 
 def _documents(report: Report, admin_site: AdminSite, user: User, may: Callable[[str], bool]) -> list[Late]:
     site, period = report.site, report.period
     rows: QuerySet[Any] = documents_for(user, Document.objects.at(site).filter(is_archived=False), [site.pk])
     reviews = Late(
-        "Document reviews",
+        gettext("Document reviews"),
         figures.overdue(rows, "review_date", period),
         lambda first, last: list_of(admin_site, Document, **address_part("review_date", first, last)),
     )
@@ -217,7 +262,10 @@ def _documents(report: Report, admin_site: AdminSite, user: User, may: Callable[
     unsigned = overdue_signatures(period.today).filter(version__site=site)
     count = unsigned.values("version__document").distinct().count()
     url = list_of(admin_site, Document, signatures="overdue")
-    return [reviews, Late("Documents to sign", figures.Overdue((), count, 0), lambda *_: url, has_months=False)]
+    return [
+        reviews,
+        Late(gettext("Documents to sign"), figures.Overdue((), count, 0), lambda *_: url, has_months=False),
+    ]
 
 
 def _readings(report: Report) -> Late:
@@ -229,21 +277,33 @@ def _readings(report: Report) -> Late:
         missing = _missing_readings(month, last_day(month))
         cells = (_cell(asked, everybody), _cell(read, everybody), _cell(asked - read, missing))
         shares.append(Share(month, read, asked, cells, cells[0].url))
-    report.lines.append(_line("Readings due", [share.cells[0] for share in shares]))
-    report.lines.append(_share_line("Readings done", shares, period))
-    chart = Chart("readings-by-month", "Reading completeness by the month in which readings were due, in %")
+    report.lines.append(_line(gettext("Readings due"), [share.cells[0] for share in shares]))
+    report.lines.append(_share_line(gettext("Readings done"), shares, period))
+    chart = Chart("readings-by-month", gettext("Reading completeness by the month in which readings were due, in %"))
     if any(share.whole for share in shares):
-        draw_shares(chart, shares, period, ("Due", "Done", "Missing"), "readings due were done")
+        draw_shares(
+            chart,
+            shares,
+            period,
+            (gettext("Due"), gettext("Done"), gettext("Missing")),
+            gettext("%(part)s of %(whole)s readings due were done in %(name)s: %(percent)s."),
+        )
     elif found.all_asked:
-        chart.empty = f"No reading of a version in force was due in {period.name}."
+        chart.empty = gettext("No reading of a version in force was due in %(name)s.") % {"name": period.name}
     else:
-        chart.empty = "No document must be read by anybody. Name roles under “Must be read by” on a document's page."
+        chart.empty = gettext(
+            "No document must be read by anybody. Name roles under “Must be read by” on a document's page."
+        )
     if found.all_asked:
         share = percent(found.all_read / found.all_asked)
-        chart.notes.insert(0, f"Today {found.all_read} of {found.all_asked} readings are done: {share}.")
-        chart.source = Cell("Who has read what", page)
+        chart.notes.insert(
+            0,
+            gettext("Today %(all_read)s of %(all_asked)s readings are done: %(share)s.")
+            % {"all_read": found.all_read, "all_asked": found.all_asked, "share": share},
+        )
+        chart.source = Cell(gettext("Who has read what"), page)
     report.charts.append(chart)
-    return Late("Readings", found.overdue, _missing_readings)
+    return Late(gettext("Readings"), found.overdue, _missing_readings)
 
 
 def _missing_readings(first: datetime.date | None, last: datetime.date | None) -> str:
@@ -253,19 +313,22 @@ def _missing_readings(first: datetime.date | None, last: datetime.date | None) -
 
 def overdue_chart(kinds: Sequence[Late], period: Period) -> Chart:
     """Return how much of each kind is overdue today, with a table by the month in which it was due."""
-    chart, yesterday = Chart("overdue-by-kind", "Overdue today, by kind"), period.today - DAY
+    chart, yesterday = Chart("overdue-by-kind", gettext("Overdue today, by kind")), period.today - DAY
     total = sum(kind.counts.total for kind in kinds)
     if not total:
-        chart.empty = "Nothing is overdue today."
+        chart.empty = gettext("Nothing is overdue today.")
         return chart
     bars = []
     for kind in kinds:
         url = kind.link(None, yesterday) if kind.counts.total else ""
         bars.append(Row(kind.name, kind.counts.total, f"{kind.name}: {kind.counts.total}", url, "late"))
     draw_rows(chart, bars)
-    chart.description = f"{total} overdue on {period.today}, whatever the report's month is."
+    chart.description = gettext("%(total)s overdue on %(today)s, whatever the report's month is.") % {
+        "total": total,
+        "today": period.today,
+    }
     chart.notes.append(chart.description)
-    rows = [(Cell("Overdue today"), *(_cell(bar.value, bar.url) for bar in bars))]
+    rows = [(Cell(gettext("Overdue today")), *(_cell(bar.value, bar.url) for bar in bars))]
 
     def add(name: str, first: datetime.date | None, last: datetime.date, counts: Sequence[int]) -> None:
         cells = [
@@ -274,13 +337,18 @@ def overdue_chart(kinds: Sequence[Late], period: Period) -> Chart:
         ]
         rows.append((Cell(name), *cells))
 
-    add(f"Due before {_name(period.first)}", None, period.first - DAY, [kind.counts.earlier for kind in kinds])
+    add(
+        gettext("Due before %(name)s") % {"name": long_name(period.first)},
+        None,
+        period.first - DAY,
+        [kind.counts.earlier for kind in kinds],
+    )
     for index, month in enumerate(period.months):
         counts = [kind.counts.months[index] if kind.has_months else 0 for kind in kinds]
-        add(f"Due in {_name(month)}", month, last_day(month), counts)
+        add(gettext("Due in %(name)s") % {"name": long_name(month)}, month, last_day(month), counts)
     if any(kind.counts.later for kind in kinds):
         add(
-            f"Due after {_name(period.final_month)}",
+            gettext("Due after %(name)s") % {"name": long_name(period.final_month)},
             period.last + DAY,
             yesterday,
             [kind.counts.later for kind in kinds],
@@ -291,7 +359,7 @@ def overdue_chart(kinds: Sequence[Late], period: Period) -> Chart:
 
 def _overdue_line(kind: Late, period: Period) -> Line:
     cell = _cell(kind.counts.total, kind.link(None, period.today - DAY))
-    return Line(f"{kind.name}: overdue today", cell, Cell(NOTHING))
+    return Line(gettext("%(name)s: overdue today") % {"name": kind.name}, cell, Cell(NOTHING))
 
 
 def _line(name: str, cells: Sequence[Cell], remark: str = "") -> Line:
@@ -313,7 +381,3 @@ def _submitted(scope: Scope, name: str, month: datetime.date, **more: str) -> st
 
 def _cell(count: int, url: str) -> Cell:
     return Cell(str(count), url if count else "")
-
-
-def _name(month: datetime.date) -> str:
-    return f"{month:%B} {month.year:04}"

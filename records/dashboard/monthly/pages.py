@@ -9,13 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.http import content_disposition_header
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from records.accounts import access
 from records.backoffice.current import current_site, show_times_of, user_of, zone_of
 from records.backoffice.date_filters import today_at
 from records.backoffice.extension_points import RecordLink
-from records.dashboard.figures.periods import Period, chosen, months_on
+from records.dashboard.figures.periods import Period, chosen, long_name, months_on
 from records.dashboard.monthly.charts import report_of
 from records.dashboard.monthly.figures import month_before
 from records.dashboard.monthly.paper import monthly_paper
@@ -50,7 +51,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line, for those who may see at least one part of the report."""
     if not _may_see(request, current_site(request)):
         return ()
-    return (RecordLink("monthly", "Monthly report", reverse("admin:monthly"), "Reports"),)
+    return (RecordLink("monthly", gettext("Monthly report"), reverse("admin:monthly"), "Reports"),)
 
 
 def report_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
@@ -61,7 +62,7 @@ def report_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
     following = months_on(month, 1)
     context = {
         **admin_site.each_context(request),
-        "title": f"Monthly report, {month:%B} {month.year:04}",
+        "title": gettext("Monthly report, %(month)s") % {"month": long_name(month)},
         "subtitle": str(site),
         "report": report_of(admin_site, user_of(request), site, period),
         "period": period,
@@ -95,7 +96,7 @@ def period_of(text: str, site: Site) -> tuple[Period, str]:
     if fault:
         return usual, fault
     if period.final_month > running:
-        return usual, "This month has not begun yet."
+        return usual, gettext("This month has not begun yet.")
     return period, ""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 
 from django.conf import settings
+from django.utils.translation import gettext
 from reportlab.graphics.shapes import Circle, Drawing, Group, PolyLine, Rect, String
 from reportlab.graphics.shapes import Line as Stroke
 from reportlab.lib import colors
@@ -12,6 +13,7 @@ from reportlab.platypus import Flowable, KeepTogether, LongTable, Paragraph, Spa
 
 from records.backoffice.datetimes import shown
 from records.dashboard.figures.drawing import Cell, Chart, Table
+from records.dashboard.figures.periods import long_name
 from records.dashboard.monthly.charts import Report
 from records.dashboard.printing.bidi import is_right_to_left
 from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, markup, use_fonts
@@ -45,17 +47,19 @@ GRID = TableStyle(
 def monthly_paper(report: Report, printed_by: str, zone_name: str) -> bytes:
     """Return the report as a PDF."""
     use_fonts()
-    month, earlier = f"{report.month:%B %Y}", f"{report.period.months[-2]:%B %Y}"
+    month, earlier = long_name(report.month), long_name(report.period.months[-2])
     paper = Paper(
-        title=f"Monthly report, {month}",
-        subtitle=f"{report.site.name}. The figures by month cover {report.period.name}.",
-        foot=f"{report.site.name} · printed {shown(now())} ({zone_name}) by {printed_by}",
+        title=gettext("Monthly report, %(month)s") % {"month": month},
+        subtitle=gettext("%(name)s. The figures by month cover %(name2)s.")
+        % {"name": report.site.name, "name2": report.period.name},
+        foot=gettext("%(name)s · printed %(value)s (%(zone_name)s) by %(printed_by)s")
+        % {"name": report.site.name, "value": shown(now()), "zone_name": zone_name, "printed_by": printed_by},
     )
     lines = Table(
-        ("Figure", month, earlier, "Remark"),
+        (gettext("Figure"), month, earlier, gettext("Remark")),
         [(Cell(line.name), line.now, line.before, Cell(line.remark)) for line in report.lines],
     )
-    body: list[Flowable] = [paragraph("The month at a glance", HEADING), _table(lines, first=80 * mm)]
+    body: list[Flowable] = [paragraph(gettext("The month at a glance"), HEADING), _table(lines, first=80 * mm)]
     for chart in report.charts:
         body += _part(chart)
     return set_on_pages(paper, body, [paper.title, paper.subtitle, paper.foot, *_texts(lines, report.charts)])

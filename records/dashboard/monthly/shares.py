@@ -5,9 +5,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from records.backoffice.datetimes import NOTHING
 from records.dashboard.figures.drawing import Cell, Chart, Column, Table, draw_columns, percent
-from records.dashboard.figures.periods import Period
+from records.dashboard.figures.periods import Period, long_name, month_letters, short_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,40 +51,58 @@ def is_below(share: Share, mean: float | None) -> bool:
 
 
 def draw_shares(chart: Chart, shares: Sequence[Share], period: Period, columns: Sequence[str], said: str) -> None:
-    """Draw the shares in percent, with their table; `columns` name the cells, `said` what the share is a share of.
+    """Draw the shares in percent, with their table; `columns` name the cells, `said` is the sentence about all.
 
     A month without records is a gap. A month that still runs is judged against the limit, but not averaged.
     """
     mean = mean_of(shares, period)
     drawn, rows = [], []
     for share in shares:
-        name, low = f"{share.month:%B} {share.month.year:04}", is_below(share, mean)
+        name, low = long_name(share.month), is_below(share, mean)
         limit = 100 * lower_limit(mean, share.whole) if mean is not None and share.whole else None
         remark = remark_of(share, period, mean)
         shown = NOTHING if share.value is None else percent(share.value)
         kinds = ("gap" if share.value is None else "", "below beyond" if low else "", "running")
         kind = " ".join(kind for kind in kinds if kind and (kind != "running" or not period.is_over(share.month)))
-        says = f"{name}: {shown} of {share.whole}{f' ({remark})' if remark else ''}" if share.whole else f"{name}: none"
-        label, second = f"{share.month:%b}", f"{share.month.year:04}"
+        says = (
+            gettext("%(name)s: %(shown)s of %(whole)s") % {"name": name, "shown": shown, "whole": share.whole}
+            + (f" ({remark})" if remark else "")
+            if share.whole
+            else gettext("%(name)s: none") % {"name": name}
+        )
+        label, second = month_letters(share.month), f"{share.month.year:04}"
         drawn.append(Column(label, second, 100 * (share.value or 0), says, share.url, kind, limit or None))
         rows.append((Cell(name), *share.cells, Cell(shown), Cell(remark)))
-    levels = [(f"mean {percent(mean)}", 100 * mean, "mean")] if mean is not None else []
+    levels = (
+        [(gettext("mean %(percent)s") % {"percent": percent(mean)}, 100 * mean, "mean")] if mean is not None else []
+    )
     whole, part = sum(share.whole for share in shares), sum(share.part for share in shares)
-    chart.description = f"{part} of {whole} {said} in {period.name}: {percent(part / whole)}."
+    chart.description = said % {
+        "part": part,
+        "whole": whole,
+        "name": period.name,
+        "percent": percent(part / whole),
+    }
     chart.notes.append(chart.description)
     if mean is not None:
         chart.notes.append(
-            f"Mean {percent(mean)} over the whole months. The lower control limit of each month comes from its own"
-            " number n (p-chart: mean - 3 √(mean (1 - mean) / n))."
+            gettext(
+                "Mean %(percent)s over the whole months. The lower control limit of each month comes "
+                "from its own number n (p-chart: mean - 3 √(mean (1 - mean) / n))."
+            )
+            % {"percent": percent(mean)}
         )
-    low_months = [f"{share.month:%b} {share.month.year:04}" for share in shares if is_below(share, mean)]
+    low_months = [short_name(share.month) for share in shares if is_below(share, mean)]
     if low_months:
-        chart.notes.append(f"▼ Below the limit: {', '.join(low_months)}. Look for a cause that is not chance.")
+        chart.notes.append(
+            gettext("▼ Below the limit: %(names)s. Look for a cause that is not chance.")
+            % {"names": ", ".join(low_months)}
+        )
     draw_columns(chart, drawn, levels)
-    chart.table = Table(("Month", *columns, "Share", "Remark"), rows)
+    chart.table = Table((gettext("Month"), *columns, gettext("Share"), gettext("Remark")), rows)
 
 
 def remark_of(share: Share, period: Period, mean: float | None) -> str:
     """Return what is remarkable about a month's share, in words."""
-    said = (("below the limit", is_below(share, mean)), ("so far", not period.is_over(share.month)))
+    said = ((gettext("below the limit"), is_below(share, mean)), (gettext("so far"), not period.is_over(share.month)))
     return ", ".join(words for words, holds in said if holds)

@@ -11,6 +11,8 @@ from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from documents import copies
@@ -28,7 +30,7 @@ from records.history.trail import Author
 from records.operations.errors import ApiError
 
 ATTEMPTS = 5
-UNCONTROLLED = "Uncontrolled when printed"
+UNCONTROLLED = _("Uncontrolled when printed")
 
 
 def addresses(admin_site: Any) -> list[Any]:
@@ -64,16 +66,16 @@ def print_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse
     found = DocumentVersion.objects.select_related("document__site")
     version = found.filter(document=document_id, record_status__in=IN_FORCE).first()
     if version is None or not copies.is_printable(version) or not may_read(user, version):
-        raise Http404("There is no such document.")
+        raise Http404(gettext("There is no such document."))
     show_times_of(version.document.site)
     try:
         pdf, copy = _numbered(version, user, author_of(request))
     except ValidationError as fault:
         messages.error(request, " ".join(fault.messages))
     except UnprintableError as fault:
-        messages.error(request, f"{fault} Nothing was printed.")
+        messages.error(request, gettext("%(fault)s Nothing was printed.") % {"fault": fault})
     except ApiError as refusal:
-        messages.error(request, f"{refusal.message} Nothing was printed.")
+        messages.error(request, gettext("%(message)s Nothing was printed.") % {"message": refusal.message})
     else:
         return _answered(pdf, copy)
     return redirect("admin:documents_document_read", quote(document_id))
@@ -81,7 +83,7 @@ def print_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse
 
 def _numbered(version: DocumentVersion, user: User, author: Author) -> tuple[IO[bytes], ControlledPrint]:
     """Make the next copy and write it down; make it again where somebody else took its number in the meantime."""
-    for _ in range(ATTEMPTS):
+    for _attempt in range(ATTEMPTS):
         copy = ControlledPrint(number=copies.next_number(version), date=now(), user_name=user.printed_name)
         with downloads.whole(version) as source:
             pdf = _copy(source, version, copy)
@@ -92,7 +94,7 @@ def _numbered(version: DocumentVersion, user: User, author: Author) -> tuple[IO[
         except BaseException:
             pdf.close()
             raise
-    text = "Several people are printing this document at the moment. Nothing was printed; try again."
+    text = gettext("Several people are printing this document at the moment. Nothing was printed; try again.")
     raise ValidationError(text, code="Conflict")
 
 
@@ -102,8 +104,15 @@ def _copy(source: IO[bytes], version: DocumentVersion, copy: ControlledPrint) ->
 
     def stamp(page: str) -> tuple[str, str]:
         return (
-            f"{document.name} · Version {version.version} · {version.record_status} · Copy {copy.number}",
-            f"{UNCONTROLLED} · Printed {at} by {copy.user_name} · {page}",
+            gettext("%(name)s · Version %(version)s · %(record_status)s · Copy %(number)s")
+            % {
+                "name": document.name,
+                "version": version.version,
+                "record_status": version.get_record_status_display(),
+                "number": copy.number,
+            },
+            gettext("%(uncontrolled)s · Printed %(at)s by %(user_name)s · %(page)s")
+            % {"uncontrolled": UNCONTROLLED, "at": at, "user_name": copy.user_name, "page": page},
         )
 
     return stamped(source, stamp, printed(signature_paper(version, copy, at)))
@@ -112,41 +121,62 @@ def _copy(source: IO[bytes], version: DocumentVersion, copy: ControlledPrint) ->
 def signature_paper(version: DocumentVersion, copy: ControlledPrint, at: str) -> Paper:
     """Return the last page of a copy: which file it shows, who printed it when, and who signed the file; one query."""
     document = version.document
-    paper = Paper(title=f"Signatures: {document.name}", subtitle=UNCONTROLLED, numbered=False)
+    paper = Paper(
+        title=gettext("Signatures: %(name)s") % {"name": document.name}, subtitle=UNCONTROLLED, numbered=False
+    )
     paper.parts = [
         Part(
-            "Document",
+            gettext("Document"),
             [
-                Value("Site", document.site.name),
-                Value("Number", str(document.site_sequence_id)),
-                Value("Version", str(version.version)),
-                Value("Status", version.record_status),
-                Value("In force since", shown(version.in_force_since)),
-                Value("File", version.file_name),
-                Value("SHA-256 of the file", version.file_hash),
+                Value(gettext("Site"), document.site.name),
+                Value(gettext("Number"), str(document.site_sequence_id)),
+                Value(gettext("Version"), str(version.version)),
+                Value(gettext("Status"), version.get_record_status_display()),
+                Value(gettext("In force since"), shown(version.in_force_since)),
+                Value(gettext("File"), version.file_name),
+                Value(gettext("SHA-256 of the file"), version.file_hash),
             ],
         ),
         Part(
-            "This copy",
-            [Value("Copy", str(copy.number)), Value("Printed", at), Value("Printed by", copy.user_name)],
+            gettext("This copy"),
+            [
+                Value(gettext("Copy"), str(copy.number)),
+                Value(gettext("Printed"), at),
+                Value(gettext("Printed by"), copy.user_name),
+            ],
         ),
     ]
     for signature in version.signatures.all():
         values = [
-            Value("Printed name", signature.user_name),
-            Value("Meaning", signature.meaning),
-            Value("Date", shown(signature.date)),
-            Value("Confirmed by", signature.get_confirmed_by_display()),
-            Value("SHA-256 of the file", signature.file_hash),
+            Value(gettext("Printed name"), signature.user_name),
+            Value(gettext("Meaning"), signature.get_meaning_display()),
+            Value(gettext("Date"), shown(signature.date)),
+            Value(gettext("Confirmed by"), signature.get_confirmed_by_display()),
+            Value(gettext("SHA-256 of the file"), signature.file_hash),
         ]
-        paper.parts.append(Part(f"{signature.meaning} by {signature.user_name}", values))
+        paper.parts.append(
+            Part(
+                gettext("%(meaning)s by %(user_name)s")
+                % {"meaning": signature.meaning, "user_name": signature.user_name},
+                values,
+            )
+        )
     if len(paper.parts) == 2:
-        paper.parts.append(Part("Signatures", [Value("None", "This version came into force without signatures.")]))
+        paper.parts.append(
+            Part(
+                gettext("Signatures"),
+                [Value(gettext("None"), gettext("This version came into force without signatures."))],
+            )
+        )
     return paper
 
 
 def _answered(pdf: IO[bytes], copy: ControlledPrint) -> HttpResponseBase:
     length = pdf.seek(0, 2)
-    name = f"{copy.document.name} - version {copy.version.version} - copy {copy.number}.pdf"
+    name = gettext("%(name)s - version %(version)s - copy %(number)s.pdf") % {
+        "name": copy.document.name,
+        "version": copy.version.version,
+        "number": copy.number,
+    }
     headers = {"Content-Disposition": downloads.disposition(name), "Content-Length": str(length)}
     return StreamingHttpResponse(downloads.Pieces(pdf, 0, length), content_type="application/pdf", headers=headers)

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
+from django.utils.translation import gettext
 
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink
@@ -29,7 +30,7 @@ def links(request: HttpRequest, record: Any) -> list[RecordLink]:
     if type(record) not in PAPERS:
         return []
     address = reverse("admin:print", args=(record._meta.model_name, quote(record.pk)))
-    return [RecordLink("print", "Print (PDF)", address)]
+    return [RecordLink("print", gettext("Print (PDF)"), address)]
 
 
 def print_view(admin_site: Any, request: HttpRequest, kind: str, object_id: str) -> HttpResponse:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
@@ -20,11 +22,11 @@ from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, is_set_
 LONG = 300
 """Letters from which on a value is printed over the whole width, where it can go on to the next page."""
 MOST_LINES = 6
-CAUTION = (
+CAUTION = _(
     "Some letters of this record need a script that this print cannot set as it should look. "
     "The record's page on the screen shows them, and the browser prints it."
 )
-EAST_ASIAN = "East Asian letters are shown in a font of your PDF reader, and stay empty where it has none."
+EAST_ASIAN = _("East Asian letters are shown in a font of your PDF reader, and stay empty where it has none.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,11 @@ class _NumberedCanvas(Canvas):
             foot.drawOn(self, 18 * mm, 16 * mm - height)
             if self.numbered:
                 self.setFont(PLAIN, 7.5)
-                self.drawRightString(A4[0] - 18 * mm, 16 * mm - 9, f"Page {number} of {len(self._pages)}")
+                self.drawRightString(
+                    A4[0] - 18 * mm,
+                    16 * mm - 9,
+                    gettext("Page %(number)s of %(count)s") % {"number": number, "count": len(self._pages)},
+                )
             super().showPage()
         super().save()
 

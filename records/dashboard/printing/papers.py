@@ -6,6 +6,8 @@ from typing import Any
 
 from django.db import models
 from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.models import User
@@ -26,13 +28,13 @@ Moments = Sequence[str]
 
 COMPLAINT = (
     (
-        "Complaint",
+        _("Complaint"),
         ("record_status", "date", "customer", "product", "nonconformance", "quantity", "complaint_description"),
     ),
-    ("Lot", ("trace_number", "manufacture_date", "expiration_date", "brand", "production_unit")),
-    ("How it reached us", ("source", "source_details", "method", "sample_details")),
+    (_("Lot"), ("trace_number", "manufacture_date", "expiration_date", "brand", "production_unit")),
+    (_("How it reached us"), ("source", "source_details", "method", "sample_details")),
     (
-        "Consumer",
+        _("Consumer"),
         (
             "consumer_salutation",
             "consumer_first_name",
@@ -44,17 +46,17 @@ COMPLAINT = (
             "consumer_email",
         ),
     ),
-    ("Handling", HANDLING),
-    ("Review", ("review_report",)),
+    (_("Handling"), HANDLING),
+    (_("Review"), ("review_report",)),
 )
 AUDIT = (
-    ("Audit", ("audit_program", "record_status", "date", "due_date", "start_date", "finish_date")),
-    ("People and checklists", ("auditors", "auditees", "checklists")),
-    ("Outcome", ("rating_scale", "score", "rating", "result", "completed_date", "completed_by", "notes")),
+    (_("Audit"), ("audit_program", "record_status", "date", "due_date", "start_date", "finish_date")),
+    (_("People and checklists"), ("auditors", "auditees", "checklists")),
+    (_("Outcome"), ("rating_scale", "score", "rating", "result", "completed_date", "completed_by", "notes")),
 )
 ACTION = (
-    ("Action", ("description", "owner", "due_date", "priority", "kind", "cause")),
-    ("Outcome", ("record_status", "result", "effective", "closed_by", "closed_date")),
+    (_("Action"), ("description", "owner", "due_date", "priority", "kind", "cause")),
+    (_("Outcome"), ("record_status", "result", "effective", "closed_by", "closed_date")),
 )
 STAMPS = ("created", "created_by", "last_modified", "last_modified_by")
 
@@ -69,17 +71,20 @@ def complaint_paper(complaint: Complaint, site: Site, user: User, moments: Momen
 def audit_paper(audit: AuditRecord, site: Site, user: User, moments: Moments) -> Paper:
     """Return an audit's paper with its findings; five queries."""
     paper = _paper(audit, site, user)
-    paper.title = f"Audit {audit.site_sequence_id}: {audit.audit_program.name}"
+    paper.title = gettext("Audit %(site_sequence_id)s: %(name)s") % {
+        "site_sequence_id": audit.site_sequence_id,
+        "name": audit.audit_program.name,
+    }
     paper.parts = _parts(audit, AUDIT, moments)
     findings = audit.findings.select_related("rating_response", "nonconformance")
     for number, finding in enumerate(findings, 1):
         values = [
-            Value("Question", finding.question),
-            Value("Response", str(finding.rating_response or NOTHING)),
-            Value("Comment", finding.comment),
-            Value("Nonconformance", str(finding.nonconformance or NOTHING)),
+            Value(gettext("Question"), finding.question),
+            Value(gettext("Response"), str(finding.rating_response or NOTHING)),
+            Value(gettext("Comment"), finding.comment),
+            Value(gettext("Nonconformance"), str(finding.nonconformance or NOTHING)),
         ]
-        paper.parts.append(Part(f"Finding {number}", values))
+        paper.parts.append(Part(gettext("Finding %(number)s") % {"number": number}, values))
     paper.parts += [*_rows_about(audit, user), _stamps(audit)]
     return paper
 
@@ -87,12 +92,15 @@ def audit_paper(audit: AuditRecord, site: Site, user: User, moments: Moments) ->
 def action_paper(action: Action, site: Site, user: User, moments: Moments) -> Paper:
     """Return an action's paper, with what it is about."""
     paper = _paper(action, site, user)
-    paper.title = f"Action {action.site_sequence_id}: {action.name}"
+    paper.title = gettext("Action %(site_sequence_id)s: %(name)s") % {
+        "site_sequence_id": action.site_sequence_id,
+        "name": action.name,
+    }
     about = action.about()
     paper.parts = _parts(action, ACTION, moments)
     if about is not None and may_see(user, about):
         kind = capfirst(str(about._meta.verbose_name))
-        paper.parts.insert(1, Part("About", [Value(kind, f"{about.site_sequence_id}: {about}")]))
+        paper.parts.insert(1, Part(gettext("About"), [Value(kind, f"{about.site_sequence_id}: {about}")]))
     paper.parts += [*_rows_about(action, user), _stamps(action)]
     return paper
 
@@ -101,8 +109,11 @@ def _rows_about(record: SiteRecord, user: User) -> list[Part]:
     """Return the actions about a record and its attachments, as far as the reader may see them; two queries."""
     parts = []
     if record.ENTITY in Action.ABOUT and access.may(user, record.site_id, "actions.view_action"):
-        values = [Value(f"Action {row.site_sequence_id}", _action_line(row)) for row in actions_about(record)]
-        parts += [Part("Actions", values)] if values else []
+        values = [
+            Value(gettext("Action %(number)s") % {"number": row.site_sequence_id}, _action_line(row))
+            for row in actions_about(record)
+        ]
+        parts += [Part(gettext("Actions"), values)] if values else []
 
     def may(permission: str) -> bool:
         return access.may(user, record.site_id, permission)
@@ -110,15 +121,19 @@ def _rows_about(record: SiteRecord, user: User) -> list[Part]:
     if may("attachments.view_attachment") and sees(record.ENTITY, may):
         rows = Attachment.objects.filter(record_id=record.pk, is_archived=False).order_by("site_sequence_id")
         values = [Value(str(row), f"{row.file_name}, SHA-256 {row.file_hash}") for row in rows]
-        parts += [Part("Attachments", values)] if values else []
+        parts += [Part(gettext("Attachments"), values)] if values else []
     return parts
 
 
 def _action_line(action: Action) -> str:
-    judged = {True: ", it worked", False: ", it did not work", None: ""}[action.effective]
-    line = (
-        f"{action.name}. Owner {action.owner}, due {shown(action.due_date, day=True)}, {action.record_status}{judged}."
-    )
+    judged = {True: gettext("it worked"), False: gettext("it did not work"), None: ""}[action.effective]
+    status = ", ".join(filter(None, (action.get_record_status_display(), judged)))
+    line = gettext("%(name)s. Owner %(owner)s, due %(due_date)s, %(status)s.") % {
+        "name": action.name,
+        "owner": action.owner,
+        "due_date": shown(action.due_date, day=True),
+        "status": status,
+    }
     return f"{line} {action.result}".strip()
 
 
@@ -131,12 +146,15 @@ PAPERS: dict[type[models.Model], Callable[[Any, Site, User, Moments], Paper]] = 
 
 
 def _paper(record: SiteRecord, site: Site, user: User) -> Paper:
-    archived = ", archived" if record.is_archived else ""
     at = f"{shown(now())} ({zone_of(site).key})"
+    subtitle = gettext("%(site)s. Id %(pk)s, revision %(revision)s")
+    if record.is_archived:
+        subtitle = gettext("%(site)s, archived. Id %(pk)s, revision %(revision)s")
     return Paper(
         title=str(record),
-        subtitle=f"{site.name}{archived}. Id {record.pk}, revision {record.revision}",
-        foot=f"{site.name} · printed {at} by {user.printed_name}",
+        subtitle=subtitle % {"site": site.name, "pk": record.pk, "revision": record.revision},
+        foot=gettext("%(name)s · printed %(at)s by %(printed_name)s")
+        % {"name": site.name, "at": at, "printed_name": user.printed_name},
     )
 
 
@@ -145,7 +163,7 @@ def _parts(record: Any, layout: Sequence[tuple[str, Sequence[str]]], moments: Mo
 
 
 def _stamps(record: Any) -> Part:
-    return Part("Record", [value_of(record, name, STAMPS) for name in STAMPS])
+    return Part(gettext("Record"), [value_of(record, name, STAMPS) for name in STAMPS])
 
 
 def value_of(record: Any, name: str, moments: Moments) -> Value:
@@ -159,7 +177,7 @@ def value_of(record: Any, name: str, moments: Moments) -> Value:
     elif found is None:
         text = ""
     elif isinstance(found, bool):
-        text = "Yes" if found else "No"
+        text = gettext("Yes") if found else gettext("No")
     elif isinstance(column, models.DecimalField):
         text = plain_number(found)
     elif isinstance(found, list):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import IO, Any, cast
 
+from django.utils.translation import gettext
 from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.generic import (
     ArrayObject,
@@ -125,17 +126,23 @@ def stamped(source: IO[bytes], stamp: Stamp, appendix: bytes) -> IO[bytes]:
     except Exception as error:  # The library raises almost anything on a file that is not as it should be.
         out.close()
         logger.warning("A PDF cannot be stamped.", exc_info=True)
-        raise UnprintableError("The file is not a PDF that can be read, so it cannot be printed from here.") from error
+        raise UnprintableError(
+            gettext("The file is not a PDF that can be read, so it cannot be printed from here.")
+        ) from error
     return out
 
 
 def _opened(source: IO[bytes]) -> PdfWriter:
     reader = PdfReader(source)
     if reader.is_encrypted:
-        text = "The PDF is encrypted, so it cannot be stamped. Upload a version without a password or restrictions."
+        text = gettext(
+            "The PDF is encrypted, so it cannot be stamped. Upload a version without a password or restrictions."
+        )
         raise UnprintableError(text)
     if not 0 < len(reader.pages) <= MOST_PAGES:
-        text = f"The PDF has {len(reader.pages)} pages. Only files of 1 to {MOST_PAGES} pages can be printed from here."
+        text = gettext(
+            "The PDF has %(count)s pages. Only files of 1 to %(most_pages)s pages can be printed from here."
+        ) % {"count": len(reader.pages), "most_pages": MOST_PAGES}
         raise UnprintableError(text)
     writer = PdfWriter(clone_from=reader)
     catalog = writer.root_object
@@ -167,11 +174,11 @@ def _sheet(page: PageObject, stamp: Stamp, count: int) -> _Sheet:
     if right <= left or top <= bottom:
         left, bottom, right, top = media.left, media.bottom, media.right, media.top
     if right <= left or top <= bottom:
-        raise UnprintableError("The PDF has a page without a size, so it cannot be printed from here.")
+        raise UnprintableError(gettext("The PDF has a page without a size, so it cannot be printed from here."))
     rotation = int(page.rotation or 0) % 360 // 90 * 90
     plain = _Sheet(float(left), float(bottom), float(right), float(top), rotation)
     width = min(max(plain.width * float(page.user_unit), NARROWEST), WIDEST)
-    lines = stamp(f"Page {count} of {count}")
+    lines = stamp(gettext("Page %(count)s of %(count)s") % {"count": count})
     height = _height(lines, width)
     for _ in range(16):
         if height * plain.width / width <= HIGHEST * plain.height:
@@ -198,7 +205,7 @@ def _bands(sheets: list[_Sheet], stamp: Stamp) -> bytes:
         y = sheet.band_height - GAP / 2
         canvas.line(MARGIN, y, sheet.band_width - MARGIN, y)
         y -= GAP / 2
-        lines = stamp(f"Page {number} of {len(sheets)}")
+        lines = stamp(gettext("Page %(number)s of %(count)s") % {"number": number, "count": len(sheets)})
         for line, style in zip(lines, (FIRST, SECOND), strict=True):
             part = paragraph(line, style)
             _, height = part.wrap(sheet.band_width - 2 * MARGIN, WIDEST)
@@ -244,7 +251,7 @@ def _content(writer: PdfWriter, page: PageObject, used: set[int]) -> StreamObjec
     for part in found if isinstance(found, ArrayObject) else ():
         data += part.get_object().get_data() + b"\n"
         if len(data) > MOST_BYTES:
-            raise UnprintableError("A page of the PDF is too large to be printed from here.")
+            raise UnprintableError(gettext("A page of the PDF is too large to be printed from here."))
     stream = DecodedStreamObject()
     stream.set_data(bytes(data))
     return stream.flate_encode()

@@ -1,6 +1,7 @@
 """Actions that the person has to carry out or to judge."""
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.actions.models import Action, Status
@@ -12,29 +13,29 @@ def own(viewer: Viewer) -> Section:
     """Return the open actions that this person owns, at all sites where they may see actions."""
     section = Section(
         "actions",
-        "My actions",
-        "You have no open action.",
+        gettext("My actions"),
+        gettext("You have no open action."),
         list_url=viewer.list_of(Action, mine="yes", record_status__exact=Status.OPEN.value),
         next_url=viewer.form_for(Action, "actions.add_action"),
-        next_label="Add an action",
+        next_label=gettext("Add an action"),
     )
     sites = access.sites_where(viewer.user, "actions.view_action")
     rows = Action.objects.filter(owner=viewer.user, record_status=Status.OPEN, is_archived=False, site__in=sites)
-    return _filled(viewer, section, rows, "Do it and mark it as done")
+    return _filled(viewer, section, rows, gettext("Do it and mark it as done"))
 
 
 def to_judge(viewer: Viewer) -> Section:
     """Return the current site's actions that are Done and that this person may close."""
     section = Section(
         "judge",
-        "Actions to judge",
-        "No action of others waits to be judged.",
+        gettext("Actions to judge"),
+        gettext("No action of others waits to be judged."),
         list_url=viewer.list_of(Action, record_status__exact=Status.DONE.value),
     )
     done = Action.objects.at(viewer.site).filter(record_status=Status.DONE, is_archived=False)
     others = done.exclude(owner=viewer.user).filter(~Q(done_by=viewer.user) | Q(done_by=None))
     existing = existing_for(viewer.user, others, viewer.site_ids)
-    return _filled(viewer, section, existing, "Judge whether it worked")
+    return _filled(viewer, section, existing, gettext("Judge whether it worked"))
 
 
 def _filled(viewer: Viewer, section: Section, rows: QuerySet[Action], task: str) -> Section:
@@ -42,7 +43,9 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[Action], task: str)
         return Line(
             action.name,
             viewer.page_of(action),
-            f"{task}, priority {action.priority}" if action.priority else task,
+            gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": action.priority}
+            if action.priority
+            else task,
             viewer.due(action.due_date),
             viewer.other_site(action.site_id),
             viewer.is_late(action.due_date),

@@ -1,6 +1,7 @@
 """Audits that are due, and audit programs for which an audit has to be scheduled."""
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.audits.models import OPEN, AuditProgram, AuditRecord
@@ -10,7 +11,11 @@ from records.dashboard.to_do.sections import AHEAD, Line, Section, Viewer
 
 def own(viewer: Viewer) -> Section:
     """Return the audits due that this person carries out, at all sites where they may see audits."""
-    section = Section("audit", "Audits that you carry out", f"No audit of yours is due within {AHEAD.days} days.")
+    section = Section(
+        "audit",
+        gettext("Audits that you carry out"),
+        gettext("No audit of yours is due within %(days)s days.") % {"days": AHEAD.days},
+    )
     sites = access.sites_where(viewer.user, "audits.view_auditrecord")
     return _filled(viewer, section, AuditRecord.objects.filter(site__in=sites, auditors=viewer.user.pk))
 
@@ -19,8 +24,8 @@ def of_others(viewer: Viewer) -> Section:
     """Return the current site's other audits that are due, for a person who may complete them."""
     section = Section(
         "audits",
-        "Audits of others",
-        f"No other audit is due within {AHEAD.days} days.",
+        gettext("Audits of others"),
+        gettext("No other audit is due within %(days)s days.") % {"days": AHEAD.days},
         list_url=viewer.list_of(
             AuditRecord,
             record_status__in=",".join(OPEN),
@@ -35,8 +40,8 @@ def to_schedule(viewer: Viewer) -> Section:
     """Return the current site's audit programs that are due although none of their audits is planned."""
     section = Section(
         "schedule",
-        "Audits to schedule",
-        "Every audit program that is due has its audit planned.",
+        gettext("Audits to schedule"),
+        gettext("Every audit program that is due has its audit planned."),
         list_url=viewer.list_of(AuditProgram),
     )
     planned = AuditRecord.objects.filter(audit_program=OuterRef("pk"), is_archived=False, record_status__in=OPEN)
@@ -47,7 +52,11 @@ def to_schedule(viewer: Viewer) -> Section:
     def line(program: AuditProgram) -> Line:
         day = program.next_due_date
         return Line(
-            program.name, viewer.page_of(program), "Schedule an audit", viewer.due(day), is_late=viewer.is_late(day)
+            program.name,
+            viewer.page_of(program),
+            gettext("Schedule an audit"),
+            viewer.due(day),
+            is_late=viewer.is_late(day),
         )
 
     return section.of(rows.order_by("next_due_date", "id"), line)

@@ -1,6 +1,7 @@
 """Complaints that the person has to answer, to triage, to complete or to submit."""
 
 from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.datetimes import shown
@@ -14,36 +15,36 @@ def own(viewer: Viewer) -> Section:
     """Return the complaints that this person has to answer, at all sites where they may see complaints."""
     section = Section(
         "answer",
-        "My complaints",
-        "You have no complaint to answer.",
+        gettext("My complaints"),
+        gettext("You have no complaint to answer."),
         list_url=viewer.list_of(Complaint, mine="yes", answered_on__isnull="True"),
     )
     sites = access.sites_where(viewer.user, "complaints.view_complaint")
     rows = Complaint.objects.filter(WAITS_FOR_ANSWER, owner=viewer.user, is_archived=False, site__in=sites)
-    return _filled(viewer, section, rows.order_by(F("target_date").asc(nulls_last=True), "id"), "Answer")
+    return _filled(viewer, section, rows.order_by(F("target_date").asc(nulls_last=True), "id"), gettext("Answer"))
 
 
 def to_triage(viewer: Viewer) -> Section:
     """Return the current site's complaints without owner, severity or target date, lowest number first."""
     section = Section(
         "triage",
-        "Complaints to triage",
-        "Every open complaint has its owner, severity and target date.",
+        gettext("Complaints to triage"),
+        gettext("Every open complaint has its owner, severity and target date."),
         list_url=viewer.list_of(Complaint, triage="needed"),
     )
     rows = Complaint.objects.at(viewer.site).filter(TO_TRIAGE, is_archived=False).order_by("site_sequence_id")
-    return _filled(viewer, section, rows, "Name owner, severity and target date")
+    return _filled(viewer, section, rows, gettext("Name owner, severity and target date"))
 
 
 def to_complete(viewer: Viewer) -> Section:
     """Return the current site's complaints that await their review, lowest number first."""
     section = Section(
         "complete",
-        "Complaints to complete",
-        "No complaint awaits its review.",
+        gettext("Complaints to complete"),
+        gettext("No complaint awaits its review."),
         list_url=viewer.list_of(Complaint, record_status__exact=RecordStatus.AWAITING_REVIEW.value),
         next_url=viewer.form_for(Complaint, "complaints.add_complaint"),
-        next_label="Record a complaint",
+        next_label=gettext("Record a complaint"),
     )
     awaiting = Complaint.objects.filter(record_status=RecordStatus.AWAITING_REVIEW, is_archived=False)
     others = set(access.sites_where(viewer.user, "complaints.complete_complaint")) - {viewer.site_id, None}
@@ -52,7 +53,7 @@ def to_complete(viewer: Viewer) -> Section:
 
     def line(complaint: Complaint) -> Line:
         return Line(
-            f"Complaint {complaint.site_sequence_id}",
+            gettext("Complaint %(site_sequence_id)s") % {"site_sequence_id": complaint.site_sequence_id},
             viewer.page_of(complaint),
             f"{complaint.product}: {complaint.nonconformance}",
             viewer.since(complaint.date),
@@ -67,11 +68,11 @@ def drafts(viewer: Viewer) -> Section:
     """Return the drafts that this person began at the current site, newest first."""
     section = Section(
         "submit",
-        "Your complaint drafts",
-        "You have no unfinished drafts.",
+        gettext("Your complaint drafts"),
+        gettext("You have no unfinished drafts."),
         list_url=viewer.list_of(Complaint, record_status__exact=RecordStatus.DRAFT.value),
         next_url=viewer.form_for(Complaint),
-        next_label="Begin a complaint",
+        next_label=gettext("Begin a complaint"),
     )
     rows = Complaint.objects.at(viewer.site).filter(
         record_status=RecordStatus.DRAFT, created_by=viewer.user, is_archived=False
@@ -79,10 +80,10 @@ def drafts(viewer: Viewer) -> Section:
 
     def line(draft: Complaint) -> Line:
         return Line(
-            f"Draft: {draft.product}" if draft.product else "Draft",
+            gettext("Draft: %(product)s") % {"product": draft.product} if draft.product else "Draft",
             viewer.page_of(draft),
-            "Complete and submit",
-            f"since {shown(draft.created, day=True)}",
+            gettext("Complete and submit"),
+            gettext("since %(created)s") % {"created": shown(draft.created, day=True)},
         )
 
     return section.of(rows.order_by("-created", "id").select_related("product"), line)
@@ -91,7 +92,7 @@ def drafts(viewer: Viewer) -> Section:
 def _filled(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: str) -> Section:
     def line(complaint: Complaint) -> Line:
         return Line(
-            f"Complaint {complaint.site_sequence_id}",
+            gettext("Complaint %(site_sequence_id)s") % {"site_sequence_id": complaint.site_sequence_id},
             viewer.page_of(complaint),
             f"{task}, {complaint.severity.lower()}" if complaint.severity else task,
             viewer.due(complaint.target_date),

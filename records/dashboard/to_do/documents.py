@@ -1,6 +1,7 @@
 """Documents that the person has to sign or read, and documents of the site that have to be reviewed."""
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from documents import reading
 from documents.approvals import waiting_for
@@ -15,17 +16,18 @@ def to_sign(viewer: Viewer) -> Section:
     """Return the versions that wait for this person's review or approval, at all of their sites."""
     section = Section(
         "sign",
-        "Documents to review or approve",
-        "No document waits for you. When it is your turn you also get a mail.",
+        gettext("Documents to review or approve"),
+        gettext("No document waits for you. When it is your turn you also get a mail."),
         list_url=reverse("admin:documents_inbox"),
     )
 
     def line(signer: Signer) -> Line:
         return Line(
-            f"{signer.version.document.name}, version {signer.version.version}",
+            gettext("%(name)s, version %(version)s")
+            % {"name": signer.version.document.name, "version": signer.version.version},
             reverse("admin:documents_sign", args=(signer.version_id,)),
             "Review" if signer.duty == Duty.REVIEW else "Approve",
-            f"since {shown(signer.version.created, day=True)}",
+            gettext("since %(created)s") % {"created": shown(signer.version.created, day=True)},
             viewer.other_site(signer.version.site_id),
         )
 
@@ -36,16 +38,16 @@ def to_read(viewer: Viewer) -> Section:
     """Return the versions in force that this person must read, at all of their sites."""
     section = Section(
         "read",
-        "Documents that you must read",
-        "You have read everything that your roles must read.",
+        gettext("Documents that you must read"),
+        gettext("You have read everything that your roles must read."),
         list_url=reverse("admin:documents_reading"),
     )
 
     def line(version: DocumentVersion) -> Line:
         return Line(
-            f"{version.document.name}, version {version.version}",
+            gettext("%(name)s, version %(version)s") % {"name": version.document.name, "version": version.version},
             reverse("admin:documents_read", args=(version.pk,)),
-            "Read",
+            gettext("Read"),
             viewer.due(reading.due(version)),
             viewer.other_site(version.site_id),
             viewer.is_late(reading.due(version)),
@@ -58,14 +60,16 @@ def to_review(viewer: Viewer) -> Section:
     """Return the current site's documents whose next review is due."""
     section = Section(
         "renew",
-        "Documents due for review",
-        f"No document has to be looked through within {AHEAD.days} days.",
+        gettext("Documents due for review"),
+        gettext("No document has to be looked through within %(days)s days.") % {"days": AHEAD.days},
         list_url=viewer.list_of(Document, **address_part("review_date", None, viewer.today + AHEAD)),
     )
     due = Document.objects.at(viewer.site).filter(viewer.is_due("review_date"), is_archived=False)
 
     def line(document: Document) -> Line:
         day = document.review_date
-        return Line(document.name, viewer.page_of(document), "Review", viewer.due(day), is_late=viewer.is_late(day))
+        return Line(
+            document.name, viewer.page_of(document), gettext("Review"), viewer.due(day), is_late=viewer.is_late(day)
+        )
 
     return section.of(documents_for(viewer.user, due, viewer.site_ids).order_by("review_date", "id"), line)

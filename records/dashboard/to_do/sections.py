@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.admin import AdminSite
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.current import current_site, sites_of, user_of, zone_of
@@ -60,7 +61,11 @@ class Section:
     @property
     def count(self) -> str:
         """Return the number as it is printed; counting stops at a thousand."""
-        return f"more than {MOST_COUNTED:,}" if self.total > MOST_COUNTED else str(self.total)
+        return (
+            gettext("more than %(most_counted)s") % {"most_counted": f"{MOST_COUNTED:,}"}
+            if self.total > MOST_COUNTED
+            else str(self.total)
+        )
 
     @property
     def has_more(self) -> bool:
@@ -128,13 +133,20 @@ class Viewer:
         day = day_of(moment, self.zone)
         days = (self.today - day).days
         months = days // 30
-        ago = "yesterday" if days == 1 else f"{days} days ago" if days > 1 else "today"
-        ago = f"{months} months ago" if months > 1 else ago
-        return f"of {day}, {ago}"
+        ago = gettext("yesterday") if days == 1 else gettext("today")
+        ago = gettext("%(days)s days ago") % {"days": days} if days > 1 else ago
+        ago = gettext("%(months)s months ago") % {"months": months} if months > 1 else ago
+        return gettext("of %(day)s, %(ago)s") % {"day": day, "ago": ago}
 
     def due(self, moment: datetime.datetime | None) -> str:
         """Return when something is due, in words."""
         if moment is None:
             return ""
         day = day_of(moment, CALENDAR)
-        return f"overdue since {day}" if day < self.today else "due today" if day == self.today else f"due {day}"
+        return (
+            gettext("overdue since %(day)s") % {"day": day}
+            if day < self.today
+            else gettext("due today")
+            if day == self.today
+            else gettext("due %(day)s") % {"day": day}
+        )

@@ -10,6 +10,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.http import content_disposition_header, urlencode
 from django.utils.text import capfirst
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
 from materials.models import Material
@@ -53,13 +54,13 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line, for whoever holds a role at a site."""
     if current_site(request) is None:
         return ()
-    return (RecordLink("trace", "Trace a lot", reverse("admin:trace"), "Reports"),)
+    return (RecordLink("trace", gettext("Trace a lot"), reverse("admin:trace"), "Reports"),)
 
 
 def links(request: HttpRequest, record: Any) -> list[RecordLink]:
     """Return the button that traces the lot, serial number or external id of a record."""
     lot = getattr(record, LOTS.get(type(record), ""), "") if type(record) in LOTS else ""
-    return [RecordLink("trace", "Trace", address_of(lot))] if lots_in(lot) else []
+    return [RecordLink("trace", gettext("Trace"), address_of(lot))] if lots_in(lot) else []
 
 
 def address_of(lots: str) -> str:
@@ -78,7 +79,7 @@ def trace_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
     unknown = _unknown(found)
     context = {
         **admin_site.each_context(request),
-        "title": "Trace a lot",
+        "title": gettext("Trace a lot"),
         "asked": "\n".join(lots),
         "lots": lots,
         "found": found,
@@ -120,7 +121,7 @@ def trace_file(admin_site: Any, request: HttpRequest, kind: str) -> HttpResponse
     name = re.sub(r"[^\w-]+", "-", lots[0])[:60].strip("-") or "lot"
     file_name = f"trace-{name}.{kind}"
     if kind == "xlsx":
-        file = write_xlsx(table(found, summary), "Trace")
+        file = write_xlsx(table(found, summary), gettext("Trace"))
         return FileResponse(file, as_attachment=True, filename=file_name, content_type=KINDS["xlsx"])
     return HttpResponse(
         printed(paper(request, found, summary)),
@@ -137,35 +138,46 @@ def paper(request: HttpRequest, found: Found, summary: Summary) -> Paper:
     first, last = summary.total.span
     parts = [
         Part(
-            "At a glance",
+            gettext("At a glance"),
             [
-                Value("Complaints", str(summary.total.complaints)),
-                Value("Quantity", summary.total.amount),
-                Value("Since", first),
-                Value("Last", last),
-                Value("Records in all", str(found.count)),
+                Value(gettext("Complaints"), str(summary.total.complaints)),
+                Value(gettext("Quantity"), summary.total.amount),
+                Value(gettext("Since"), first),
+                Value(gettext("Last"), last),
+                Value(gettext("Records in all"), str(found.count)),
             ],
         )
     ]
-    for title, lines in (("Lots", summary.lots), ("Customers", summary.customers), ("Products", summary.products)):
+    for title, lines in (
+        (gettext("Lots"), summary.lots),
+        (gettext("Customers"), summary.customers),
+        (gettext("Products"), summary.products),
+    ):
         parts += [Part(title, [Value(line.name, _words(line)) for line in lines])] if lines else []
     parts += [
         Part(group.title, [Value(row.name, _lines(group, row.cells)) for row in group.rows]) for group in summary.groups
     ]
     if found.too_many:
-        parts.append(Part("Not complete", [Value("Too many", _too_many(found))]))
+        parts.append(Part(gettext("Not complete"), [Value(gettext("Too many"), _too_many(found))]))
     return Paper(
-        title=f"Trace: {', '.join(found.lots)}",
-        subtitle=f"Everything that names it at {sites}, as far as {user_of(request).printed_name} may see it",
+        title=gettext("Trace: %(names)s") % {"names": ", ".join(found.lots)},
+        subtitle=gettext("Everything that names it at %(sites)s, as far as %(printed_name)s may see it")
+        % {"sites": sites, "printed_name": user_of(request).printed_name},
         parts=parts,
-        foot=f"Trace of {', '.join(found.lots)[:80]} · printed {at} by {user_of(request).printed_name}",
+        foot=gettext("Trace of %(value)s · printed %(at)s by %(printed_name)s")
+        % {"value": ", ".join(found.lots)[:80], "at": at, "printed_name": user_of(request).printed_name},
     )
 
 
 def _words(line: SummaryLine) -> str:
     first, last = line.span
-    count = f"{line.complaints} complaint{'s' if line.complaints != 1 else ''}"
-    return f"{count}, quantity {line.amount}, {first}" + (f" to {last}" if last != first else "")
+    count = ngettext("%(count)s complaint", "%(count)s complaints", line.complaints) % {"count": line.complaints}
+    days = gettext("%(first)s to %(last)s") % {"first": first, "last": last} if last != first else first
+    return gettext("%(complaints)s, quantity %(amount)s, %(days)s") % {
+        "complaints": count,
+        "amount": line.amount,
+        "days": days,
+    }
 
 
 def _lines(group: Group, cells: Sequence[str]) -> str:
@@ -174,17 +186,20 @@ def _lines(group: Group, cells: Sequence[str]) -> str:
 
 def _too_many(found: Found) -> str:
     names = ", ".join(str(model._meta.verbose_name_plural) for model in found.too_many)
-    return f"More than {MOST} {names} hold this. Write more of the lot."
+    return gettext("More than %(most)s %(names)s hold this. Write more of the lot.") % {"most": MOST, "names": names}
 
 
 def table(found: Found, summary: Summary) -> Iterator[Line]:
     """Yield the lines of the trace's table: every record with its kind, and what it says under each column."""
     columns = list(dict.fromkeys(column for group in summary.groups for column in group.columns))
-    yield ["Kind", "Record", *columns, "Archived"]
+    yield [gettext("Kind"), gettext("Record"), *columns, gettext("Archived")]
     for group in summary.groups:
         for row in group.rows:
             cells = dict(zip(group.columns, row.cells, strict=True))
             texts = [group.title, row.name, *(cells.get(column, "") for column in columns)]
-            yield [*(guarded(text)[:LONGEST_CELL] for text in texts), "Yes" if row.is_archived else "No"]
+            yield [
+                *(guarded(text)[:LONGEST_CELL] for text in texts),
+                gettext("Yes") if row.is_archived else gettext("No"),
+            ]
     if found.too_many:
-        yield ["Not complete", _too_many(found)]
+        yield [gettext("Not complete"), _too_many(found)]

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.datetimes import NOTHING, plain_number, shown
 from records.complaints.models import Complaint
@@ -81,7 +83,7 @@ class Summary:
 
 def summary_of(admin_site: AdminSite, found: Found) -> Summary:
     """Return what was found, counted and put into words; runs no query."""
-    total = Line("All complaints")
+    total = Line(gettext("All complaints"))
     for complaint in found.complaints:
         total.add(complaint)
 
@@ -89,7 +91,9 @@ def summary_of(admin_site: AdminSite, found: Found) -> Summary:
         def of(complaint: Any) -> tuple[Any, str, str]:
             one = getattr(complaint, name)
             return (
-                (None, "Not named", "") if one is None else (one.pk, str(one), page_of(admin_site, type(one), one.pk))
+                (None, gettext("Not named"), "")
+                if one is None
+                else (one.pk, str(one), page_of(admin_site, type(one), one.pk))
             )
 
         return of
@@ -97,7 +101,8 @@ def summary_of(admin_site: AdminSite, found: Found) -> Summary:
     return Summary(
         total,
         _lines(
-            found.complaints, lambda row: (fold(row.trace_number), row.trace_number or "Without a trace number", "")
+            found.complaints,
+            lambda row: (fold(row.trace_number), row.trace_number or gettext("Without a trace number"), ""),
         ),
         _lines(found.complaints, target("customer")),
         _lines(found.complaints, target("product")),
@@ -106,7 +111,7 @@ def summary_of(admin_site: AdminSite, found: Found) -> Summary:
 
 
 def _lot_of(complaint: Any) -> tuple[str, str, str]:
-    return fold(complaint.trace_number), complaint.trace_number or "Without a trace number", ""
+    return fold(complaint.trace_number), complaint.trace_number or gettext("Without a trace number"), ""
 
 
 def _lines(complaints: Iterable[Any], of: Callable[[Any], tuple[Any, str, str]]) -> list[Line]:
@@ -127,7 +132,7 @@ def _group(admin_site: AdminSite, source: Source, found: Found) -> Group:
         record = getattr(row, source.of) if source.of else row
         texts = [*cells(row)]
         if source.lots:
-            texts.append("Lot or code" if names_lot(row, source, found.lots) else "Text")
+            texts.append(gettext("Lot or code") if names_lot(row, source, found.lots) else "Text")
         if may_see:
             texts.append(consumer_of(row) if record.site_id in found.see_consumers else NOTHING)
         if many_sites:
@@ -135,9 +140,9 @@ def _group(admin_site: AdminSite, source: Source, found: Found) -> Group:
         rows.append(Row(name_of(record), page_of(admin_site, source.record, record.pk), texts, record.is_archived))
     head = [
         *columns,
-        *(("Named in",) if source.lots else ()),
-        *(("Consumer",) if may_see else ()),
-        *(("Site",) if many_sites else ()),
+        *((gettext("Named in"),) if source.lots else ()),
+        *((gettext("Consumer"),) if may_see else ()),
+        *((gettext("Site"),) if many_sites else ()),
     ]
     return Group(source.model._meta.model_name, capfirst(str(source.model._meta.verbose_name_plural)), head, rows)
 
@@ -159,7 +164,7 @@ def _text(value: Any) -> str:
 
 TOLD: dict[str, tuple[Sequence[str], Callable[[Any], Sequence[str]]]] = {
     "complaint": (
-        ("Lot", "Date", "Customer", "Product", "Quantity", "Nonconformance", "Status"),
+        (_("Lot"), _("Date"), _("Customer"), _("Product"), _("Quantity"), _("Nonconformance"), _("Status")),
         lambda row: (
             _text(row.trace_number),
             _day(row.date),
@@ -171,19 +176,19 @@ TOLD: dict[str, tuple[Sequence[str], Callable[[Any], Sequence[str]]]] = {
         ),
     ),
     "material": (
-        ("External id", "Our code", "Supplier code", "Category"),
+        (_("External id"), _("Our code"), _("Supplier code"), _("Category")),
         lambda row: tuple(map(_text, (row.external_id, row.our_code, row.supplier_code, row.material_category))),
     ),
     "item": (
-        ("Serial number", "Code", "Location"),
+        (_("Serial number"), _("Code"), _("Location")),
         lambda row: tuple(map(_text, (row.serial_number, row.code, row.location))),
     ),
     "action": (
-        ("Status", "Owner", "Due"),
+        (_("Status"), _("Owner"), _("Due")),
         lambda row: (row.record_status, _text(row.owner), shown(row.due_date, day=True)),
     ),
-    "document": (("Version in force",), lambda row: (_text(row.effective_version),)),
-    "finding": (("Question", "Comment"), lambda row: (_text(row.question), _text(row.comment))),
-    "attachment": (("File", "Attached"), lambda row: (row.file_name, _day(row.created))),
+    "document": ((_("Version in force"),), lambda row: (_text(row.effective_version),)),
+    "finding": ((_("Question"), _("Comment")), lambda row: (_text(row.question), _text(row.comment))),
+    "attachment": ((_("File"), _("Attached")), lambda row: (row.file_name, _day(row.created))),
 }
 """The columns of each kind, and what a record says under them."""

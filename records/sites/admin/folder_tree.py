@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 
 from records.backoffice.current import author_of, current_site
 from records.backoffice.forms import NO_REASON, ReasonForm
@@ -59,7 +60,7 @@ class FolderTree(SitePermissions):
         nodes = tree_of(site, entity, moving)
         context = {
             **self.admin_site.each_context(request),
-            "title": "Folders",
+            "title": gettext("Folders"),
             "opts": self.opts,
             "site_shown": site,
             "entity": entity,
@@ -88,7 +89,7 @@ class FolderTree(SitePermissions):
         key = read_uuid(request.GET["move"])
         folder = EntityFolder.objects.at(site).filter(pk=key, is_archived=False).first() if key else None
         if folder is None:
-            raise Http404("There is no such folder.")
+            raise Http404(gettext("There is no such folder."))
         return folder
 
     def move_view(self, request: HttpRequest) -> HttpResponse:
@@ -100,7 +101,7 @@ class FolderTree(SitePermissions):
         target_id = read_uuid(target) if target else None
         form = ReasonForm(request.POST)
         if folder_id is None or (target and target_id is None):
-            raise Http404("There is no such folder.")
+            raise Http404(gettext("There is no such folder."))
         if not form.is_valid():
             return self._again(request, folder_id, NO_REASON)
         try:
@@ -108,10 +109,10 @@ class FolderTree(SitePermissions):
                 site.pk, folder_id, target_id, author=author_of(request), reason=form.cleaned_data["change_reason"]
             )
         except RecordNotFoundError:
-            raise Http404("There is no such folder.") from None
+            raise Http404(gettext("There is no such folder.")) from None
         except ValidationError as fault:
             return self._again(request, folder_id, "; ".join(fault.messages))
-        self.message_user(request, f"{folder} was moved.", messages.SUCCESS)
+        self.message_user(request, gettext("%(folder)s was moved.") % {"folder": folder}, messages.SUCCESS)
         return redirect(f"{reverse('admin:sites_entityfolder_changelist')}?{urlencode({'entity': folder.entity})}")
 
     def _again(self, request: HttpRequest, folder_id: uuid.UUID, text: str) -> HttpResponse:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import author_of, form_state
@@ -37,7 +38,7 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
         """Make the choice of a parent follow the kind of record that is chosen beside it."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "entity":
-            field.label = "Kind of record"
+            field.label = gettext("Kind of record")
         if db_field.name == "parent":
             state = form_state(request)
             folder, site_id = (state.record, state.site_id) if state is not None else (None, None)

@@ -1,0 +1,1 @@
+"""The form of days and numbers on German pages."""

@@ -1,0 +1,43 @@
+"""The languages of pages, mails and papers, and who reads which.
+
+Only languages that are complete are offered (`LANGUAGES` in the settings). The interfaces, the logs and everything that
+is stored are always in English.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext, override
+
+from records.accounts.models import User
+from records.history.trail import Author
+from records.sites.writing import changing
+
+OFFERED: dict[str, str] = dict(settings.LANGUAGES)
+"""The languages by their codes; each is called by its own name."""
+
+
+def chosen_language(user: Any) -> str:
+    """Return the language that the person chose, or an empty text if they chose none that is offered."""
+    language = getattr(user, "language", None)
+    return language if language in OFFERED else ""
+
+
+def in_language_of(user: Any) -> AbstractContextManager[Any]:
+    """Return a block whose texts are in the language that the person chose, otherwise in English: for their mails."""
+    return override(chosen_language(user) or settings.LANGUAGE_CODE)
+
+
+def choose_language(user: User, language: str, *, author: Author) -> None:
+    """Store the language that the person wants to read; an empty one follows the browser.
+
+    Raises ValidationError if the language is not offered.
+    """
+    if language and language not in OFFERED:
+        raise ValidationError(
+            {"language": ValidationError(gettext("Choose one of the languages."), code="InvalidValue")}
+        )
+    with changing(User, None, user.pk, author=author, operation="ChooseLanguage") as locked:
+        locked.language = language or None
