@@ -102,9 +102,11 @@ def keep(entries: Sequence[ProvisioningCall]) -> None:
     """Write entries in one statement; a call never fails because its entry cannot be written.
 
     In the server's workers, the entry of an answered call waits up to a second and is written together with others. A
-    crash can lose it, but the history of what the call changed is safe: it was written with the change.
+    crash can lose it, but the history of what the call changed is safe: it was written with the change. The entry of a
+    call that the database did not serve waits until it does, so that its caller does not wait for the database twice.
     """
-    if len(entries) == 1 and entries[0].status < 400 and buffer.put_aside(entries[0], _write):
+    can_wait = len(entries) == 1 and (entries[0].status < 400 or entries[0].status == 503)
+    if can_wait and buffer.put_aside(entries[0], _write):
         return
     try:
         if entries:

@@ -1,10 +1,13 @@
 """The backend: one connection per thread, checked before use without a round trip, with time limits in the server."""
 
+import re
 import select
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
 from psycopg.pq import TransactionStatus
@@ -15,6 +18,8 @@ from config.statements import observed, observing
 
 BEYOND_THE_LIMIT = 2.0
 """Seconds for which a statement may exceed the server's own limit before its connection is cut."""
+FAST = 0.5
+"""Seconds within which a failed attempt to connect is repeated."""
 TOO_SLOW = OperationalError("a statement was not ended by the server's own time limit")
 
 Statement = tuple[str, Sequence[Any]]
@@ -39,7 +44,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         They run in their order; after the first one that fails, none of the others runs. Reads outside a transaction
         that lose their connection run again on a new one.
         """
-        is_read = not self.in_atomic_block and all(_is_read(sql) for sql, _ in statements)
         self.close_if_health_check_failed()
         self.ensure_connection()
         if len(statements) == 1 and not self._begin_is_pending():
@@ -51,7 +55,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             return self._in_one_trip(statements)
         except (OperationalError, InterfaceError):
-            if not is_read or self.is_usable():
+            if self.in_atomic_block or not all(_is_read(sql) for sql, _ in statements) or self.is_usable():
                 raise
         self.close()
         self.connect()
@@ -67,6 +71,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return False
         self._last_statements, self._on_last_answers = statements, answered
         return True
+
+    @contextmanager
+    def briefly(self, milliseconds: int) -> Iterator[None]:
+        """Open a transaction that waits for a lock no longer than this; raises OperationalError otherwise.
+
+        The limit ends with the transaction, also where a pool gives the connection to somebody else afterwards.
+        """
+        with transaction.atomic(self.alias):
+            self.together([(f"SET LOCAL lock_timeout = {milliseconds:d}", ())])
+            yield
 
     def _commit(self) -> None:
         statements, answered = self._last_statements, self._on_last_answers
@@ -136,14 +150,20 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Connect; raises OperationalError at once while the database is known to be unavailable."""
+        """Connect; raises OperationalError at once while the database is known to be unavailable.
+
+        A connection that is cut while it is made proves nothing, so an attempt that fails fast is made twice.
+        """
         self._breaker.check()
-        try:
-            connection = super().get_new_connection(conn_params)
-        except self.Database.OperationalError as error:
-            self._breaker.failed(self._connect_once, error)
-            raise
-        return connection
+        started, is_first = time.monotonic(), True
+        while True:
+            try:
+                return super().get_new_connection(conn_params)
+            except self.Database.OperationalError as error:
+                if not is_first or time.monotonic() - started > FAST:
+                    self._breaker.failed(self._connect_once, error)
+                    raise
+                is_first = False
 
     def _connect_once(self) -> None:
         """Connect and close again; runs in the breaker's thread."""
@@ -190,5 +210,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return execute(sql, params, many, context)
 
 
+_READS = re.compile(r"\s*(SELECT\b|WITH\b(?!.*\b(INSERT|UPDATE|DELETE|MERGE)\b))", re.IGNORECASE | re.DOTALL)
+
+
 def _is_read(sql: Any) -> bool:
-    return isinstance(sql, str) and sql.lstrip()[:6].upper() == "SELECT"
+    """Return whether a statement only reads, so that it may run again; one that begins with WITH can also write."""
+    return isinstance(sql, str) and _READS.match(sql) is not None

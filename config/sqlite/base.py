@@ -1,11 +1,11 @@
 """The backend: it creates the database file and its companions so that only their owner can read them."""
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from django.db import Error, connections
+from django.db import Error, connections, transaction
 from django.db.backends.sqlite3 import base
 
 from config.statements import observing
@@ -38,6 +38,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def commit_with(self, statements: Sequence[tuple[str, Sequence[Any]]], answered: Any) -> bool:
         """Return False: the caller runs the statements itself, since the COMMIT costs no round trip either."""
         return False
+
+    @contextmanager
+    def briefly(self, milliseconds: int) -> Iterator[None]:
+        """Open a transaction that waits for another writer no longer than this; raises OperationalError otherwise."""
+        self._wait_for_locks(milliseconds)
+        try:
+            with transaction.atomic(self.alias):
+                yield
+        finally:
+            if self.connection is not None:
+                self._wait_for_locks(round(self.settings_dict["OPTIONS"]["timeout"] * 1000))
+
+    def _wait_for_locks(self, milliseconds: int) -> None:
+        with self.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
 
 
 _kept: list[Any] = []

@@ -8,12 +8,13 @@ import datetime
 from contextlib import suppress
 
 from django.core.exceptions import ValidationError
-from django.db import InternalError, OperationalError
+from django.db import InternalError, OperationalError, connection
 from django.utils.translation import gettext
 
 from records.accounts import access, peppers
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
+from records.accounts.keys import PATIENCE
 from records.accounts.models import CalendarLink, User
 from records.history.trail import Author, now, recording
 
@@ -61,5 +62,5 @@ def link_of(secret: str) -> CalendarLink | None:
 def note_use(link: CalendarLink) -> None:
     """Record when the link was used, at most once a minute; a database that cannot be written is no obstacle."""
     if link.last_used is None or now() - link.last_used >= USED_EVERY:
-        with suppress(OperationalError, InternalError):
+        with suppress(OperationalError, InternalError), connection.briefly(PATIENCE):  # type: ignore[attr-defined]
             CalendarLink.objects.filter(pk=link.pk).update(last_used=now())

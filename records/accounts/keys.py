@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
-from django.db import InternalError, OperationalError
+from django.db import InternalError, OperationalError, connection
 from django.utils.translation import gettext
 
 from records.accounts import access
@@ -20,6 +20,8 @@ from records.sites.models import Site
 
 LIVE_KEYS = 2
 LAST_USED_EVERY = datetime.timedelta(minutes=1)
+PATIENCE = 100
+"""How many milliseconds a call waits for other writers in order to record that its credential was used."""
 
 KEY = Kind(
     "accounts_subscriptionkey t JOIN accounts_user u ON u.id = t.user_id JOIN sites_site s ON s.id = t.site_id",
@@ -114,13 +116,14 @@ def note_use(
 ) -> None:
     """Record that a credential was used, at most once a minute; its first use is recorded in the security log.
 
-    A database that is read-only, or whose disk is full, can still be read. A call is therefore refused only if its
-    credential's first use cannot be recorded.
+    A database that is read-only, or whose disk is full, can still be read, and so can one that another writer holds. A
+    call is therefore refused only if its credential's first use cannot be recorded. Later uses are tried again by the
+    next call.
     """
     if last_used is None:
         _note_first_use(kind, credential_id, moment)
     elif moment - last_used >= LAST_USED_EVERY:
-        with suppress(OperationalError, InternalError):
+        with suppress(OperationalError, InternalError), connection.briefly(PATIENCE):  # type: ignore[attr-defined]
             kind._default_manager.filter(pk=credential_id).update(last_used=moment)
 
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
@@ -34,9 +35,14 @@ def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpRe
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer 400, or 413 if a form is too large (Django's handler400)."""
+    """Answer 400, or 413 if a form is too large, or 503 if the session cannot be stored (Django's handler400)."""
     if isinstance(exception, RequestDataTooBig):
         return refuse(request, 413, "PayloadTooLarge", "The form is larger than 2.5 MiB.")
+    if isinstance(exception, SessionInterrupted) and exception.__context__ is not None:
+        # Django takes any error of the database at this point for a session that was deleted meanwhile.
+        cause = refusal_of(exception.__context__.__context__ or exception)
+        if cause.status == 503:
+            return _refused(request, cause)
     return refuse(request, 400, "MalformedRequest", "The request cannot be understood.")
 
 
@@ -65,6 +71,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return defaults.server_error(request)
     if refusal.status != 503:
         refusal = ApiError(500, "InternalError", "Something went wrong on our side. Quote the request id.")
+    return _refused(request, refusal)
+
+
+def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     response = refuse(request, refusal.status, refusal.code, refusal.message)
     for name, value in refusal.headers.items():
         response[name] = value

@@ -108,7 +108,7 @@ def refusal_of(error: BaseException) -> ApiError:
             return ApiError(406, "NotAcceptable", "The answer is not available in that media type.")
         case exceptions.UnsupportedMediaType():
             return ApiError(415, "UnsupportedMediaType", "Send the body as application/json.")
-        case DatabaseError() | InterfaceError() if outage := outages.outage_of(error):
+        case DatabaseError() | InterfaceError() | OSError() if outage := outages.outage_of(error):
             return unavailable(outage)
         case _:
             return ApiError(500, "InternalError", "Something went wrong on our side. Quote the request id.")

@@ -3,15 +3,13 @@
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
-from django.conf import settings
 from django.core.cache import cache
 from django.core.files.storage import FileSystemStorage, default_storage
-from django.db import Error, connection, transaction
+from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 
@@ -97,26 +95,12 @@ def _writes() -> str:
     if outages.writes_were_refused(REFUSED_SECONDS):
         return "failing"
     try:
-        with _short_wait(), transaction.atomic():
+        with connection.briefly(1_000):  # type: ignore[attr-defined]
             heartbeats.beat(heartbeats.WRITE_CHECK)
     except Error as error:
         found = outages.outage_of(error)
         return "ok" if found is outages.BUSY else "failing"
     return "ok"
-
-
-@contextmanager
-def _short_wait() -> Iterator[None]:
-    """Wait at most a second for a lock."""
-    setting = "PRAGMA busy_timeout = {}" if connection.vendor == "sqlite" else "SET lock_timeout = {}"
-    with connection.cursor() as cursor:
-        cursor.execute(setting.format(1_000))
-    try:
-        yield
-    finally:
-        if connection.connection is not None:
-            with connection.cursor() as cursor:
-                cursor.execute(setting.format(1000 * settings.LOCK_TIMEOUT))
 
 
 def _cache() -> str:

@@ -1,5 +1,6 @@
-"""Which kind of outage a database error is, with a message that names the cause (DECISIONS 10.3)."""
+"""Which kind of outage an error of the database or of the disk is, and the message that names it (DECISIONS 10.3)."""
 
+import errno
 import logging
 import sqlite3
 import time
@@ -30,6 +31,7 @@ SLOW = Outage("slow", "The database did not answer in time. Try again, or ask fo
 FULL = Outage("full", "The database cannot store anything: it has no space left. Reading works.", 30, stops_writes=True)
 READ_ONLY = Outage("read-only", "The database cannot be written at the moment. Reading works.", 30, stops_writes=True)
 DAMAGED = Outage("damaged", "The database is damaged. Whoever runs Larder has to repair or restore it.", 60)
+DISK_FULL = Outage("disk full", "The server has no space left on its disk. Try again later.", 30)
 UNMIGRATED = Outage("unmigrated", "The database is not prepared for this version yet. Try again later.", 30)
 
 _OF_SQLSTATE = {
@@ -44,6 +46,8 @@ _OF_SQLSTATE = {
     "40P01": BUSY,
     "57014": SLOW,
 }
+_CANCELED = "57014"
+"""A statement that was canceled; its transaction can only be rolled back."""
 _SCHEMA_STATES = frozenset({"42P01", "42703", "3F000"})
 _OF_SQLITE = {
     sqlite3.SQLITE_BUSY: BUSY,
@@ -62,12 +66,15 @@ _writes_stopped_at = float("-inf")
 
 
 def outage_of(error: BaseException) -> Outage | None:
-    """Return the outage that a database error indicates, and log its sqlstate; None if the error is our own.
+    """Return the outage that an error of the database or of the disk indicates, and log it; None if the error is ours.
 
     SQLite reports a faulty statement as operational too, and PostgreSQL reports a read-only transaction as an internal
     error, so the error codes of the drivers decide.
     """
     global _writes_stopped_at
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        logger.warning("A request could not be served: the disk is full.")
+        return DISK_FULL
     if not isinstance(error, DatabaseError | InterfaceError):
         return None
     state, code = sqlstate_of(error), getattr(error.__cause__, "sqlite_errorcode", None)
@@ -99,7 +106,7 @@ def is_refusal(error: BaseException) -> bool:
     state, code = sqlstate_of(error), getattr(error.__cause__, "sqlite_errorcode", None)
     if code is not None:
         return code & 0xFF != sqlite3.SQLITE_IOERR
-    return state is not None and state[:2] not in ("08", "57", "XX", "58")
+    return state == _CANCELED or (state is not None and state[:2] not in ("08", "57", "XX", "58"))
 
 
 def _of_state(error: BaseException, state: str | None) -> Outage | None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from allauth.account.internal.flows.login import get_authentication_records
 from allauth.mfa.utils import is_mfa_enabled
@@ -9,6 +10,8 @@ from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.contrib.sessions.backends.base import UpdateError
+from django.db import InternalError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -16,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from records.accounts.browsers import remember_browser
+from records.accounts.keys import PATIENCE
 from records.accounts.models import SecurityKind, User
 from records.backoffice.sign_in.adapters import factor_demanded
 from records.backoffice.sign_in.events import SEEN, SIGNED_IN, note
@@ -57,8 +61,17 @@ def _end_or_note(request: HttpRequest, user: User) -> None:
         logout(request)
         messages.info(request, gettext("Your session has ended. Sign in again to go on."))
     elif now - seen >= NOTED_EVERY:
-        session[SEEN] = now
+        _note_seen(request, now)
+
+
+def _note_seen(request: HttpRequest, moment: int) -> None:
+    """Record that the session is used now. If the database is busy or read-only, the next page tries again."""
+    with suppress(OperationalError, InternalError, UpdateError), connection.briefly(PATIENCE):  # type: ignore[attr-defined]
+        request.session[SEEN] = moment
         note_use(request)
+        request.session.save()
+    # What is stored need not be stored again after the page, and what could not be stored must not make it fail.
+    request.session.modified = False
 
 
 def note_use(request: HttpRequest) -> None:

@@ -1,5 +1,6 @@
 """What callers are told when the database does not serve them, and what `/readyz` says about it."""
 
+import errno
 import logging
 import sqlite3
 import threading
@@ -47,6 +48,7 @@ def caused(kind: type[Exception], cause: Exception, text: str = "text that quote
         (caused(InternalError, psycopg.errors.ReadOnlySqlTransaction()), "cannot be written"),
         (caused(OperationalError, psycopg.errors.LockNotAvailable()), "Another change holds"),
         (caused(OperationalError, psycopg.errors.QueryCanceled()), "did not answer in time"),
+        (OSError(errno.ENOSPC, "No space left on device"), "no space left on its disk"),
         (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_FULL), "no space left"),
         (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_BUSY), "Another change"),
         (
@@ -84,6 +86,7 @@ def test_a_database_that_is_not_migrated_is_503_and_a_table_that_is_missing_othe
         (caused(OperationalError, psycopg.errors.DiskFull()), True),
         (caused(OperationalError, psycopg.OperationalError()), False),
         (caused(OperationalError, psycopg.errors.AdminShutdown()), False),
+        (caused(OperationalError, psycopg.errors.QueryCanceled()), True),
         (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_FULL), True),
     ],
 )

@@ -3,12 +3,13 @@
 import datetime
 import json
 import sqlite3
+import time
 from typing import Any
 
 import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 
-from records.accounts import keys
+from records.accounts import keys, opening
 from records.accounts.models import SubscriptionKey
 from records.history.trail import now
 from records.operations import errors, values
@@ -16,6 +17,7 @@ from records.operations.names import nearest, snake
 from tests import make
 from tests.conftest import Api
 from tests.interface.test_doors import refused
+from tests.make.held import held
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,21 @@ def test_a_read_is_served_where_the_note_of_the_last_use_cannot_be_written(api: 
         assert api.get("/employee/GetEmployeeList").status_code == 200
     assert len(refused_updates) == 1
     assert SubscriptionKey.objects.get().last_used == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_read_does_not_wait_for_another_writer_in_order_to_note_the_last_use(api: Any) -> None:
+    before = now() - datetime.timedelta(hours=1)
+    SubscriptionKey.objects.update(last_used=before)
+    started = time.monotonic()
+    with held("accounts_subscriptionkey"):
+        assert api.get("/employee/GetEmployeeList").status_code == 200
+    # A write would have waited for ten seconds.
+    assert time.monotonic() - started < 8
+    assert SubscriptionKey.objects.get().last_used == before
+    opening.forget()
+    assert api.get("/employee/GetEmployeeList").status_code == 200
+    assert SubscriptionKey.objects.get().last_used != before
 
 
 def test_two_live_keys_are_allowed_for_rotation(api: Any) -> None:
