@@ -13,6 +13,8 @@ HEAD_LIMIT = 128 * 1024
 """The maximum size of a request line and its headers together, in bytes."""
 KEPT_IN_MEMORY = 64 * 1024
 LONGEST_CHUNK_LINE = 4096
+LINES_AT_ONCE = 1_000
+"""How many chunks or trailers of a body are read before other connections have their turn."""
 FRAMING_LIMIT = 16 * 1024
 """How many bytes of chunk sizes and extensions a body may have beyond twice its content, and of trailers."""
 END_OF_HEAD = b"\r\n\r\n"
@@ -61,6 +63,9 @@ def body_of(request: Request, limit: int) -> "Body":
 class Body:
     """A body of known length, in bytes."""
 
+    is_paused = False
+    """Whether there is more to take from the bytes that have arrived, after other connections had their turn."""
+
     def __init__(self, length: int) -> None:
         self.left = length
         self.size = 0
@@ -93,8 +98,7 @@ class ChunkedBody(Body):
         self.file = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115 (closed with the request)
         self.limit = limit
         self._framing_left = FRAMING_LIMIT
-        self._step = self._size_line
-        self._ended = False
+        self._at_end_of_chunk = self._in_trailers = self._ended = False
 
     @property
     def complete(self) -> bool:
@@ -102,49 +106,51 @@ class ChunkedBody(Body):
         return self._ended
 
     def take(self, received: bytearray) -> None:
-        """Remove chunks from the received bytes; raises ParseException (malformed), BodyTooLargeError, OSError."""
-        while not self._ended and self._step(received):
-            pass
+        """Remove some chunks from the received bytes; raises ParseException (malformed), BodyTooLargeError, OSError."""
+        pieces: list[bytearray] = []
+        at, lines_left = 0, LINES_AT_ONCE
+        while lines_left and not self._ended:
+            if self.left:
+                piece = received[at : at + self.left]
+                if not piece:
+                    break
+                pieces.append(piece)
+                at, self.left, self.size = at + len(piece), self.left - len(piece), self.size + len(piece)
+                self._at_end_of_chunk = not self.left
+            elif self._at_end_of_chunk:
+                end = received[at : at + 2]
+                if len(end) < 2:
+                    break
+                if end != b"\r\n":
+                    raise errors.ChunkMissingTerminator(b"")
+                at, self._at_end_of_chunk = at + 2, False
+            else:
+                end_of_line = received.find(b"\r\n", at, at + LONGEST_CHUNK_LINE)
+                if end_of_line < 0:
+                    if len(received) - at >= LONGEST_CHUNK_LINE:
+                        raise errors.InvalidChunkSize(b"")
+                    break
+                self._read_line(bytes(received[at:end_of_line]))
+                at, lines_left = end_of_line + 2, lines_left - 1
+        self.is_paused = not lines_left and not self._ended
+        self.file.write(b"".join(pieces))
+        del received[:at]
 
-    def _size_line(self, received: bytearray) -> bool:
-        line = self._line(received)
-        if line is None:
-            return False
+    def _read_line(self, line: bytes) -> None:
+        """Read the line with the size of a chunk, or a trailer."""
+        self._framing_left -= len(line) + 2
+        if self._framing_left < 0:
+            raise errors.InvalidChunkSize(b"")
+        if self._in_trailers:
+            self._ended = not line
+            return
         digits = line.partition(b";")[0].strip(b" \t")
         if not 1 <= len(digits) <= 16 or digits.strip(b"0123456789abcdefABCDEF"):
             raise errors.InvalidChunkSize(b"")
         self.left = int(digits, 16)
         if self.size + self.left > self.limit:
             raise BodyTooLargeError(self.limit)
-        # Parsing a body that is mostly framing would occupy the poller for longer than the content is worth.
-        self._framing_left = self._framing_left + 2 * self.left if self.left else FRAMING_LIMIT
-        self._step = self._data if self.left else self._trailer
-        return True
-
-    def _data(self, received: bytearray) -> bool:
-        super().take(received)
-        if self.left or len(received) < 2:
-            return False
-        if received[:2] != b"\r\n":
-            raise errors.ChunkMissingTerminator(b"")
-        del received[:2]
-        self._step = self._size_line
-        return True
-
-    def _trailer(self, received: bytearray) -> bool:
-        line = self._line(received)
-        self._ended = line == b""
-        return line is not None
-
-    def _line(self, received: bytearray) -> bytes | None:
-        end = received.find(b"\r\n", 0, LONGEST_CHUNK_LINE)
-        if end < 0:
-            if len(received) >= LONGEST_CHUNK_LINE:
-                raise errors.InvalidChunkSize(b"")
-            return None
-        line = bytes(received[:end])
-        del received[: end + 2]
-        self._framing_left -= len(line) + 2
-        if self._framing_left < 0:
-            raise errors.InvalidChunkSize(b"")
-        return line
+        # A body that is mostly framing is refused, because parsing it costs more than the content is worth.
+        self._framing_left += 2 * self.left
+        if not self.left:
+            self._in_trailers, self._framing_left = True, FRAMING_LIMIT

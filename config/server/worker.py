@@ -17,7 +17,7 @@ from contextlib import suppress
 from gunicorn.workers.gthread import ThreadWorker
 
 from config.metrics import note_server
-from config.server import refusals
+from config.server import listeners, refusals
 from config.server.board import FREE, board
 from config.server.connection import Connection, State
 from config.server.incoming import BodyTooLargeError
@@ -36,6 +36,8 @@ QUEUE_SECONDS = 15.0
 HEAD_START = 0.005
 """How many seconds a worker leaves a new connection to another worker that has fewer connections."""
 ACCEPTED_AT_ONCE = 32
+HANDSHAKE_SECONDS = 0.25
+"""How long connections that have begun may take to be complete when the server stops."""
 STOP_IDLE_SECONDS = 2.0
 """How long a stopping worker keeps connections without any traffic."""
 RELOAD_PATIENCE = 60.0
@@ -53,11 +55,12 @@ class Worker(ThreadWorker):
         soft = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         self.connections: set[Connection] = set()
+        self.sockets: list[socket.socket]
         # Each connection may hold a socket and two files.
         self.most_connections = min(self.cfg.worker_connections, max(16, (soft - 128) // 3))
         self.started = time.monotonic()
         self.resume_at = self.sweep_at = 0.0
-        self.gave_head_start = False
+        self.gave_head_start = self.stopping = False
         self.apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
         super().init_process()
 
@@ -92,23 +95,26 @@ class Worker(ThreadWorker):
             self.sweep_at = time.monotonic() + SWEEP_EVERY
 
     def stop(self) -> None:
-        """Accept the connections that are waiting, close the listeners, and finish every request (DECISIONS 10.1).
+        """Accept the connections that have begun, close the listeners, and finish every request (DECISIONS 10.1).
 
-        A connection that is still in the listener's queue when the last process closes the listener would be reset.
+        The last worker keeps its listeners open for a moment in which the kernel ignores new connections, because those
+        in the queue of a listener would be reset when it is closed.
         """
-        self.resume_at = 0.0
-        self.set_accept_enabled(False)
-        for listener in self.sockets:
-            while self.accept_one(listener):
-                pass
-            listener.close()
+        self.stopping = True
         board.set_count(self.age, FREE)
-        started = time.monotonic()
-        while self.connections and time.monotonic() < started + self.cfg.graceful_timeout:
+        started = now = time.monotonic()
+        is_last = board.fewest_of_others(self.age) is None
+        ignores_new = is_last and all(listeners.ignore_new(listener) for listener in self.sockets)
+        closes_at = started + (HANDSHAKE_SECONDS if ignores_new else 0)
+        while (self.connections or self.sockets) and now < started + self.cfg.graceful_timeout:
+            if now >= closes_at:
+                self.close_listeners()
             for connection in self.connections:
                 if connection.idle:
                     connection.deadline = min(connection.deadline, started + STOP_IDLE_SECONDS)
-            self.turn()
+            if self.connections or self.sockets:
+                self.turn()
+            now = time.monotonic()
         for connection in list(self.connections):
             self.drop(connection)
         self.tpool.shutdown(wait=False)
@@ -116,9 +122,22 @@ class Worker(ThreadWorker):
         self.poller.close()
         self.method_queue.close()
 
+    def close_listeners(self) -> None:
+        """Accept what waits, and take no more connections."""
+        self.resume_at = 0.0
+        self.set_accept_enabled(False)
+        for listener in self.sockets:
+            while self.accept_one(listener):
+                pass
+            listener.close()
+        self.sockets = []
+
     def sweep(self) -> None:
         """End what has waited too long, and record how busy the process is."""
         now = time.monotonic()
+        if not self.stopping:
+            for listener in self.sockets:
+                listeners.heed_new(listener)
         futures = [one.future for one in self.connections if one.state is State.ANSWERING and one.future is not None]
         busy = sum(future.running() for future in futures)
         waiting = sum(not future.running() and not future.done() for future in futures)
@@ -190,8 +209,9 @@ class Worker(ThreadWorker):
             self.drop(min(waiting, key=lambda one: (not one.idle, one.since)))
 
     def note_count(self) -> None:
-        """Tell the other workers how many connections this one has."""
-        board.set_count(self.age, len(self.connections))
+        """Tell the other workers how many connections this one has, as long as it takes any."""
+        if not self.stopping:
+            board.set_count(self.age, len(self.connections))
 
     # --- One connection ---------------------------------------------------------------------------------------------
 
@@ -220,6 +240,8 @@ class Worker(ThreadWorker):
         """Pass the request on when it is complete, or refuse what cannot be a request."""
         try:
             if not connection.is_complete():
+                if connection.body is not None and connection.body.is_paused:
+                    self.let_others_go_first(connection)
                 return
         except Exception as error:
             if not isinstance(error, (OSError, BodyTooLargeError, *refusals.UNREADABLE)):
@@ -287,13 +309,17 @@ class Worker(ThreadWorker):
             return
         connection.next_request(self.cfg.keepalive if self.alive else STOP_IDLE_SECONDS)
         if connection.received:
-            self.poller.unregister(connection.socket)
-            self.method_queue.defer(self.go_on, connection)
+            self.let_others_go_first(connection)
         else:
             self.poller.modify(connection.socket, selectors.EVENT_READ, connection)
 
+    def let_others_go_first(self, connection: Connection) -> None:
+        """Continue later with the bytes that have arrived, and read no more until then."""
+        self.poller.unregister(connection.socket)
+        self.method_queue.defer(self.go_on, connection)
+
     def go_on(self, connection: Connection) -> None:
-        """Continue with a request that arrived together with the one before it."""
+        """Continue with the bytes that have arrived."""
         if connection not in self.connections:
             return
         try:
@@ -315,8 +341,7 @@ class Worker(ThreadWorker):
     def drop(self, connection: Connection) -> None:
         """Close a connection."""
         self.connections.discard(connection)
-        if self.alive:
-            self.note_count()
+        self.note_count()
         with suppress(KeyError, ValueError, OSError):
             self.poller.unregister(connection.socket)
         connection.close()

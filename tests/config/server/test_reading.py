@@ -35,7 +35,9 @@ def send(pair: tuple[socket.socket, Connection], sent: bytes) -> bool:
     ours, connection = pair
     ours.sendall(sent)
     connection.receive()
-    return connection.is_complete()
+    while not (complete := connection.is_complete()) and connection.body is not None and connection.body.is_paused:
+        pass
+    return complete
 
 
 def refusal_to(pair: tuple[socket.socket, Connection], sent: bytes) -> tuple[int, dict[str, str], Any]:
