@@ -28,7 +28,7 @@ from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import operation_label, operation_words
 from records.history.models import Change
-from records.history.proofs import last_proof
+from records.history.proofs import last_proof, named_at
 from records.history.trail import now
 from records.sites.text import read_uuid
 
@@ -135,7 +135,13 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         proof = last_proof()
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         exports = [(kind.upper(), reverse("admin:history_change_export", args=(kind,)) + query) for kind in KINDS]
-        context = {"proof": proof, "proof_at": shown(proof.at) if proof is not None else "", "exports": exports}
+        site = current_site(request)
+        context = {
+            "proof": proof,
+            "proof_at": shown(proof.at) if proof is not None else "",
+            "named": named_at(proof, site.pk if site is not None else None),
+            "exports": exports,
+        }
         return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def changeform_view(

@@ -128,11 +128,13 @@ class ChainHead(models.Model):
 
 
 class Proof(models.Model):
-    """One verification of the whole history: when it ran, how many changes it read, and how many faults it found."""
+    """One verification of the whole history: when it ran, how many changes it read, and which faults it found."""
 
     at = models.DateTimeField()
     changes = models.PositiveBigIntegerField()
     faults = models.PositiveIntegerField()
+    named = models.JSONField(null=True)
+    """The first faults, each as the id of its chain and a sentence; None in a row of an earlier release."""
 
     class Meta:
         ordering = ("-at", "-id")

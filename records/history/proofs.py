@@ -11,13 +11,17 @@ from records.history.verification import Report
 
 logger = logging.getLogger("larder.history")
 
+MOST_NAMED = 100
+"""How many faults are stored with a result; the command and the log name all."""
+
 
 def prove(sealed: dict[str, Any] | None = None) -> Report:
     """Verify the history, also against a seal if one is given, and store the result."""
     report = verification.verify()
     if sealed is not None:
         seals.compare(report, sealed)
-    Proof.objects.create(at=now(), changes=report.changes, faults=len(report.faults))
+    named = [(str(fault.chain), fault.text) for fault in report.faults[:MOST_NAMED]]
+    Proof.objects.create(at=now(), changes=report.changes, faults=len(report.faults), named=named)
     return report
 
 
@@ -35,3 +39,8 @@ def last_proof() -> Proof | None:
 def newest_seal(folder: Path) -> Path | None:
     """Return the newest daily seal in a folder."""
     return max(folder.glob("history-*.json"), default=None)
+
+
+def named_at(proof: Proof | None, site_id: Any) -> list[str]:
+    """Return the stored faults of a result that concern a site's chain."""
+    return [text for chain, text in (proof.named or () if proof is not None else ()) if chain == str(site_id)]

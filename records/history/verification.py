@@ -244,7 +244,8 @@ def _name_broken(report: Report) -> None:
     for chain, rows in by_chain.items():
         numbers = [row.number for row in rows[:MOST_CANDIDATES]]
         for row in rows:
-            former = next((one for one in numbers if _digest(replace(row, number=one)) == row.hash), None)
+            others = (one for one in numbers if one != row.number)
+            former = next((one for one in others if _digest(replace(row, number=one)) == row.hash), None)
             if former is not None:
                 report.add(chain, row.number, f"change {row.number} was moved: it was written as change {former}")
             else:

@@ -1,0 +1,164 @@
+"""Seven ways in which somebody with SQL tampers with the history: the command names each, also after an erasure."""
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import models
+from django.urls import reverse
+from django.utils.html import escape
+
+from records.attachments.models import Attachment
+from records.complaints.erasure import erase_consumer
+from records.history import seals
+from records.history.digests import digest
+from records.history.models import ChainHead, Change
+from records.history.verification import verify
+from records.items import actions
+from records.sites.models import Site
+from tests import make
+from tests.make.attachments import make_attachment
+from tests.make.backoffice import make_superuser, sign_in
+from tests.make.complaints import make_completed
+from tests.make.items import make_item
+
+ORDINARY, ERASED, ERASURE = "an ordinary change", "a change that lost values", "the change of the erasure"
+
+
+class Chain:
+    """A site's chain of ten changes and more, with an erasure in its middle, and a seal of it."""
+
+    def __init__(self, site: Site, folder: Path) -> None:
+        self.site, self.seal = site, folder / "seal.json"
+        items = [make_item(site) for _ in range(3)]
+        complaint = make_completed(site, consumer_first_name="Ina", consumer_last_name="Meyer")
+        actions.update_item(site.pk, items[0].pk, {"location": "Room 7"}, author=make.SYSTEM)
+        erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
+        actions.update_item(site.pk, items[1].pk, {"location": "Room 8"}, author=make.SYSTEM)
+        assert not verify().faults
+        seals.write_seal(self.seal)
+        self.numbers = {
+            ORDINARY: self.rows(record_id=items[1].pk).earliest("number").number,
+            ERASED: self.rows(record_id=complaint.pk).earliest("number").number,
+            ERASURE: self.rows(record_id=complaint.pk).latest("number").number,
+        }
+        self.last = self.rows().latest("number").number
+
+    def rows(self, **conditions: Any) -> Any:
+        """Return changes of the chain, with everything that the product's own manager refuses."""
+        return models.QuerySet(Change).filter(chain=self.site.pk, **conditions)
+
+
+def edit(chain: Chain, number: int) -> list[str]:
+    chain.rows(number=number).update(author_name="Somebody else")
+    return [f"change {number} was altered: its hash is not that of its content"]
+
+
+def delete_in_the_middle(chain: Chain, number: int) -> list[str]:
+    chain.rows(number=number).delete()
+    return [f"change {number} is missing"]
+
+
+def delete_the_tail(chain: Chain, number: int) -> list[str]:
+    chain.rows(number__gte=number).delete()
+    return [f"changes {number} to {chain.last} are missing at the end of the chain"]
+
+
+def delete_all(chain: Chain, number: int) -> list[str]:
+    chain.rows().delete()
+    return [f"changes 1 to {chain.last} are missing at the end of the chain"]
+
+
+def null_the_site(chain: Chain, number: int) -> list[str]:
+    chain.rows(number=number).update(site=None)
+    return [f"change {number} names another site than its chain's"]
+
+
+def hash_everything_anew(chain: Chain, number: int) -> list[str]:
+    chain.rows(number=number).update(author_name="Somebody else")
+    previous = ""
+    for change in chain.rows().order_by("number"):
+        change.previous_hash = previous
+        change.hash = previous = digest(change)
+        chain.rows(pk=change.pk).update(previous_hash=change.previous_hash, hash=change.hash)
+    ChainHead.objects.filter(chain=chain.site.pk).update(hash=previous)
+    return [f"the changes up to {chain.last} were rewritten since the seal of "]
+
+
+def swap(chain: Chain, number: int) -> list[str]:
+    other = chain.numbers[ORDINARY] + (1 if number == chain.numbers[ORDINARY] else 0)
+    for old, new in ((number, 10**6), (other, number), (10**6, other)):
+        chain.rows(number=old).update(number=new)
+    return [
+        f"change {other} was moved: it was written as change {number}",
+        f"change {number} was moved: it was written as change {other}",
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _own_seals(settings: Any, tmp_path: Path) -> None:
+    settings.SEAL_KEY_FILE = str(tmp_path / "seal_key.pem")
+
+
+@pytest.mark.parametrize("which", [ORDINARY, ERASED, ERASURE])
+@pytest.mark.parametrize(
+    "tamper",
+    [edit, delete_in_the_middle, delete_the_tail, delete_all, null_the_site, hash_everything_anew, swap],
+)
+def test_each_way_is_named_by_the_command_and_shown_on_the_page(
+    site: Site, other_site: Site, tmp_path: Path, tamper: Callable[[Chain, int], list[str]], which: str
+) -> None:
+    chain = Chain(site, tmp_path)
+    call_command("verify_history", seal=chain.seal, stdout=StringIO())
+    client = sign_in(make_superuser(), site)
+    assert "no fault found" in client.get("/admin/history/change/").text
+    named, said = tamper(chain, chain.numbers[which]), StringIO()
+    with pytest.raises(CommandError, match=r"fault\(s\)"):
+        call_command("verify_history", seal=chain.seal, stdout=said)
+    for text in named:
+        assert f"{site}: {text}" in said.getvalue()
+    page = client.get("/admin/history/change/").text
+    assert "found</strong>" in page
+    assert "no fault found" not in page
+    for text in named:
+        assert escape(text) in page
+    client.post(reverse("admin:switch-site"), {"site": str(other_site.pk)})
+    assert escape(named[0]) not in client.get("/admin/history/change/").text
+
+
+def test_a_value_put_back_in_the_place_of_an_erased_one_is_named(site: Site, tmp_path: Path) -> None:
+    chain = Chain(site, tmp_path)
+    change = chain.rows(number=chain.numbers[ERASED]).get()
+    entry = next(entry for entry in change.fields if entry["field"] == "consumer_last_name")
+    assert "erased" in entry["new"]
+    entry["new"] = "Miller"
+    chain.rows(pk=change.pk).update(fields=change.fields)
+    assert f"change {change.number} was altered: its hash is not that of its content" in [
+        fault.text for fault in verify().faults
+    ]
+
+
+@pytest.mark.parametrize("how", ["altered", "removed", "altered together with its row"])
+def test_a_tampered_file_of_an_attachment_is_named(site: Site, how: str) -> None:
+    attachment, other = make_attachment(site, content=b"Scale at 4.1 C"), make_attachment(site, content=b"Another")
+    call_command("verify_files", stdout=StringIO())
+    default_storage.delete(attachment.path)
+    if how.startswith("altered"):
+        with default_storage.open(attachment.path, "wb") as file:
+            file.write(b"Scale at 9.9 C")
+    if how.endswith("row"):
+        # A row that agrees with the file no longer agrees with its change.
+        forged = "f2" * 32
+        Attachment.objects.filter(pk=attachment.pk).update(file_hash=forged)
+        (text,) = [fault.text for fault in verify().faults]
+        assert text.endswith(f"attachments.Attachment {attachment.pk}: file_hash")
+        return
+    said = StringIO()
+    with pytest.raises(CommandError, match=r"1 of 2 file\(s\) missing or altered"):
+        call_command("verify_files", stdout=said)
+    assert str(attachment.pk) in said.getvalue()
+    assert str(other.pk) not in said.getvalue()
