@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.mails import Mails
 from tests.faults.processes import Installation, Postgres, Server, wait_for
 
 _numbers = itertools.count(1)
@@ -70,3 +71,18 @@ def pg(filled: Installation) -> Iterator[Postgres]:
     if filled.pg.process.poll() is not None:
         filled.pg.start()
     wait_for(filled.pg.answers, 30)
+
+
+@pytest.fixture
+def mails() -> Iterator[Mails]:
+    """Return a mail server."""
+    with Mails() as found:
+        yield found
+        found.shutdown()
+
+
+@pytest.fixture
+def inviting(installation: Installation) -> Installation:
+    """Return an installation whose directory invites the people that it adds."""
+    installation.rows("UPDATE accounts_directory SET sends_invitations = true")
+    return installation

@@ -20,6 +20,7 @@ import psycopg
 from tests import postgres
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+SCIM = "urn:ietf:params:scim:schemas"
 UNSET = ("PORT", "BIND", "DATABASE_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL", "BASE_URL", "ENVIRONMENT")
 
 
@@ -110,6 +111,17 @@ class Server(Process):
     def read(self, **options: Any) -> Answer:
         """Read a short list with the demo's key."""
         return self.get("/item/GetItemList?limit=2", self.key, **options)
+
+    def provision(self, name: str, method: str = "POST", key: str = "") -> Answer:
+        """Add a person, or change the one with an id, with the demo's token for the standard's shapes."""
+        body: dict[str, Any] = {"schemas": [f"{SCIM}:core:2.0:User"], "userName": f"{name}@example.com"}
+        body |= {"name": {"givenName": name, "familyName": "Field"}, "emails": [{"value": f"{name}@example.com"}]}
+        if method == "PATCH":
+            change = {"op": "replace", "path": "name.givenName", "value": name}
+            body = {"schemas": [f"{SCIM}:api:messages:2.0:PatchOp"], "Operations": [change]}
+        headers = {"Authorization": f"Bearer {self.credentials['scim_rfc_token']}"}
+        headers["Content-Type"] = "application/scim+json"
+        return self.send(method, f"/scim/Users/{key}".rstrip("/"), json.dumps(body).encode(), headers)
 
     def provisioned(self, **options: Any) -> Answer:
         """Read a user with the demo's provisioning token."""
@@ -240,7 +252,7 @@ class Installation:
 
     def fill(self) -> None:
         """Migrate and fill the demo."""
-        self.manage("migrate", "--no-input", "-v", "0")
+        self.run("-m", "tests.migrated")
         (self.folder / "credentials.json").write_text(self.manage("demo", "--json"))
 
     def copy(self, folder: Path, number: int, tablespace: str = "pg_default") -> "Installation":
@@ -261,8 +273,9 @@ class Installation:
             return connection.execute(statement).fetchall()
 
     def let_notes_of_use_be_due(self) -> None:
-        """Let the next call of a provisioning token be one that writes down when the token was used."""
-        self.rows("UPDATE accounts_provisioningtoken SET last_used = '2020-01-01 00:00:00'")
+        """Let the next call of a token, or of a key that a server does not remember, be one that notes its use."""
+        for table in ("provisioningtoken", "subscriptionkey"):
+            self.rows(f"UPDATE accounts_{table} SET last_used = '2020-01-01 00:00:00'")  # noqa: S608
 
     @property
     def credentials(self) -> dict[str, Any]:
@@ -272,8 +285,12 @@ class Installation:
 
     def manage(self, *arguments: str, **variables: str) -> str:
         """Run a command of manage.py and return what it prints."""
+        return self.run("manage.py", *arguments, **variables)
+
+    def run(self, *arguments: str, **variables: str) -> str:
+        """Run a Python program in the installation's environment and return what it prints."""
         done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
+            [sys.executable, *arguments],
             env=self.environment | variables,
             cwd=ROOT,
             capture_output=True,

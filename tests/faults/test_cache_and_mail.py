@@ -3,19 +3,23 @@
 import json
 import shutil
 import signal
-import socketserver
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 import redis as redis_client
 
+from tests.faults.mails import Mails, ids_of, invitations, mails_to
 from tests.faults.processes import Installation, Postgres, Process, Server, allowed, free_port, wait_for
 
 pytestmark = pytest.mark.both_databases
+
+PASSWORD = "another password"  # gitleaks:allow (of a test)
+LEAN = {"WEB_WORKERS": "1"}
+"""For tests in which the server is only asked, so that it starts faster."""
 
 
 class Redis:
@@ -29,7 +33,13 @@ class Redis:
         """Start the server and wait until it listens."""
         options = ["--port", str(self.port), "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
         self.process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL, start_new_session=True)
-        time.sleep(0.5)
+        wait_for(self.answers)
+
+    def answers(self) -> bool:
+        """Return whether the server takes commands."""
+        with suppress(redis_client.RedisError):
+            return bool(self.client().ping())
+        return False
 
     def kill(self) -> None:
         """Kill the server."""
@@ -37,13 +47,19 @@ class Redis:
         self.process.wait()
 
     def break_down(self, how: str) -> None:
-        """Kill or freeze the server, or make it a replica, which can only be read."""
+        """Kill or freeze the server, take its memory, change its password, or make it a replica, which is read-only."""
+        client = self.client()
         if how == "killed":
             self.kill()
         elif how == "frozen":
             self.process.send_signal(signal.SIGSTOP)
+        elif how == "full":
+            client.config_set("maxmemory", 1)
+        elif how == "locked":
+            client.config_set("requirepass", PASSWORD)
+            redis_client.Redis(port=self.port, password=PASSWORD).client_kill_filter(_type="normal")
         else:
-            self.client().replicaof("127.0.0.1", str(free_port()))
+            client.replicaof("127.0.0.1", str(free_port()))
 
     def mend(self, how: str) -> None:
         """Undo `break_down`."""
@@ -51,6 +67,10 @@ class Redis:
             self.start()
         elif how == "frozen":
             self.process.send_signal(signal.SIGCONT)
+        elif how == "full":
+            self.client().config_set("maxmemory", 0)
+        elif how == "locked":
+            redis_client.Redis(port=self.port, password=PASSWORD).config_set("requirepass", "")
         else:
             self.client().replicaof("NO", "ONE")
 
@@ -59,7 +79,7 @@ class Redis:
         return redis_client.Redis(port=self.port)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def redis() -> Iterator[Redis]:
     if shutil.which("redis-server") is None:
         pytest.skip("redis-server is not installed.")
@@ -68,86 +88,40 @@ def redis() -> Iterator[Redis]:
     found.kill()
 
 
-def limited(server: Server) -> int:
-    """Return how many requests the limit has left."""
-    return int(server.read().headers["X-RateLimit-Remaining"])
-
-
-@pytest.mark.parametrize("how", ["killed", "frozen", "a replica"])
-def test_without_redis_each_process_counts_for_itself(installation: Installation, redis: Redis, how: str) -> None:
-    with installation.server({"CACHE_URL": f"redis://127.0.0.1:{redis.port}/0"}) as server:
+@pytest.fixture(scope="module")
+def limited(shared: Installation, redis: Redis) -> Iterator[Server]:
+    """Return a server that counts its limits in Redis."""
+    with shared.server({"CACHE_URL": f"redis://127.0.0.1:{redis.port}/0"}) as server:
         for _ in range(8):
             assert server.read().status == 200
-        assert server.get("/readyz").json()["cache"] == "ok"
-        redis.break_down(how)
-        answers = [ask() for _ in range(15) for ask in (server.read, lambda: server.get("/healthz"))]
-        assert {answer.status for answer in answers} == {200}
-        assert sum(answer.seconds > allowed(0.4) for answer in answers) <= 6
-        wait_for(lambda: server.get("/readyz").json()["cache"] == "away", 10)
-        found = server.get("/readyz")
-        assert (found.status, found.json()["status"]) == (200, "degraded")
-        lines = [
-            line for line in server.lines() if line["logger"] == "larder.cache" and "not answer" in line["message"]
-        ]
-        assert 1 <= len(lines) <= 2  # one a minute for each of the two processes
-        redis.mend(how)
-        wait_for(lambda: server.read().status == 200 and server.get("/readyz").json()["cache"] == "ok", 15)
+        yield server
 
 
-class Mails(socketserver.ThreadingTCPServer):
-    """A mail server that keeps what it takes, and can stall behind the end of a mail."""
-
-    daemon_threads = True
-    allow_reuse_address = True
-
-    def __init__(self) -> None:
-        self.taken: list[str] = []
-        self.stalls_for = ""
-        super().__init__(("127.0.0.1", 0), _Mail)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class _Mail(socketserver.StreamRequestHandler):
-    server: Mails
-
-    def handle(self) -> None:
-        """Speak as much SMTP as a client needs."""
-        self.wfile.write(b"220 here\r\n")
-        while line := self.rfile.readline():
-            word = line[:4].upper()
-            if word == b"DATA":
-                self.wfile.write(b"354 go on\r\n")
-                mail = b""
-                while (line := self.rfile.readline()) not in (b".\r\n", b""):
-                    mail += line
-                self.server.taken.append(mail.decode())
-                while self.server.stalls_for and f"To: {self.server.stalls_for}".encode() in mail:
-                    time.sleep(0.1)
-            self.wfile.write(b"221 bye\r\n" if word == b"QUIT" else b"250 fine\r\n")
-            if word == b"QUIT":
-                return
-
-
-@pytest.fixture
-def mails() -> Iterator[Mails]:
-    with Mails() as found:
-        yield found
-        found.shutdown()
-
-
-@pytest.fixture
-def inviting(installation: Installation) -> Installation:
-    """Return an installation whose directory invites the people that it adds."""
-    installation.rows("UPDATE accounts_directory SET sends_invitations = true")
-    return installation
+@pytest.mark.one_database
+@pytest.mark.parametrize("how", ["killed", "frozen", "a replica", "full", "locked"])
+def test_without_redis_each_process_counts_for_itself(limited: Server, redis: Redis, how: str) -> None:
+    wait_for(lambda: limited.get("/readyz").json()["cache"] == "ok", 10)
+    redis.break_down(how)
+    answers = [ask() for _ in range(15) for ask in (limited.read, lambda: limited.get("/healthz"))]
+    assert {answer.status for answer in answers} == {200}
+    assert sum(answer.seconds > allowed(0.4) for answer in answers) <= 6
+    wait_for(lambda: limited.get("/readyz").json()["cache"] == "away", 10)
+    found = limited.get("/readyz")
+    assert (found.status, found.json()["status"]) == (200, "degraded")
+    # Each of the two processes writes a line about it at most once a minute.
+    lines: dict[str, int] = {}
+    for line in limited.lines():
+        if line["logger"] == "larder.cache" and "not answer" in line["message"]:
+            lines[line["time"][:16]] = lines.get(line["time"][:16], 0) + 1
+    assert lines
+    assert max(lines.values()) <= 2
+    redis.mend(how)
+    wait_for(lambda: limited.read().status == 200 and limited.get("/readyz").json()["cache"] == "ok", 15)
 
 
 def invite(server: Server) -> str:
     """Provision a person, who is invited by mail, and return the address."""
-    user = b'{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "nora@example.com", '
-    user += b'"name": {"givenName": "Nora", "familyName": "Field"}, "emails": [{"value": "nora@example.com"}]}'
-    token = {"Authorization": f"Bearer {server.credentials['scim_rfc_token']}"}
-    answer = server.send("POST", "/scim/Users", user, {**token, "Content-Type": "application/scim+json"})
+    answer = server.provision("nora")
     assert answer.status == 201, answer.body
     return "nora@example.com"
 
@@ -163,26 +137,12 @@ def ask_for_review(server: Server) -> str:
     return str(reviewer["EmailAddress"])
 
 
-def mails_to(mails: Mails, address: str, about: str = "") -> list[str]:
-    """Return the mails to an address with a word in them; the demo has mails of its own."""
-    return [mail for mail in mails.taken if f"To: {address}" in mail and about in mail]
-
-
-def invitations(mails: Mails) -> list[str]:
-    return mails_to(mails, "nora@example.com")
-
-
-def ids_of(found: list[str]) -> list[str]:
-    lines = [line for mail in found for line in mail.splitlines() if line.lower().startswith("message-id:")]
-    return [line.partition(":")[2].strip() for line in lines]
-
-
 @pytest.mark.parametrize(("cause", "about"), [(invite, ""), (ask_for_review, "Silo 77")])
 def test_a_mail_whose_worker_is_killed_is_sent_within_a_minute_under_the_same_id(
     inviting: Installation, mails: Mails, cause: Callable[[Server], str], about: str
 ) -> None:
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
-    with inviting.server({"EMAIL_URL": url}) as server:
+    with inviting.server({**LEAN, "EMAIL_URL": url}) as server:
         address = mails.stalls_for = cause(server)
         with inviting.worker(EMAIL_URL=url) as worker:
             wait_for(lambda: mails_to(mails, address, about), 60)
@@ -197,7 +157,7 @@ def test_a_mail_whose_worker_is_killed_is_sent_within_a_minute_under_the_same_id
 
 def test_a_mail_server_that_stalls_costs_neither_the_mail_nor_the_worker(inviting: Installation, mails: Mails) -> None:
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
-    with inviting.server({"EMAIL_URL": url}) as server, inviting.worker(EMAIL_URL=url) as worker:
+    with inviting.server({**LEAN, "EMAIL_URL": url}) as server, inviting.worker(EMAIL_URL=url) as worker:
         mails.stalls_for = "nora@example.com"
         invite(server)
         wait_for(lambda: invitations(mails), 60)
@@ -213,7 +173,7 @@ def test_a_mail_server_that_stalls_costs_neither_the_mail_nor_the_worker(invitin
 
 def test_the_worker_outlives_its_database(pg: Postgres, inviting: Installation, mails: Mails) -> None:
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
-    with inviting.server({"EMAIL_URL": url}) as server, inviting.worker(EMAIL_URL=url) as worker:
+    with inviting.server({**LEAN, "EMAIL_URL": url}) as server, inviting.worker(EMAIL_URL=url) as worker:
         wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)
         for pid in pg.backends(inviting.name):
             with pg.connect() as connection:
@@ -232,7 +192,7 @@ def test_the_worker_outlives_its_database(pg: Postgres, inviting: Installation, 
 
 
 def test_a_worker_that_is_gone_shows_in_readyz(installation: Installation) -> None:
-    with installation.server() as server:
+    with installation.server(LEAN) as server:
         assert server.get("/readyz").json()["worker"] == "missing"
         with installation.worker() as worker:
             wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)

@@ -1,4 +1,7 @@
-"""Clients that send slowly, send too much, read slowly or do nothing, and servers that stop or reload under load."""
+"""Clients that send slowly, send too much, read slowly or do nothing, and servers that stop or reload under load.
+
+What the server does before it asks the database is tried with SQLite only.
+"""
 
 import http.client
 import shutil
@@ -58,7 +61,10 @@ def mixed(server: Server, client: socket.socket) -> None:
     kinds[client.fileno() % len(kinds)](server, client)
 
 
-@pytest.mark.parametrize("kind", [slow_head, slow_body, slow_body_without_key, silent, not_reading, mixed])
+ALONE = (slow_head, slow_body, slow_body_without_key, silent, not_reading)
+
+
+@pytest.mark.parametrize("kind", [*(pytest.param(kind, marks=pytest.mark.one_database) for kind in ALONE), mixed])
 def test_a_thousand_bad_connections_hold_up_nobody(
     server: Server, kind: Callable[[Server, socket.socket], None]
 ) -> None:
@@ -92,6 +98,7 @@ def asked_while_they_last(server: Server) -> list[Answer]:
             return answers
 
 
+@pytest.mark.one_database
 def test_a_head_that_does_not_end_is_refused_after_ten_seconds(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port), 20) as client:
         slow_head(server, client)
@@ -100,6 +107,7 @@ def test_a_head_that_does_not_end_is_refused_after_ten_seconds(server: Server) -
         assert 9 < time.monotonic() - started < 10 + allowed(2)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "head",
     [
@@ -117,6 +125,7 @@ def test_a_body_that_says_it_is_too_large_is_refused_at_once(server: Server, hea
         assert time.monotonic() - started < allowed(1)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 @pytest.mark.parametrize("path", ["/admin/login/", "/accounts/password/"])
 def test_a_large_form_without_a_session_is_refused_and_memory_stays_flat(
@@ -129,6 +138,7 @@ def test_a_large_form_without_a_session_is_refused_and_memory_stays_flat(
     assert server.memory() - before < 16 * 1024 * 1024
 
 
+@pytest.mark.one_database
 def test_eight_kept_connections_are_shared_evenly_by_two_workers(server: Server) -> None:
     for _ in range(10):
         clients = [http.client.HTTPConnection("127.0.0.1", server.port) for _ in range(8)]
@@ -204,6 +214,7 @@ class Load:
             thread.join()
 
 
+@pytest.mark.one_database
 def test_stopping_under_load_resets_no_connection(shared: Installation) -> None:
     for _ in range(3):
         with shared.server() as server, Load(server) as load:
@@ -214,6 +225,7 @@ def test_stopping_under_load_resets_no_connection(shared: Installation) -> None:
         assert load.faults == []
 
 
+@pytest.mark.one_database
 def test_new_code_is_loaded_under_load_without_an_error(shared: Installation, tmp_path: Path) -> None:
     code = tmp_path / "code"
     shutil.copytree(ROOT, code, ignore=shutil.ignore_patterns(".*", "build", "docs", "tests", "var", "staticfiles"))

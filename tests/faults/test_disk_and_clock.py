@@ -15,10 +15,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.faults.browser import Browser
 from tests.faults.processes import Answer, Installation, Postgres, Server, allowed, wait_for
 
 pytestmark = pytest.mark.both_databases
 
+NEW_PACK = "/admin/packs/new/"
 SMALL = 96 * 1024 * 1024
 SEGMENT = 16 * 1024 * 1024
 """The size of a file of PostgreSQL's log."""
@@ -111,6 +113,53 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
     assert not list(installation.folder.glob("larder.sqlite3-*"))
 
 
+def moved_away(installation: Installation, folder: Path) -> None:
+    """Let the database lie on another disk than the files."""
+    if installation.pg:
+        with installation.pg.connect() as connection:
+            connection.execute(f"ALTER DATABASE {installation.name} SET TABLESPACE pg_default")
+    else:
+        database = installation.folder / "larder.sqlite3"
+        shutil.move(database, folder / "larder.sqlite3")
+        database.symlink_to(folder / "larder.sqlite3")
+
+
+def test_what_is_made_on_a_full_disk_is_refused_in_words_and_leaves_nothing(
+    small_installation: tuple[Installation, Path], tmp_path: Path
+) -> None:
+    installation, filler = small_installation
+    moved_away(installation, tmp_path)
+    scratch = filler.parent / "scratch"
+    scratch.mkdir()
+
+    def pack() -> tuple[str, str]:
+        found = installation.rows("SELECT status, problem FROM packs_pack ORDER BY created DESC LIMIT 1")
+        return (str(found[0][0]), str(found[0][1])) if found else ("", "")
+
+    with installation.server({"WEB_WORKERS": "1", "TMPDIR": str(scratch)}) as server, installation.worker():
+        person = Browser(server, installation.credentials["people"]["manager"])
+        wanted, files = person.form(NEW_PACK), files_of(installation)
+        fill(filler)
+        for kind in ("csv", "xlsx"):
+            export = person.get(f"/admin/complaints/complaint/export/{kind}/")
+            assert export.status == 503, export.body[:200]
+            assert b"no space left" in export.body
+        with pytest.raises(AssertionError, match=r"could not be made: .*No space left"):
+            installation.manage("backup", str(filler.parent / "b.tar.gz"))
+        assert person.post(NEW_PACK, wanted).status == 302
+        wait_for(lambda: pack()[0] == "Failed", 90)
+        assert pack()[1] == "The disk is full."
+        assert person.get("/admin/packs/").status == 200
+        assert files_of(installation) == files
+        assert {path.name for path in filler.parent.iterdir()} <= {"filler", "data", "rows", "scratch"}
+        assert not list(scratch.iterdir())
+        filler.unlink()
+        assert person.get("/admin/complaints/complaint/export/xlsx/").status == 200
+        assert person.post(NEW_PACK, wanted).status == 302
+        wait_for(lambda: pack()[0] == "Ready", 90)
+        assert len(files_of(installation)) == len(files) + 1
+
+
 @pytest.fixture
 def small_log(pg: Postgres) -> Iterator[Path]:
     """Let PostgreSQL write its log to a disk of its own, and return a file with which to fill that disk."""
@@ -182,6 +231,42 @@ def files_of(installation: Installation) -> set[Path]:
     return {path for path in (installation.folder / "files").rglob("*") if path.is_file()}
 
 
+def under_a_fake_clock(folder: Path) -> dict[str, str]:
+    """Return the variables of a server that has a clock of its own."""
+    # libfaketime must leave waiting alone, and then time.sleep does not work under it.
+    (folder / "sitecustomize.py").write_text(
+        "import select, time\ntime.sleep = lambda s: select.select([], [], [], s)\n"
+    )
+    return {
+        "WEB_WORKERS": "1",
+        "LD_PRELOAD": str(FAKE_CLOCKS[0]),
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "PYTHONPATH": str(folder),
+    }
+
+
+@pytest.mark.skipif(not FAKE_CLOCKS, reason="libfaketime is not installed.")
+def test_a_clock_that_is_set_back_and_forth_breaks_neither_the_service_nor_the_chain(
+    installation: Installation, tmp_path: Path
+) -> None:
+    clock = tmp_path / "clock"
+    clock.write_text("+0")
+    variables = {"FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1"}
+    with installation.server({**under_a_fake_clock(tmp_path), **variables}) as server:
+        person = Browser(server, installation.credentials["people"]["manager"])
+        known = server.add().json()["Id"]
+        for shift in ("+25h", "-25h", "+1h", "+0"):
+            clock.write_text(shift)
+            change = server.send("PUT", f"/item/UpdateItem/{known}", b'{"Location": "%s"}' % shift.encode(), server.key)
+            answers = [server.add(), server.read(), server.provisioned(), change]
+            assert [answer.status for answer in answers] == [200] * 4, [answer.body for answer in answers]
+            # A day later the session has ended; before and after that the page is there.
+            assert person.get("/admin/").status in (200, 302)
+        assert server.get("/readyz").json()["database"] == "ok"
+        assert not [line for line in server.lines() if line["level"] == "ERROR"]
+    assert "proven" in installation.manage("verify_history")
+
+
 @pytest.mark.skipif(not FAKE_CLOCKS, reason="libfaketime is not installed.")
 @pytest.mark.parametrize("shift", ["+25h", "-25h"])
 def test_a_server_whose_clock_is_a_day_off_repeats_no_write_and_stamps_it_rightly(
@@ -189,19 +274,10 @@ def test_a_server_whose_clock_is_a_day_off_repeats_no_write_and_stamps_it_rightl
 ) -> None:
     if installation.pg is None:
         pytest.skip("SQLite has the clock of the machine that serves.")
-    # libfaketime must leave waiting alone, and then time.sleep does not work under it.
-    (tmp_path / "sitecustomize.py").write_text(
-        "import select, time\ntime.sleep = lambda s: select.select([], [], [], s)\n"
-    )
-    wrong = {
-        "LD_PRELOAD": str(FAKE_CLOCKS[0]),
-        "FAKETIME": shift,
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        "PYTHONPATH": str(tmp_path),
-    }
+    wrong = {**under_a_fake_clock(tmp_path), "FAKETIME": shift}
     key = {"Idempotency-Key": str(uuid.uuid4())}
     body = b'{"Name": "Thermometer"}'
-    with installation.server() as right, installation.server(wrong) as off:
+    with installation.server({"WEB_WORKERS": "1"}) as right, installation.server(wrong) as off:
         first = right.send("POST", "/item/AddItem", body, {**right.key, **key})
         again = off.send("POST", "/item/AddItem", body, {**off.key, **key})
         assert (first.status, again.status) == (200, 200)

@@ -1,4 +1,7 @@
-"""Rare but allowed requests, and floods of bytes that are none: each is answered, and none holds up others."""
+"""Rare but allowed requests, and floods of bytes that are none: each is answered, and none holds up others.
+
+The server handles all of this before it asks the database, so it is tried with SQLite only.
+"""
 
 import http.client
 import socket
@@ -6,12 +9,16 @@ import struct
 import threading
 import time
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
+from tests.faults.browser import FORM, fields_of
 from tests.faults.processes import Server, allowed, wait_for
+from tests.make.signing_in import LOGIN
 
-pytestmark = pytest.mark.both_databases
+pytestmark = [pytest.mark.both_databases, pytest.mark.one_database]
 
 HOST = b"Host: 127.0.0.1\r\n"
 
@@ -71,6 +78,43 @@ def test_a_client_of_http_1_0_keeps_its_connection_only_if_it_asks_for_it(server
         assert received.split()[1] == b"200"
 
 
+def test_a_body_that_arrives_byte_by_byte_is_answered_at_every_door(server: Server) -> None:
+    oauth, key = server.credentials["oauth"], server.credentials["subscription_key"]
+    page = server.get(LOGIN)
+    cookies: Any = page.headers
+    sign_in = fields_of(page) | {"username": "nobody", "password": "wrong"}
+    client = {"client_id": oauth["client_id"], "client_secret": oauth["client_secret"]}
+    doors = {
+        "/item/AddItem": (200, f"Ocp-Apim-Subscription-Key: {key}", '{"Name": "Thermometer"}'),
+        "/scim/Users": (400, f"Authorization: Bearer {server.credentials['scim_rfc_token']}", '{"schemas": ["x"]}'),
+        "/oauth/token": (200, f"Content-Type: {FORM}", urlencode({"grant_type": "client_credentials", **client})),
+        LOGIN: (
+            200,
+            f"Content-Type: {FORM}\r\nCookie: {cookies['Set-Cookie'].partition(';')[0]}",
+            urlencode(sign_in),
+        ),
+    }
+    found: dict[str, int] = {}
+
+    def drip(path: str, headers: str, body: str) -> None:
+        with connected(server) as drop:
+            drop.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\nContent-Length: {len(body)}\r\n\r\n"
+            for byte in (head + body).encode():
+                drop.sendall(bytes([byte]))
+                time.sleep(0.001)
+            found[path] = int(drop.recv(4096).split()[1])
+
+    threads = [threading.Thread(target=drip, args=(path, *door[1:])) for path, door in doors.items()]
+    for thread in threads:
+        thread.start()
+    slowest = max(server.get("/healthz").seconds for _ in range(10))
+    for thread in threads:
+        thread.join()
+    assert found == {path: door[0] for path, door in doors.items()}
+    assert slowest < allowed(1)
+
+
 def test_a_client_that_only_ends_its_sending_still_gets_the_answer(server: Server) -> None:
     with connected(server) as client:
         client.sendall(b"GET /healthz HTTP/1.1\r\n%s\r\n" % HOST)
@@ -115,8 +159,16 @@ def open_files(server: Server) -> int:
             + b"A: b\r\n" * 200_000,
             400,
         ),
+        (
+            b"POST /item/AddItem HTTP/1.1\r\n"
+            + HOST
+            + b"Transfer-Encoding: chunked\r\n\r\n"
+            + b"2\r\nxx\r\n" * 50_000
+            + b"0\r\n\r\n",
+            401,
+        ),
     ],
-    ids=["headers", "chunks of one byte", "trailers"],
+    ids=["headers", "chunks of one byte", "trailers", "chunks of two bytes"],
 )
 def test_a_flood_of_framing_is_refused_and_holds_up_nobody(server: Server, sent: bytes, status: int) -> None:
     answers: list[int] = []
