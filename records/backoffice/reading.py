@@ -20,7 +20,6 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from records.accounts import access
 from records.backoffice.about import address_of, hide_targets
 from records.backoffice.current import FormState, show_times_of, site_at, state_of, user_of
 from records.backoffice.datetimes import NOTHING, shown
@@ -169,17 +168,12 @@ class ReadingPage(StepPages, TrailPages):
 
     def _related(self, request: HttpRequest, record: Any) -> Iterator[Related]:
         """Yield the records of each kind that refer to this one and that the user may see."""
-        user, site_id = user_of(request), getattr(record, "site_id", None)
-        sites = {site_id} if site_id is not None else access.sites_where(user)
         for model, condition, field in pointing_at(record):
-            options = model._meta
-            permission = f"{options.app_label}.view_{options.model_name}"
-            open_at = [one for one in sites if access.may(user, one, permission)]
-            if not open_at or not self.admin_site.is_registered(model):
+            seen, options = self.rows_seen(request, model, record), model._meta
+            if seen is None:
                 continue
             foreign = [column.name for column in options.concrete_fields if column.is_relation]
-            found = model._default_manager.filter(condition, site_id__in=open_at).exclude(pk=record.pk).values("pk")
-            seen = self.admin_site.get_model_admin(model).get_queryset(request)
+            found = model._default_manager.filter(condition).exclude(pk=record.pk).values("pk")
             rows = seen.filter(pk__in=found).select_related(*foreign)
             newest = list(rows.order_by("-site_sequence_id", "-pk")[: RELATED_SHOWN + 1])
             if not newest:

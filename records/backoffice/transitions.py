@@ -7,7 +7,7 @@ A room adds its own to `record_actions`:
 `act(request, record, reason, data)` calls the room's action; ValidationErrors are shown on the step's page. `form`
 (a subclass of ReasonForm) asks for more than the reason, such as a password: its cleaned data is `data`;
 `initial(record)` fills it in, and `fill(form, record)` completes it, for example with the choices of a field.
-`tells(record)` returns lines that the step's page shows before the user confirms.
+`tells(model_admin, request, record)` returns lines that the step's page shows before the user confirms.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ class RecordStep:
     explanation: str = ""
     done: str = ""
     initial: Callable[[Any], dict[str, Any]] | None = None
-    tells: Callable[[Any], Sequence[str]] | None = None
+    tells: Callable[[Any, HttpRequest, Any], Sequence[str]] | None = None
     is_next: bool = False
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
     fill: Callable[[Any, Any], None] | None = None
@@ -62,10 +62,9 @@ def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, d
     model_admin.archive(request, record, archived=True, reason=reason)
 
 
-def _users(record: Any) -> list[str]:
-    return [
-        gettext("Used by %(use)s. They keep it; new ones cannot choose it.") % {"use": use} for use in uses_of(record)
-    ]
+def _users(model_admin: Any, request: HttpRequest, record: Any) -> list[str]:
+    uses = uses_of(record, lambda model: model_admin.rows_seen(request, model, record))
+    return [gettext("Used by %(use)s. They keep it; new ones cannot choose it.") % {"use": use} for use in uses]
 
 
 def _restore(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
@@ -179,7 +178,7 @@ class StepPages(SitePermissions):
             "opts": self.opts,
             "original": record,
             "step": step,
-            "told": step.tells(record) if step.tells is not None else (),
+            "told": step.tells(self, request, record) if step.tells is not None else (),
             "form": form,
             "back": address,
         }

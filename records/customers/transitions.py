@@ -25,9 +25,9 @@ def _fill(form: Any, customer: Customer) -> None:
     form.fields["contact"].choices = [("", gettext("Choose a contact")), *contacts_of(customer)]
 
 
-def _tells(customer: Customer) -> list[str]:
+def _tells(model_admin: Any, request: HttpRequest, customer: Customer) -> list[str]:
     nobody = [] if contacts_of(customer) else [gettext("The customer has no contact whose identity could be erased.")]
-    return [*before_erasing(customer), *nobody]
+    return [*before_erasing(model_admin, request, customer), *nobody]
 
 
 def _erase(model_admin: Any, request: HttpRequest, customer: Customer, reason: str, data: dict[str, Any]) -> None:

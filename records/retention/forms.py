@@ -1,6 +1,9 @@
 """What is asked and told before personal data is erased from a record."""
 
+from typing import Any
+
 from django import forms
+from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -22,7 +25,7 @@ class EraseForm(ReasonForm):
     )
 
 
-def before_erasing(record: SiteRecord) -> list[str]:
+def before_erasing(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str]:
     """Return what to know before erasing: a legal hold, which refuses it, and the period of retention; two queries."""
     name, told = record._meta.verbose_name, []
     if held_since(record) is not None:

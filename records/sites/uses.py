@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,18 +29,22 @@ class Use:
         return f"{self.count} {self.kind} ({', '.join(self.first)}{more})"
 
 
-def uses_of(target: Any) -> list[Use]:
+def uses_of(target: Any, seen: Callable[[type[SiteRecord]], "models.QuerySet[Any] | None"]) -> list[Use]:
     """Return which records refer to the target, directly or from a child row; archived ones count as well.
 
-    Two queries for each kind of record that can. For a target of a site, only records of that site are counted.
+    Only records that exist for whoever asks are counted and named: `seen` returns those of a kind, or None if there are
+    none. For a target of a site, only records of that site count. Two queries for each kind of record that can refer
+    to it.
     """
     found = []
     for model, pointing in _pointing(target).items():
-        rows: Any = model._default_manager.filter(pointing)
+        rows = seen(model)
+        if rows is None:
+            continue
+        pointed: Any = model._default_manager.filter(pointing)
         if getattr(target, "site_id", None) is not None:
-            rows = rows.filter(site_id=target.site_id)
-        rows = model._default_manager.filter(pk__in=rows.values("pk")).exclude(pk=target.pk)
-        rows = rows.order_by("site_sequence_id", "pk")
+            pointed = pointed.filter(site_id=target.site_id)
+        rows = rows.filter(pk__in=pointed.values("pk")).exclude(pk=target.pk).order_by("site_sequence_id", "pk")
         count = rows.count()
         if count:
             kind = model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural
