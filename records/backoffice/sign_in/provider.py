@@ -9,11 +9,14 @@ import secrets
 import time
 from typing import Any
 
+import jwt
 from allauth.account.decorators import reauthentication_required
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.models import SocialAccount, SocialLogin
-from allauth.socialaccount.providers.openid_connect import views as openid_connect
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -40,6 +43,8 @@ CONFIRMED = "provider_confirmed"
 CONFIRMED_SECONDS = 300
 CLOCKS_DIFFER = 30
 """The number of seconds by which the provider's clock may be slow."""
+SIGNATURES = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
+"""How the provider may sign an ID token: with a private key of its own, and never with a secret that we share."""
 UNREACHABLE = _("The sign-in service of your company does not answer. Try again in a minute.")
 
 
@@ -161,11 +166,32 @@ def disconnect(request: HttpRequest) -> HttpResponse:
 # --- The way back ---------------------------------------------------------------------------------------------------
 
 
+class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
+    """Reads what the provider says about the person, which is its ID token."""
+
+    def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
+        """Return the claims of an ID token, of which the library checks issuer, audience and time.
+
+        We check the signature too, although the token comes straight from the provider: whoever stands between then
+        needs the provider's key. Raises OAuth2Error.
+        """
+        try:
+            if jwt.get_unverified_header(id_token).get("alg") not in SIGNATURES:
+                raise OAuth2Error("The ID token is not signed with a key of the provider.")
+            self.did_fetch_access_token = False
+            claims: dict[str, Any] = super()._decode_id_token(app, id_token)
+        except (jwt.PyJWTError, TypeError) as error:
+            raise OAuth2Error("The ID token cannot be read.") from error
+        return claims
+
+
 @never_cache
 def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Handle the provider's answer."""
+    if not is_on() or provider_id != settings.OIDC_PROVIDER_ID:
+        raise Http404("There is no such provider.")
     try:
-        answer: HttpResponse = openid_connect.callback(request, provider_id)
+        answer: HttpResponse = OAuth2CallbackView.adapter_view(Provider(request, provider_id))(request)
     except (KeyError, ValueError):
         return _failed(request, gettext("The answer of the sign-in service could not be read."))
     return answer

@@ -1,11 +1,13 @@
 """The company's OpenID Connect provider: linking, signing in, confirming, against a real one."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import jwt
 import pytest
 from allauth.socialaccount.models import SocialAccount
+from cryptography.hazmat.primitives.asymmetric import rsa
 from django.test import Client
 from django.urls import reverse
 
@@ -17,7 +19,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import sign_in
 from tests.make.documents import make_document, make_signer
-from tests.make.provider import answer_of_provider, asks_again, make_identity, use_provider
+from tests.make.provider import CLIENT_ID, answer_of_provider, asks_again, make_identity, use_provider
 from tests.make.signing_in import give_app, is_signed_in
 
 pytestmark = pytest.mark.django_db
@@ -167,6 +169,76 @@ def test_an_answer_that_nobody_asked_for_opens_nothing(company: Any, ann: User, 
     for query in ("", "?code=x", "?code=x&state=y", "?error=access_denied&state=y"):
         assert Client().get(callback + query)["Location"] == "/admin/login/", query
     assert Client().get("/accounts/oidc/elsewhere/login/callback/?code=x").status_code == 404
+
+
+# --- ID tokens ------------------------------------------------------------------------------------------------------
+
+
+def _signed(token: str, key: Any, algorithm: str, **claims: Any) -> str:
+    """Return the claims of an ID token, some of them changed, signed otherwise under the same key id."""
+    said = jwt.decode(token, options={"verify_signature": False})
+    kept = {"kid": jwt.get_unverified_header(token)["kid"]}
+    return jwt.encode({**said, **claims}, key, algorithm=algorithm, headers=kept)
+
+
+def _with_another_key(token: str) -> str:
+    return _signed(token, rsa.generate_private_key(public_exponent=65537, key_size=2048), "RS256")
+
+
+def _with_other_claims(token: str) -> str:
+    """Return the token with a part of another one, under the signature that it had."""
+    head, _, signature = token.split(".")
+    return f"{head}.{_with_another_key(token).split('.')[1]}x.{signature}"
+
+
+FORGED: dict[str, Callable[[str], str]] = {
+    "another key": _with_another_key,
+    "another's claims": _with_other_claims,
+    "no signature": lambda token: _signed(token, None, "none"),
+    "a shared secret": lambda token: _signed(token, "a-secret-of-the-test-which-is-long-enough", "HS256"),
+    "cut short": lambda token: token[:-20],
+    "no token": lambda token: "not.a.token",
+}
+
+
+@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
+def test_an_id_token_that_the_provider_did_not_sign_opens_nothing(
+    company: Any, ann: User, monkeypatch: pytest.MonkeyPatch, forge: Callable[[str], str]
+) -> None:
+    linked(company, ann)
+    fetched = provider.Provider.get_access_token_data
+
+    def forged(*args: Any, **kwargs: Any) -> Any:
+        answer = fetched(*args, **kwargs)
+        return {**answer, "id_token": forge(answer["id_token"])}
+
+    monkeypatch.setattr(provider.Provider, "get_access_token_data", forged)
+    client = Client()
+    assert answer_of_provider(company, client, client.post(START))["Location"] == "/admin/login/"
+    assert not is_signed_in(client)
+
+
+def test_an_id_token_for_another_client_opens_nothing(company: Any, ann: User) -> None:
+    linked(company, ann)
+    models, backend = company.models, company.backend
+    with company.app.app_context():
+        (ours,) = backend.query(models.Client, client_id=CLIENT_ID)
+        other = models.Client(client_id="another", client_name="Another", redirect_uris=["https://other.example/"])
+        backend.save(other)
+        backend.update(ours, audience=[other])
+        backend.save(ours)
+    client = Client()
+    assert answer_of_provider(company, client, client.post(START))["Location"] == "/admin/login/"
+    assert not is_signed_in(client)
+
+
+def test_an_id_token_of_another_issuer_opens_nothing(company: Any, ann: User, settings: Any) -> None:
+    linked(company, ann)
+    app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
+    app["settings"]["openid_configuration_overrides"] = {"issuer": "https://login.elsewhere.example"}
+    client = Client()
+    assert answer_of_provider(company, client, client.post(START))["Location"] == "/admin/login/"
+    assert not is_signed_in(client)
 
 
 def test_without_a_provider_there_is_no_way_to_one(ann: User) -> None:
