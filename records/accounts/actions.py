@@ -15,7 +15,7 @@ from records.accounts.calendar_links import revoke_links
 from records.accounts.clients import revoke_client
 from records.accounts.credentials import revoke
 from records.accounts.models import OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
-from records.accounts.names import check_user_name
+from records.accounts.names import check_address, check_user_name
 from records.accounts.recovery import follow_fact
 from records.accounts.roles_held import touch_members, touch_users, wait_to_nest
 from records.accounts.security import security_event, security_events
@@ -42,6 +42,7 @@ def add_user(
     """
     check_user_name(user.user_name)
     user.recovery_address = user.recovery_address or user.email
+    check_address(user.recovery_address, "email")
     user.set_password(password)
     return add_record(user, author=author, operation=operation, reason=reason)
 
@@ -90,6 +91,7 @@ def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason
         if values.get("is_superuser", locked.is_superuser) != locked.is_superuser:
             require(actor, Act.MAKE_SUPERUSER, locked)
         if values.get("email", locked.email) != locked.email:
+            check_address(values["email"], "email")
             follow_fact(locked, locked.email, values["email"], author=author)
         renamed = values.get("user_name", locked.user_name) != locked.user_name
         if renamed:

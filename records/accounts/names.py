@@ -1,4 +1,4 @@
-"""User names that look alike: which characters a name may not contain, and the key that look-alikes share.
+"""Names and addresses that look alike: which characters they may not contain, and the key that look-alikes share.
 
 Names that differ only by ASCII look-alikes (1 and l, rn and m) are different names. Invisible characters and several
 scripts within a word are refused, and so is a name that looks like another account's name in another script (DECISIONS
@@ -50,7 +50,9 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
         refuse_breaks(user_name.replace("\t", "\n"))
     except ValidationError as fault:
         raise ValidationError({"user_name": fault}) from fault
-    if reason := _fault_of(user_name.strip()):
+    invisible = gettext("A user name must not contain invisible characters.")
+    mixed = gettext("A word of a user name must not mix letters of several scripts.")
+    if reason := _fault_of(user_name.strip(), invisible, mixed):
         raise ValidationError({"user_name": ValidationError(reason, code="InvalidValue")})
     key = fold(user_name)
     others = User.objects.exclude(pk=user.pk) if user is not None else User.objects.all()
@@ -60,6 +62,18 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
         raise _duplicate(gettext("Another account has this user name."))
     if taken:
         raise _duplicate(gettext("Another account has a user name that looks like this one."))
+
+
+def check_address(address: str, name: str) -> None:
+    """Raise ValidationError, on the field `name`, for an e-mail address that is not what it looks like.
+
+    Like a user name, an address has no invisible characters, and no word of it mixes several scripts: nobody would see
+    that mails go to somebody else. Only new addresses are checked, so that an older one never blocks another change.
+    """
+    invisible = gettext("An e-mail address must not contain invisible characters.")
+    mixed = gettext("A word of an e-mail address must not mix letters of several scripts.")
+    if reason := _fault_of(address, invisible, mixed):
+        raise ValidationError({name: ValidationError(reason, code="InvalidValue")})
 
 
 def look_of(user_name: str) -> str:
@@ -79,16 +93,16 @@ def _as_latin(character: str) -> str:
     return next((entry["c"] for entry in found if entry["c"].isascii() and entry["c"].isalnum()), character)
 
 
-def _fault_of(user_name: str) -> str:
-    """Return what is wrong with the characters of a name; '' if nothing is."""
-    if user_name.isascii():
+def _fault_of(text: str, invisible: str, mixed: str) -> str:
+    """Return which of two faults the characters of a name or an address have; '' if they have none."""
+    if text.isascii():
         return ""
-    if _INVISIBLE.search(user_name) or any(map(_is_invisible, user_name)):
-        return gettext("A user name must not contain invisible characters.")
-    for word in _words(user_name):
+    if _INVISIBLE.search(text) or any(map(_is_invisible, text)):
+        return invisible
+    for word in _words(text):
         scripts = {categories.alias(character).upper() for character in word} - _NEUTRAL
         if len(scripts) > 1 and not any(scripts <= together for together in _WRITTEN_TOGETHER):
-            return gettext("A word of a user name must not mix letters of several scripts.")
+            return mixed
     return ""
 
 

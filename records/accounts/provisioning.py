@@ -22,7 +22,7 @@ from records.accounts.authority import Act, Actor, NotAllowedError, refusal, req
 from records.accounts.brake import count_removals
 from records.accounts.employee_facts import Key, add_keys, replace_keys
 from records.accounts.models import Directory, ExternalId, RoleMembership, SecurityKind, User, UserEmail
-from records.accounts.names import check_user_name, look_of
+from records.accounts.names import check_address, check_user_name, look_of
 from records.accounts.recovery import follow_fact
 from records.accounts.security import security_event
 from records.history.snapshots import FieldChange, differences, snapshot
@@ -326,6 +326,7 @@ def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
         row.value_key = fold(row.value)
         try:
             validate_email(row.value)
+            check_address(row.value, "emails")
             row.clean_fields(exclude=["user"])
         except ValidationError as fault:
             faults += fault.messages

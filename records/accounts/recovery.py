@@ -4,6 +4,7 @@ from django.utils.translation import gettext
 
 from records.accounts.authority import Act, Actor, NotAllowedError, actor_of, may_act
 from records.accounts.models import SecurityKind, User
+from records.accounts.names import check_address
 from records.accounts.security import security_event
 from records.accounts.security_mails import address_in, tell
 from records.history.trail import Author, recording
@@ -40,6 +41,7 @@ def set_recovery_address(
     with changing(User, None, user.pk, author=author, operation="SetRecoveryAddress", reason=reason) as locked:
         if not may_act(actor or actor_of(author), Act.SET_RECOVERY_ADDRESS, locked):
             raise NotAllowedError(gettext("You may not change where links for a new password of this account go."))
+        check_address(address, "recovery_address")
         _change(locked, address, author)
     user.recovery_address, user.pending_address = locked.recovery_address, locked.pending_address
 

@@ -11,6 +11,7 @@ from records.accounts.actions import add_user, end_access, set_members
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.employee_facts import EmployeeFacts, follow_employee
 from records.accounts.models import DefaultRole, Role, User
+from records.accounts.names import check_address
 from records.employees.models import Employee, JobDescription
 from records.history.statements import Statement, parameter, together
 from records.history.trail import Author, now, recording
@@ -34,6 +35,10 @@ def add_employee(
     """Add an employee to the site; `key` sets the Id (an account's). Raises ValidationError."""
     employee = Employee(site_id=site_id) if key is None else Employee(id=key, site_id=site_id)
 
+    def check() -> None:
+        check_address(values.get("email_address", ""), "email_address")
+        check_reporting_to(employee, site_id, values)
+
     def follow(added: Employee) -> None:
         if added.user_id is not None:
             follow_employee(added.user_id, EmployeeFacts(), facts_of(added), author=author)
@@ -45,7 +50,7 @@ def add_employee(
         operation=operation,
         reason=reason,
         skip=["reporting_to", "user"],
-        check=lambda: check_reporting_to(employee, site_id, values),
+        check=check,
         followed_by=follow,
     )
 
@@ -81,6 +86,8 @@ def update_employee(
         if employee.user_id is not None:
             before = facts_of(employee)
         had_family_name = bool(employee.last_name)
+        if values.get("email_address", employee.email_address) != employee.email_address:
+            check_address(values["email_address"], "email_address")
         check_reporting_to(employee, site_id, values)
         apply(employee, values)
         if had_family_name and is_blank(employee.last_name):
