@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 from xml.etree.ElementTree import ParseError
+from xml.parsers import expat
 
 import openpyxl
 from django.utils.translation import gettext
@@ -32,6 +33,8 @@ MOST_COLUMNS = 200
 MOST_UNPACKED = 60 * 1024 * 1024
 MOST_MARKUP = 250_000
 """The maximum number of tags in the parts beside the sheets (shared texts, styles), which are read as a whole."""
+MOST_ELEMENTS, MOST_ELEMENTS_OF_ROW = 2_000_000, 20_000
+"""The maximum number of XML elements in all sheets, and in one row: a row is read as a whole, and has 200 cells."""
 BLANK_ROWS = 100_000
 
 _ZEROS = re.compile(r"0{2,32}")
@@ -176,6 +179,7 @@ def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
                 raise FileError(
                     gettext("The XLSX file has more different texts than can be read. Split it into several files.")
                 )
+            _check_elements(archive)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
@@ -196,6 +200,7 @@ def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
     except (
         zipfile.BadZipFile,
         ParseError,
+        expat.ExpatError,
         KeyError,
         ValueError,
         TypeError,
@@ -228,11 +233,48 @@ def _markup_beside_sheets(archive: zipfile.ZipFile) -> int:
     """Return the number of tags in the parts beside the sheets, counted without parsing them."""
     number = 0
     for entry in archive.infolist():
-        if not entry.filename.lower().lstrip("/").startswith("xl/worksheets/"):
+        if not _is_sheet(entry):
             with archive.open(entry) as part:
                 while number <= MOST_MARKUP and (piece := part.read(1024 * 1024)):
                     number += piece.count(b"<")
     return number
+
+
+def _is_sheet(entry: zipfile.ZipInfo) -> bool:
+    return entry.filename.lower().lstrip("/").startswith("xl/worksheets/")
+
+
+class _Elements:
+    """Counts the elements of sheets while they are parsed; raises FileError for too many."""
+
+    def __init__(self) -> None:
+        self.all = self.in_row = self.depth = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Count an element; a row is a child of the sheet's data, which is a child of the sheet."""
+        self.all, self.in_row, self.depth = self.all + 1, self.in_row + 1, self.depth + 1
+        if self.all > MOST_ELEMENTS or self.in_row > MOST_ELEMENTS_OF_ROW:
+            raise FileError(gettext("The XLSX file has more cells than can be read. Split it into several files."))
+
+    def end(self, name: str) -> None:
+        """Note that an element ends; after a row, the next row begins."""
+        self.depth -= 1
+        if self.depth <= 2:
+            self.in_row = 0
+
+
+def _check_elements(archive: zipfile.ZipFile) -> None:
+    """Raise FileError for sheets with too many elements: a few kilobytes can unpack to millions, which fill the memory.
+
+    Counting builds nothing, so it needs no memory, however large the sheets are.
+    """
+    elements = _Elements()
+    for entry in filter(_is_sheet, archive.infolist()):
+        elements.depth = elements.in_row = 0
+        parser = expat.ParserCreate()
+        parser.StartElementHandler, parser.EndElementHandler = elements.start, elements.end
+        with archive.open(entry) as part:
+            parser.ParseFile(part)
 
 
 def _cell(cell: Any) -> Cell:

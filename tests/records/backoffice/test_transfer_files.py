@@ -124,6 +124,11 @@ def _zip(**entries: bytes) -> bytes:
     return file.getvalue()
 
 
+def _sheet(rows: bytes) -> bytes:
+    """Return a workbook whose sheet has these rows and nothing else."""
+    return _zip(**{"xl/worksheets/sheet1.xml": b"<worksheet><sheetData>" + rows + b"</sheetData></worksheet>"})
+
+
 MALFORMED = {
     "empty": (b"", "empty"),
     "blank": (b"\n\n  ", "empty"),
@@ -137,6 +142,8 @@ MALFORMED = {
     "no workbook": (_zip(hello=b"x"), "damaged"),
     "bomb": (_zip(hello=b"0" * (files.MOST_UNPACKED + 1)), "unpacks to more"),
     "bomb of shared texts": (_zip(**{"xl/sharedStrings.xml": b"<sst>" + b"<si/>" * 400_000}), "more different texts"),
+    "bomb of one row": (_sheet(b"<row>" + b"<c/>" * files.MOST_ELEMENTS_OF_ROW + b"</row>"), "more cells than"),
+    "bomb of rows in a row": (_sheet(b"<row>" + (b"<row/>" + b"<c/>" * 999) * 30 + b"</row>"), "more cells than"),
     "duplicate": (b"Name,name\nx,y\n", "occurs twice"),
     "nameless": (b"Name,,Code\nx,y,z\n", "Column 2 of the header has no name"),
     "unknown": (b"Name,SerialNo\nx,y\n", "Did you mean SerialNumber?"),
@@ -167,6 +174,14 @@ def test_a_broken_sheet_inside_a_workbook_gets_a_clear_message(site: Site) -> No
         for content in (b"", b"<a>", entries[name][: len(entries[name]) // 2]):
             response = check(client, Item, _zip(**{**entries, name: content}))
             assert response.status_code == 200, name
+
+
+def test_all_cells_of_all_sheets_together_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = as_xlsx([["Name"], ["Scale"], ["Oven"]])
+    client = browser(site)
+    assert "more cells than" not in text_of(check(client, Item, data))
+    monkeypatch.setattr(files, "MOST_ELEMENTS", 5)
+    assert "more cells than" in text_of(check(client, Item, data))
 
 
 def test_an_upload_beyond_the_limit_is_refused_before_it_is_read(site: Site) -> None:
