@@ -16,6 +16,7 @@ from documents.models import WAITING, Notice, Status
 from records.accounts import access
 from records.accounts.languages import in_language_of
 from records.history.trail import now
+from records.sites.text import one_line
 
 logger = logging.getLogger("larder.documents")
 LEASE = datetime.timedelta(seconds=45)
@@ -127,7 +128,7 @@ def _message_of(notice: Notice) -> EmailMessage:
     subject = render_to_string(f"mail/{template}_subject.txt", context)
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip("> ") or "localhost"
     return EmailMessage(
-        " ".join(subject.split()),
+        one_line(subject),
         render_to_string(f"mail/{template}.txt", context),
         to=[notice.user.email],
         headers={"Message-ID": f"<{notice.pk}@{host}>", "Auto-Submitted": "auto-generated"},

@@ -14,6 +14,7 @@ from records.accounts.models import Directory, SecurityKind, User
 from records.accounts.security_mails import send_or_retry
 from records.history.trail import now
 from records.sites.models import Site
+from records.sites.text import one_line
 
 TOKEN_ENDS = "TokenEnds"  # noqa: S105 (the kind of a notice)
 SUBJECTS = {
@@ -63,7 +64,7 @@ def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str
     }
     with in_language_of(user):
         message = EmailMessage(
-            SUBJECTS[kind] % {"directory": directory.name},
+            one_line(SUBJECTS[kind] % {"directory": directory.name}),
             render_to_string("mail/directory.txt", context),
             to=[user.recovery_address],
             headers={"Auto-Submitted": "auto-generated"},

@@ -68,6 +68,11 @@ def refuse_breaks(text: str) -> None:
         raise ValidationError(gettext("A name is one line, without control characters."), code="InvalidValue")
 
 
+def one_line(text: str) -> str:
+    """Return the text on one line, for the subject of a mail: what follows a line break would be another header."""
+    return " ".join(text.split())
+
+
 def normal(text: str) -> str:
     """Return the text in NFC, the form of all stored text, so that it can be searched for."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)

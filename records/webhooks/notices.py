@@ -12,6 +12,7 @@ from records.accounts.languages import in_language_of
 from records.accounts.models import User
 from records.accounts.security_mails import send_or_retry
 from records.history.trail import now
+from records.sites.text import one_line
 from records.webhooks.models import Subscription
 
 
@@ -39,7 +40,7 @@ def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, f
     }
     with in_language_of(user):
         message = EmailMessage(
-            gettext("Larder: the webhook %(webhook)s was paused") % {"webhook": subscription.name},
+            one_line(gettext("Larder: the webhook %(webhook)s was paused") % {"webhook": subscription.name}),
             render_to_string("mail/webhook_paused.txt", context),
             to=[user.recovery_address],
             headers={"Auto-Submitted": "auto-generated"},
