@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 
 from records.backoffice.current import user_of
 
-COOKIE = "larder-secret"
+COOKIE = "__Secure-larder-secret" if settings.HTTPS else "larder-secret"
 SALT = "larder.shown-once"
 SECONDS = 60
 

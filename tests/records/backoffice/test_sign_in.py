@@ -394,10 +394,13 @@ def test_a_long_unusual_password_is_taken(ann: User) -> None:
 def test_cookies_over_tls_are_bound_to_this_host() -> None:
     program = (
         "import django; django.setup(); from django.conf import settings as s; from records.accounts import browsers; "
-        "from records.backoffice import typed; "
-        "print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, browsers.COOKIE, typed.COOKIE)"
+        "from records.backoffice import shown_once, typed; "
+        "print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, browsers.COOKIE, typed.COOKIE, shown_once.COOKIE)"
     )
     env = {"BASE_URL": "https://larder.example.com", "ENV_FILE": "", "DATA_DIR": "build/data", "PATH": "/usr/bin"}
     env["DJANGO_SETTINGS_MODULE"] = "config.settings"
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["__Host-sessionid", "__Host-csrftoken", "__Host-known", "__Host-larder-saved"]
+    *whole_host, shown_once = done.stdout.split()
+    assert whole_host == ["__Host-sessionid", "__Host-csrftoken", "__Host-known", "__Host-larder-saved"]
+    # It is bound to the page that shows a secret, which the stricter prefix does not allow.
+    assert shown_once == "__Secure-larder-secret"
