@@ -1,10 +1,14 @@
 """What an outsider tries with somebody's browser or mail: planted sessions, foreign addresses, forged forms, names."""
 
+import re
 from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import MD5PasswordHasher
 from django.core import mail
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole, User
@@ -206,6 +210,40 @@ def test_folding_an_address_never_sends_a_link_to_what_was_typed(site: Site, kep
     Client().post("/accounts/password/", {"email": typed})
     run_tasks()
     assert typed not in {recipient for message in mail.outbox for recipient in message.to}
+
+
+# --- Which accounts there are ---------------------------------------------------------------------------------------
+
+
+def _without_tokens(page: Any) -> str:
+    """Return a page without what differs from one answer to the next: the typed name and the form's token."""
+    return re.sub(r'name="(csrfmiddlewaretoken|username)" value="[^"]*"|value="[^"]*"', "", page.content.decode())
+
+
+def test_a_sign_in_tells_by_no_word_and_by_no_work_whether_an_account_exists(
+    ann: User, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make.make_user("ended", site=site, role=DefaultRole.READER, is_active=False)
+    make.make_user("without-password", site=site, role=DefaultRole.READER)
+    make.make_user("integration", site=site, role=DefaultRole.READER, is_service_account=True)
+    User.objects.filter(user_name="without-password").update(password="!")
+    hashed: list[str] = []
+    whole = MD5PasswordHasher.encode
+
+    def encode(self: MD5PasswordHasher, password: str, salt: str) -> str:
+        hashed.append(password)
+        return whole(self, password, salt)
+
+    monkeypatch.setattr(MD5PasswordHasher, "encode", encode)
+    told = {}
+    for name in ("ann", "nobody", "ended", "without-password", "integration"):
+        client = Client()
+        client.get(LOGIN)
+        hashed.clear()
+        with CaptureQueriesContext(connection) as queries:
+            page = try_password(client, name, "not the password")
+        told[name] = (page.status_code, _without_tokens(page), len(hashed), len(queries))
+    assert {name: facts for name, facts in told.items() if facts != told["nobody"]} == {}
 
 
 # --- Names ----------------------------------------------------------------------------------------------------------
