@@ -12,8 +12,11 @@ from PIL import Image, ImageOps
 
 EDGE = 640
 """The longest edge of a preview, in pixels."""
-MOST_PIXELS = 100_000_000
-"""A picture with more pixels is not decoded, because a small file can declare a very large picture."""
+MOST_PIXELS = 40_000_000
+"""A picture with more pixels is not decoded: a small file can declare a very large one, and each takes 4 bytes.
+
+A JPEG is decoded at a fraction of its size, which is what counts.
+"""
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP")
 PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff", "image/bmp")
 
@@ -29,6 +32,7 @@ def preview_of(file: IO[bytes]) -> bytes | None:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(file, formats=FORMATS) as picture:
+                picture.draft("RGB", (EDGE * 2, EDGE * 2))
                 if picture.width * picture.height > MOST_PIXELS:
                     return None
                 return _small(picture)
@@ -37,7 +41,6 @@ def preview_of(file: IO[bytes]) -> bytes | None:
 
 
 def _small(picture: Any) -> bytes:
-    picture.draft("RGB", (EDGE * 2, EDGE * 2))  # JPEG is decoded at a fraction of its size.
     picture.thumbnail((EDGE * 2, EDGE * 2), reducing_gap=2.0)
     upright = ImageOps.exif_transpose(picture).convert("RGBA")
     upright.thumbnail((EDGE, EDGE))

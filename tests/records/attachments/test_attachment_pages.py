@@ -124,14 +124,17 @@ def test_pictures_of_every_mode_have_a_preview(kind: str) -> None:
     assert preview_of(io.BytesIO(out.getvalue()))
 
 
-def bomb() -> bytes:
-    """Return a small PNG that claims to be 40,000 pixels square."""
+def bomb(edge: int = 40_000) -> bytes:
+    """Return a small PNG with so many pixels on each side."""
     out = io.BytesIO()
-    Image.new("1", (40_000, 40_000)).save(out, "PNG")
+    Image.new("1", (edge, edge)).save(out, "PNG")
     return out.getvalue()
 
 
-@pytest.mark.parametrize("content", [b"abc", photo()[:2000], b"GIF89a", bomb()], ids=["text", "cut", "gif", "bomb"])
+NOT_DECODED = {"text": b"abc", "cut": photo()[:2000], "gif": b"GIF89a", "bomb": bomb(), "large": bomb(7_000)}
+
+
+@pytest.mark.parametrize("content", NOT_DECODED.values(), ids=NOT_DECODED.keys())
 def test_what_cannot_be_decoded_has_no_preview_and_is_kept(site: Site, content: bytes) -> None:
     assert preview_of(io.BytesIO(content)) is None
     attachment = make_attachment(site, content=content, file_type="image/png")
