@@ -161,13 +161,13 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         sites = {*self.sites_where(request, "view"), *self.sites_where(request, "change")}
         return existing_for(user_of(request), rows.filter(**{f"{self.site_field}__in": sites}), sites)
 
-    def rows_seen(self, request: HttpRequest, model: Any, record: Any) -> models.QuerySet[Any] | None:
-        """Return the records of a kind, at the site of a record, that the user may see, as the pages of the kind do.
+    def rows_seen(self, request: HttpRequest, model: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any] | None:
+        """Return the records of a kind at a site that the user may see, as the pages of the kind do.
 
-        For a record that all sites share, these are the records of all sites of the user. None if the kind has no
-        pages, or if the user may see it nowhere.
+        Without a site, as for an entry that all sites share, these are the records of all sites of the user. None if
+        the kind has no pages, or if the user may see it nowhere.
         """
-        user, site_id = user_of(request), getattr(record, "site_id", None)
+        user = user_of(request)
         permission = f"{model._meta.app_label}.{get_permission_codename('view', model._meta)}"
         sites = [site_id] if site_id is not None else access.sites_where(user)
         open_at = [site for site in sites if access.may(user, site, permission)]

@@ -169,7 +169,7 @@ class ReadingPage(StepPages, TrailPages):
     def _related(self, request: HttpRequest, record: Any) -> Iterator[Related]:
         """Yield the records of each kind that refer to this one and that the user may see."""
         for model, condition, field in pointing_at(record):
-            seen, options = self.rows_seen(request, model, record), model._meta
+            seen, options = self.rows_seen(request, model, getattr(record, "site_id", None)), model._meta
             if seen is None:
                 continue
             foreign = [column.name for column in options.concrete_fields if column.is_relation]

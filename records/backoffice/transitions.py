@@ -63,7 +63,8 @@ def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, d
 
 
 def _users(model_admin: Any, request: HttpRequest, record: Any) -> list[str]:
-    uses = uses_of(record, lambda model: model_admin.rows_seen(request, model, record))
+    site_id = getattr(record, "site_id", None)
+    uses = uses_of(record, lambda model: model_admin.rows_seen(request, model, site_id))
     return [gettext("Used by %(use)s. They keep it; new ones cannot choose it.") % {"use": use} for use in uses]
 
 

@@ -57,7 +57,7 @@ class FolderTree(SitePermissions):
             raise PermissionDenied
         moving = self._moving(request, site)
         entity = Entity(moving.entity) if moving else self._entity(request)
-        nodes = tree_of(site, entity, moving)
+        nodes = self._tree_of(request, site, entity, moving)
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Folders"),
@@ -119,41 +119,44 @@ class FolderTree(SitePermissions):
         self.message_user(request, text, messages.ERROR)
         return redirect(f"{reverse('admin:sites_entityfolder_changelist')}?{urlencode({'move': str(folder_id)})}")
 
+    def _tree_of(
+        self, request: HttpRequest, site: Site, entity: Entity, moving: EntityFolder | None = None
+    ) -> list[Node]:
+        """Return the tree of a site and entity, with the number of records in each folder that the user may see.
 
-def tree_of(site: Site, entity: Entity, moving: EntityFolder | None = None) -> list[Node]:
-    """Return the tree of a site and entity, with the number of records in each folder.
+        One query for each kind of record. If a folder is to be moved, every node says whether it can be its parent.
+        """
+        counts, address = self._filed(request, site, entity)
+        top: list[Node] = []
+        branch: list[Node] = []
+        inside = -1
+        for folder, depth in actions.folder_tree(site.pk, entity):
+            node = Node(
+                folder, counts.get(folder.pk, 0), f"{address}?{urlencode({'entity_folder__id__exact': str(folder.pk)})}"
+            )
+            del branch[depth:]
+            (branch[-1].inner if branch else top).append(node)
+            branch.append(node)
+            if moving is not None:
+                if folder.pk == moving.pk:
+                    inside = depth
+                elif depth <= inside:
+                    inside = -1
+                node.takes_moved = inside < 0 and folder.pk != moving.parent_id
+        return top
 
-    One query for each kind of record. If a folder is to be moved, every node says whether it can be its parent.
-    """
-    counts, address = _filed(site, entity)
-    top: list[Node] = []
-    branch: list[Node] = []
-    inside = -1
-    for folder, depth in actions.folder_tree(site.pk, entity):
-        node = Node(
-            folder, counts.get(folder.pk, 0), f"{address}?{urlencode({'entity_folder__id__exact': str(folder.pk)})}"
-        )
-        del branch[depth:]
-        (branch[-1].inner if branch else top).append(node)
-        branch.append(node)
-        if moving is not None:
-            if folder.pk == moving.pk:
-                inside = depth
-            elif depth <= inside:
-                inside = -1
-            node.takes_moved = inside < 0 and folder.pk != moving.parent_id
-    return top
-
-
-def _filed(site: Site, entity: Entity) -> tuple[dict[uuid.UUID, int], str]:
-    """Return how many records each folder contains (also archived ones), and the address of their list."""
-    counts: dict[uuid.UUID, int] = {}
-    address = ""
-    for model in actions.filed_models():
-        if getattr(model, "ENTITY", None) != entity:
-            continue
-        address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-        rows = model._default_manager.filter(site=site, entity_folder__isnull=False).order_by()
-        for key, count in rows.values_list("entity_folder").annotate(Count("pk")):
-            counts[key] = counts.get(key, 0) + count
-    return counts, address
+    def _filed(self, request: HttpRequest, site: Site, entity: Entity) -> tuple[dict[uuid.UUID, int], str]:
+        """Return how many records each folder contains (also archived ones), and the address of their list."""
+        counts: dict[uuid.UUID, int] = {}
+        address = ""
+        for model in actions.filed_models():
+            if getattr(model, "ENTITY", None) != entity:
+                continue
+            address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            seen = self.rows_seen(request, model, site.pk)
+            if seen is None:
+                continue
+            rows = seen.filter(entity_folder__isnull=False).order_by()
+            for key, count in rows.values_list("entity_folder").annotate(Count("pk")):
+                counts[key] = counts.get(key, 0) + count
+        return counts, address

@@ -12,6 +12,7 @@ from records.history.models import Change
 from records.sites import actions
 from records.sites.models import Entity, EntityFolder, Site
 from tests import make
+from tests.make import documents as docs
 from tests.make.backoffice import address, browser, form_of, list_address
 
 ADMINISTRATOR = DefaultRole.SITE_ADMINISTRATOR
@@ -44,6 +45,15 @@ def test_the_tree_shows_folders_within_each_other_with_what_they_hold(site, othe
     assert "Secret" not in page
     link = re.search(r'href="([^"]+)">1 record<', page)[1].replace("&amp;", "&")
     assert "1 employee" in browser(site).get(link).content.decode()
+
+
+@pytest.mark.parametrize(("role", "seen"), [(DefaultRole.READER, 1), (DefaultRole.MANAGER, 2)])
+def test_a_folder_counts_only_documents_that_exist_for_the_reader(site: Site, role: DefaultRole, seen: int) -> None:
+    folder = add(site, "Manuals", entity=Entity.DOCUMENT)
+    docs.make_document(site, entity_folder=folder)
+    docs.make_document(site, entity_folder=folder, user_to_review=[docs.make_signer(site)])
+    (node,) = tree(browser(site, role), entity="document").context["nodes"]
+    assert node.records == seen
 
 
 def test_a_folder_is_moved_where_it_fits_and_nowhere_else(site):
