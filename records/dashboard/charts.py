@@ -121,18 +121,18 @@ def due_in(admin_site: AdminSite, model: Any, statuses: Sequence[str]) -> Callab
     )
 
 
-def ageing_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
-    """Return how long actions that are not closed yet are overdue, as of today."""
+def ageing_chart(admin_site: AdminSite, rows: QuerySet[Action], period: Period) -> Chart:
+    """Return how long those of the actions that are not closed yet are overdue, as of today."""
     chart = Chart("ageing", gettext("Ageing of actions"))
     chart.empty = gettext("No unfinished action is overdue or due within 30 days.")
-    draw_delays(chart, actions.unfinished(site_id), period, due_in(admin_site, Action, UNFINISHED))
+    draw_delays(chart, actions.unfinished(rows), period, due_in(admin_site, Action, UNFINISHED))
     return chart
 
 
-def effectiveness_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
+def effectiveness_chart(admin_site: AdminSite, rows: QuerySet[Action], period: Period) -> Chart:
     """Return how many of the actions closed in the period worked."""
     chart = Chart("effectiveness", gettext("Effectiveness of actions"))
-    worked, failed = actions.effectiveness(site_id, period)
+    worked, failed = actions.effectiveness(rows, period)
     if not worked + failed:
         chart.empty = gettext("No action was closed in %(name)s.") % {"name": period.name}
         return chart

@@ -12,6 +12,7 @@ from records.backoffice.current import current_site, show_times_of, user_of, zon
 from records.dashboard import quick_complaint
 from records.dashboard.charts import ageing_chart, effectiveness_chart, overdue_chart, score_chart
 from records.dashboard.complaint_charts import complaint_charts, whole_site
+from records.dashboard.figures.actions import seen_at
 from records.dashboard.figures.drawing import Chart
 from records.dashboard.figures.periods import SPANS, Period, chosen
 from records.dashboard.to_do.pages import sections_for
@@ -24,7 +25,8 @@ def charts_for(admin_site: AdminSite, user: User, site: Site, period: Period) ->
     if access.may(user, site, "complaints.view_complaint"):
         found += complaint_charts(whole_site(admin_site, site), period, partial(access.may, user, site))
     if access.may(user, site, "actions.view_action"):
-        found += [ageing_chart(admin_site, site.pk, period), effectiveness_chart(admin_site, site.pk, period)]
+        rows = seen_at(site.pk, user)
+        found += [ageing_chart(admin_site, rows, period), effectiveness_chart(admin_site, rows, period)]
     if access.may(user, site, "audits.view_auditrecord"):
         found += [score_chart(admin_site, site.pk, period), overdue_chart(admin_site, site.pk, period)]
     return found

@@ -4,20 +4,25 @@ import uuid
 
 from django.db.models import Count, Q, QuerySet
 
+from records.accounts.models import User
 from records.actions.models import UNFINISHED, Action, Status
+from records.backoffice.about import existing_for
 from records.dashboard.figures.periods import Period
 
 
-def unfinished(site_id: uuid.UUID) -> QuerySet[Action]:
-    """Return the site's actions that are Open, or Done and not yet judged."""
-    return Action.objects.at(site_id).filter(is_archived=False, record_status__in=UNFINISHED)
+def seen_at(site_id: uuid.UUID, user: User) -> QuerySet[Action]:
+    """Return the site's active actions that exist for the user, as the list does to which the figures lead."""
+    return existing_for(user, Action.objects.at(site_id).filter(is_archived=False), [site_id])
 
 
-def effectiveness(site_id: uuid.UUID, period: Period) -> tuple[int, int]:
-    """Return how many actions closed in the period worked, and how many did not; one query."""
-    closed = Action.objects.at(site_id).filter(
-        period.covers("closed_date"), is_archived=False, record_status=Status.CLOSED
-    )
+def unfinished(rows: QuerySet[Action]) -> QuerySet[Action]:
+    """Return the actions that are Open, or Done and not yet judged."""
+    return rows.filter(record_status__in=UNFINISHED)
+
+
+def effectiveness(rows: QuerySet[Action], period: Period) -> tuple[int, int]:
+    """Return how many of the actions closed in the period worked, and how many did not; one query."""
+    closed = rows.filter(period.covers("closed_date"), record_status=Status.CLOSED)
     counts = closed.aggregate(
         worked=Count("effective", filter=Q(effective=True)), failed=Count("effective", filter=Q(effective=False))
     )

@@ -83,7 +83,7 @@ def report_of(admin_site: AdminSite, user: User, site: Site, period: Period) -> 
     if may("complaints.view_complaint"):
         late.append(_complaints(report, whole_site(admin_site, site), may))
     if may("actions.view_action"):
-        late.append(_actions(report, admin_site))
+        late.append(_actions(report, admin_site, user))
     if may("audits.view_auditrecord"):
         late.append(_audits(report, admin_site))
     if may("documents.view_document"):
@@ -167,9 +167,9 @@ def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts
     return chart
 
 
-def _actions(report: Report, admin_site: AdminSite) -> Late:
-    site_id, period = report.site.pk, report.period
-    rows, shares = Action.objects.at(site_id).filter(is_archived=False), []
+def _actions(report: Report, admin_site: AdminSite, user: User) -> Late:
+    period = report.period
+    rows, shares = actions.seen_at(report.site.pk, user), []
     for month, counts in zip(period.months, figures.effectiveness(rows, period), strict=True):
         days = address_part("closed_date", month, last_day(month))
         link = partial(list_of, admin_site, Action, record_status__exact=Status.CLOSED.value, **days)
@@ -195,7 +195,7 @@ def _actions(report: Report, admin_site: AdminSite) -> Late:
     else:
         chart.empty = gettext("No action was closed in %(name)s.") % {"name": period.name}
     report.charts.append(chart)
-    unfinished = actions.unfinished(site_id)
+    unfinished = actions.unfinished(rows)
     return Late(
         gettext("Actions"), figures.overdue(unfinished, "due_date", period), due_in(admin_site, Action, UNFINISHED)
     )

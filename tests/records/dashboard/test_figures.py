@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from records.accounts.models import DefaultRole
 from records.actions.models import Status
 from records.complaints import workflow
 from records.complaints.models import Complaint
@@ -21,6 +22,7 @@ from tests import make
 from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
 from tests.make.complaints import make_complaint, make_draft, make_entry, make_units_sold
+from tests.make.documents import make_document, make_signer
 from tests.make.figures import make_complaints, noon
 
 UTC = zoneinfo.ZoneInfo("UTC")
@@ -212,5 +214,18 @@ def test_effectiveness_counts_what_was_closed_in_the_period_and_how_it_was_judge
         move(action, Status.CLOSED, make.make_user(site=place), effective=judged)
     make_action(site)
     month = now().date().replace(day=1)
-    assert actions.effectiveness(site.pk, Period(month, month, UTC, month)) == (2, 1)
-    assert actions.effectiveness(site.pk, HALF_YEAR) == (0, 0)
+    rows = actions.seen_at(site.pk, make.make_user(site=site, role=DefaultRole.MANAGER))
+    assert actions.effectiveness(rows, Period(month, month, UTC, month)) == (2, 1)
+    assert actions.effectiveness(rows, HALF_YEAR) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("role", "seen"), [(DefaultRole.READER, 1), (DefaultRole.STANDARD, 1), (DefaultRole.MANAGER, 2)]
+)
+def test_actions_about_documents_that_do_not_exist_for_somebody_are_not_counted(
+    site: Site, role: DefaultRole, seen: int
+) -> None:
+    make_action(site)
+    make_action(site, about=make_document(site, user_to_review=[make_signer(site)]))
+    rows = actions.seen_at(site.pk, make.make_user(site=site, role=role))
+    assert actions.unfinished(rows).count() == seen
