@@ -15,6 +15,9 @@ from records.sites.text import normalise
 from scim.errors import MEDIA_TYPE, Refused
 
 LARGEST_BODY = 10 * 1024 * 1024
+DEEPEST = 50
+"""How many levels of arrays and objects a body may have; what reads it goes down level by level."""
+TOO_DEEP = "The body is nested too deeply."
 DEFAULT_COUNT = 100
 LARGEST_COUNT = 200
 LONGEST_NUMBER = 100
@@ -40,7 +43,7 @@ def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, An
     except UnicodeDecodeError as error:
         raise Refused(400, "The body is not in UTF-8.", "invalidSyntax") from error
     except RecursionError as error:
-        raise Refused(400, "The body is nested too deeply.", "invalidSyntax") from error
+        raise Refused(400, TOO_DEEP, "invalidSyntax") from error
     except ValueError as error:
         raise Refused(400, f"The body is not valid JSON: {error}", "invalidSyntax") from error
     if not isinstance(body, dict):
@@ -84,17 +87,22 @@ def _whole(text: str) -> int:
 
 
 def _strings(body: Any) -> Iterator[str]:
-    """Yield every key and string of a JSON value, without recursion."""
-    waiting = [body]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            waiting += value.keys()
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
+    """Yield every key and string of a JSON value, level by level; raises Refused for too many levels."""
+    level = [body]
+    for _ in range(DEEPEST + 1):
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, str):
+                yield value
+            elif isinstance(value, dict):
+                inner += value.keys()
+                inner += value.values()
+            elif isinstance(value, list):
+                inner += value
+        if not inner:
+            return
+        level = inner
+    raise Refused(400, TOO_DEEP, "invalidSyntax")
 
 
 @dataclass(frozen=True, slots=True)
