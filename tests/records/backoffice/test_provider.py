@@ -7,6 +7,7 @@ from typing import Any
 import jwt
 import pytest
 from allauth.socialaccount.models import SocialAccount
+from canaille.oidc.jose import server_jwks
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.test import Client
 from django.urls import reverse
@@ -19,7 +20,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import sign_in
 from tests.make.documents import make_document, make_signer
-from tests.make.provider import CLIENT_ID, answer_of_provider, asks_again, make_identity, use_provider
+from tests.make.provider import answer_of_provider, asks_again, make_identity, use_provider
 from tests.make.signing_in import give_app, is_signed_in
 
 pytestmark = pytest.mark.django_db
@@ -201,44 +202,50 @@ FORGED: dict[str, Callable[[str], str]] = {
 }
 
 
+def _sent(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -> None:
+    """Let the provider send another ID token instead of its own."""
+    fetched = provider.Provider.get_access_token_data
+
+    def answered(*args: Any, **kwargs: Any) -> Any:
+        answer = fetched(*args, **kwargs)
+        return {**answer, "id_token": change(answer["id_token"])}
+
+    monkeypatch.setattr(provider.Provider, "get_access_token_data", answered)
+
+
 @pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
 def test_an_id_token_that_the_provider_did_not_sign_opens_nothing(
     company: Any, ann: User, monkeypatch: pytest.MonkeyPatch, forge: Callable[[str], str]
 ) -> None:
     linked(company, ann)
-    fetched = provider.Provider.get_access_token_data
-
-    def forged(*args: Any, **kwargs: Any) -> Any:
-        answer = fetched(*args, **kwargs)
-        return {**answer, "id_token": forge(answer["id_token"])}
-
-    monkeypatch.setattr(provider.Provider, "get_access_token_data", forged)
+    _sent(monkeypatch, forge)
     client = Client()
     assert answer_of_provider(company, client, client.post(START))["Location"] == "/admin/login/"
     assert not is_signed_in(client)
 
 
-def test_an_id_token_for_another_client_opens_nothing(company: Any, ann: User) -> None:
+CLAIMS: dict[str, dict[str, Any]] = {
+    "as it was": {},
+    "for another client": {"aud": "another"},
+    "for others": {"aud": ["another", "third"]},
+    "of another issuer": {"iss": "https://login.elsewhere.example"},
+    "expired": {"exp": 1_700_000_000},
+    "for another browser": {"nonce": "another"},
+}
+
+
+@pytest.mark.parametrize("claims", CLAIMS.values(), ids=CLAIMS.keys())
+def test_an_id_token_that_is_not_for_us_and_for_now_opens_nothing(
+    company: Any, ann: User, monkeypatch: pytest.MonkeyPatch, claims: dict[str, Any]
+) -> None:
     linked(company, ann)
-    models, backend = company.models, company.backend
     with company.app.app_context():
-        (ours,) = backend.query(models.Client, client_id=CLIENT_ID)
-        other = models.Client(client_id="another", client_name="Another", redirect_uris=["https://other.example/"])
-        backend.save(other)
-        backend.update(ours, audience=[other])
-        backend.save(ours)
+        key = server_jwks().keys[0]
+    _sent(monkeypatch, lambda token: _signed(token, key.as_pem(private=True), "RS256", **claims))
     client = Client()
-    assert answer_of_provider(company, client, client.post(START))["Location"] == "/admin/login/"
-    assert not is_signed_in(client)
-
-
-def test_an_id_token_of_another_issuer_opens_nothing(company: Any, ann: User, settings: Any) -> None:
-    linked(company, ann)
-    app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
-    app["settings"]["openid_configuration_overrides"] = {"issuer": "https://login.elsewhere.example"}
-    client = Client()
-    assert answer_of_provider(company, client, client.post(START))["Location"] == "/admin/login/"
-    assert not is_signed_in(client)
+    done = answer_of_provider(company, client, client.post(START))["Location"]
+    assert (done == "/admin/login/") == bool(claims)
+    assert is_signed_in(client) == (not claims)
 
 
 def test_without_a_provider_there_is_no_way_to_one(ann: User) -> None:
