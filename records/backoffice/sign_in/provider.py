@@ -166,7 +166,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
 # --- The way back ---------------------------------------------------------------------------------------------------
 
 
-class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
+class Provider(OpenIDConnectOAuth2Adapter):
     """Reads what the provider says about the person, which is its ID token."""
 
     def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:

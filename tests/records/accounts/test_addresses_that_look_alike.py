@@ -97,7 +97,7 @@ def test_no_door_takes_an_address_that_only_looks_like_another(
     mira.refresh_from_db()
     assert {mira.email, mira.recovery_address} == {OLD}
     assert mira.pending_address == ""
-    assert mira.employee.email_address == OLD  # type: ignore[attr-defined]
+    assert mira.employee.email_address == OLD
 
 
 @pytest.mark.parametrize("address", PLAIN)
