@@ -1,10 +1,10 @@
 """Files on the wire: the FileContent of a body, and what the viewsets of endpoints with files share."""
 
 import uuid
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
+from typing import IO, Any
 
-import msgspec
 import orjson
 import pybase64
 from django.conf import settings
@@ -12,10 +12,17 @@ from django.http import HttpResponse, StreamingHttpResponse
 
 from records.files import downloads
 from records.files.addresses import FileAddresses
-from records.files.content import EncodedFile, FileEmptyError, FileTooLargeError, NotBase64Error
+from records.files.content import (
+    EncodedFile,
+    FileEmptyError,
+    FileTooLargeError,
+    JsonText,
+    NotBase64Error,
+    without_long_texts,
+)
 from records.files.models import FileRecord
 from records.files.storage import StorageUnavailableError
-from records.operations import bodies, errors
+from records.operations import bodies
 from records.operations.errors import ApiError
 from records.operations.fields import OnDemandField, WireError
 from records.operations.operation import Parameter
@@ -28,7 +35,7 @@ SWITCHES = (
     Parameter("WithURL", "boolean", description="Adds FileURL, an address that serves the file for 30 minutes."),
 )
 BESIDE_THE_FILE = 1024 * 1024
-"""How much of a body may be something else than the file's base64 text."""
+"""How large a body may be without the base64 text of its file, and how much of a body is kept in memory at least."""
 WHOLE = 3 * 64 * 1024
 
 
@@ -39,16 +46,19 @@ def too_large() -> ApiError:
     return ApiError(413, "PayloadTooLarge", f"FileContent: a file may have {shown} at most.")
 
 
+def _too_much_beside() -> ApiError:
+    return ApiError(413, "PayloadTooLarge", "The fields beside FileContent are larger than 1 MiB.")
+
+
 class FileContentField(OnDemandField):
-    """A file as strict base64 with padding; read from the body's undecoded JSON, so that it is never copied whole."""
+    """A file as strict base64 with padding; its text stays in the body's file, so that it is never in memory whole."""
 
     def read(self, value: Any) -> Any:
         """Return the EncodedFile; raises WireError, or the 413 judged before anything is decoded."""
-        text = memoryview(value) if isinstance(value, msgspec.Raw) else memoryview(b"")
-        if bytes(text[:1]) != b'"':
+        if not isinstance(value, JsonText):
             raise WireError("InvalidValue", "This must be a string: the file as base64.")
         try:
-            return EncodedFile(text[1:-1], settings.FILE_SIZE_LIMIT)
+            return EncodedFile(value, settings.FILE_SIZE_LIMIT)
         except FileTooLargeError as error:
             raise too_large() from error
         except FileEmptyError as error:
@@ -69,22 +79,29 @@ class FileViewSet(OperationViewSet):
         """Return the limit of a body: the largest file as base64 with its escapes, and the other fields."""
         return settings.FILE_SIZE_LIMIT * 3 // 2 + BESIDE_THE_FILE
 
+    @cached_property
+    def body_file(self) -> IO[bytes]:
+        """Return the body as a file; raises the 413."""
+        return bodies.stream(self.http_request, self.largest_body())
+
+    def body_parts(self) -> Iterable[bytes | bytearray]:
+        """Return the body's bytes in pieces, from the start."""
+        self.body_file.seek(0)
+        return iter(partial(self.body_file.read, bodies.CHUNK), b"")
+
     def body_with_file(self, serializer: type[WireSerializer]) -> dict[str, Any]:
-        """Return the body's values, the file as an EncodedFile over the body's own bytes; raises as `body` does."""
-        raw = self.raw_body()
-        if not raw:
-            raise errors.ApiError(400, "MalformedJson", "The body is empty; a JSON object is expected.")
-        members = bodies.decode_shallow(raw)
-        content: Any = members.pop("FileContent", ...)
-        if sum(len(memoryview(member)) for member in members.values()) > BESIDE_THE_FILE:
-            raise errors.ApiError(413, "PayloadTooLarge", "The fields beside FileContent are larger than 1 MiB.")
-        body = {name: bodies.decode(member) for name, member in members.items()}
-        is_text = content is not ... and bytes(memoryview(content)[:1]) == b'"'
-        # Only a text with its quotes stands nowhere else in the body than where a value stands.
-        counted = body if content is ... else {**body, "FileContent": None if is_text else bodies.decode(content)}
-        bodies.refuse_repeated_names(raw, counted, passing=memoryview(content) if is_text else b"")
-        if content is not ...:
-            body["FileContent"] = None if bytes(memoryview(content)[:4]) == b"null" else content
+        """Return the body's values, the file as an EncodedFile over the body's own file; raises as `body` does."""
+        self.body_file.seek(0)
+        try:
+            text, long = without_long_texts(self.body_file, BESIDE_THE_FILE, 2 * BESIDE_THE_FILE)
+        except FileTooLargeError as error:
+            raise _too_much_beside() from error
+        body = bodies.decode_object(text)
+        content = body.get("FileContent")
+        if isinstance(content, str):
+            body["FileContent"] = long.pop(content, None) or JsonText.of(content)
+        if long:
+            raise _too_much_beside()
         return self.checked(body, serializer)
 
     def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -1,10 +1,14 @@
-"""A file on its way in: base64 text of a body or an uploaded form file, read in slices, never copied whole."""
+"""A file on its way in: base64 text of a body or an uploaded form file, read in pieces, never in memory as a whole."""
 
 import hashlib
+import io
+import re
+import uuid
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import msgspec
+import orjson
 import pybase64
 
 PIECE = 256 * 1024
@@ -34,22 +38,96 @@ class Incoming(Protocol):
         ...
 
 
-class EncodedFile:
-    r"""A file as base64 text, which stays where the body holds it; JSON's escapes (`\/`, `\u002B`) are understood.
+class JsonText:
+    r"""A string of a JSON body, which stays in the body's file; JSON's escapes (`\/`, `\u002B`) are understood."""
 
-    Raises FileTooLargeError by the length alone, FileEmptyError or NotBase64Error.
+    def __init__(self, file: IO[bytes], start: int, end: int) -> None:
+        """Name the place of the string in the file, without its quotation marks."""
+        self._file, self._start, self.size = file, start, end - start
+
+    @classmethod
+    def of(cls, text: str) -> "JsonText":
+        """Return a decoded text in the same form."""
+        written = orjson.dumps(text)[1:-1]
+        return cls(io.BytesIO(written), 0, len(written))
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the text from the start, without escapes; raises NotBase64Error for text that is not ASCII."""
+        left, held = self.size, b""
+        self._file.seek(self._start)
+        while left:
+            block = self._file.read(min(PIECE, left))
+            left -= len(block)
+            block = held + block
+            # No escape is cut in two.
+            cut = block.rfind(b"\\", max(0, len(block) - 5)) if left else -1
+            held = block[cut:] if cut >= 0 else b""
+            yield _resolve(block[:cut] if held else block)
+
+
+def without_long_texts(body: IO[bytes], longest: int, most: int) -> tuple[bytes, dict[str, JsonText]]:
+    """Return a JSON body with a mark instead of each string of more than `longest` bytes, and these strings by mark.
+
+    The body is read in pieces from its start and is not checked otherwise. A mark is a random text, which no body
+    contains. Raises FileTooLargeError if more than `most` bytes are left.
     """
-
-    def __init__(self, text: memoryview, limit: int) -> None:
-        """Check the text between the quotes of a JSON string against the limit in bytes, and decode it once to hash."""
-        self._text = text
-        self._escaped, length = _measure(text)
-        if not length:
-            raise FileEmptyError
-        if length // 4 * 3 - 2 > limit:
+    kept, found = bytearray(), {}
+    position = start = kept_from = 0
+    held, mark, inside = b"", "", False
+    while piece := body.read(PIECE):
+        piece = held + piece
+        held, at, has_escapes = b"", 0, b"\\" in piece
+        while at < len(piece):
+            if not inside:
+                end = piece.find(b'"', at) + 1
+                inside, end = end > 0, end or len(piece)
+                kept += piece[at:end]
+                at, start, kept_from, mark = end, position + end, len(kept), ""
+                continue
+            end = _end_of_string(piece, at, has_escapes=has_escapes)
+            if not mark:
+                kept += piece[at:end]
+                if len(kept) - kept_from > longest:
+                    mark = uuid.uuid4().hex
+                    kept[kept_from:] = mark.encode()
+            at = end
+            if piece[end : end + 1] == b'"':
+                if mark:
+                    found[mark] = JsonText(body, start, position + end)
+                inside, at = False, end + 1
+                kept += b'"'
+            elif end < len(piece):  # The second character of this escape is in the next piece.
+                held = piece[end:]
+                break
+        if len(kept) > most:
             raise FileTooLargeError
-        if length % 4:
-            raise NotBase64Error
+        position += len(piece) - len(held)
+    return bytes(kept), found
+
+
+_INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+"""The inside of a JSON string. Possessive quantifiers keep the memory use constant."""
+
+
+def _end_of_string(piece: bytes, at: int, *, has_escapes: bool) -> int:
+    """Return where the string ends or, if it goes on, the piece; an incomplete escape at the end is left out."""
+    if not has_escapes:  # This search is many times faster.
+        end = piece.find(b'"', at)
+        return len(piece) if end < 0 else end
+    inside = _INSIDE.match(piece, at)
+    return inside.end() if inside else at
+
+
+class EncodedFile:
+    """A file as base64 text. Raises FileTooLargeError by the length alone, FileEmptyError or NotBase64Error."""
+
+    def __init__(self, text: JsonText, limit: int) -> None:
+        """Check the text against the limit in bytes, and decode it once to hash."""
+        self._text = text
+        if not text.size:
+            raise FileEmptyError
+        if _decoded(text.size) > limit and _decoded(sum(map(len, text.pieces()))) > limit:
+            raise FileTooLargeError
         digest, size = hashlib.sha256(), 0
         for piece in self.pieces():
             digest.update(piece)
@@ -62,20 +140,24 @@ class EncodedFile:
         """Yield the decoded bytes; raises NotBase64Error at the first fault."""
         held: bytes = b""
         ended = False
-        for text in _unescaped(self._text) if self._escaped else _slices(self._text):
-            block: bytes | memoryview = held + bytes(text) if held else text
-            view = memoryview(block)
-            whole = len(view) // 4 * 4
-            held = bytes(view[whole:])
+        for text in self._text.pieces():
+            block = held + text if held else text
+            whole = len(block) // 4 * 4
+            held = block[whole:]
             if not whole:
                 continue
             if ended:
                 raise NotBase64Error
-            piece = _decode(view[:whole])
+            piece = _decode(memoryview(block)[:whole])
             ended = len(piece) < whole // 4 * 3
             yield piece
         if held:
             raise NotBase64Error
+
+
+def _decoded(length: int) -> int:
+    """Return how many bytes so much base64 text has at least."""
+    return length // 4 * 3 - 2
 
 
 class UploadedPart:
@@ -98,36 +180,6 @@ class UploadedPart:
         """Yield the bytes from the start."""
         self._upload.seek(0)
         return iter(self._upload.chunks(PIECE))
-
-
-def _measure(text: memoryview) -> tuple[bool, int]:
-    """Return whether the text has escapes, and its length without them."""
-    escapes = wide = 0
-    for start in range(0, len(text), PIECE):
-        piece = bytes(text[start : start + PIECE + 1])
-        found = piece.count(b"\\", 0, PIECE)
-        if found:
-            escapes += found
-            wide += piece.count(b"\\u")
-    return bool(escapes), len(text) - escapes - 4 * wide
-
-
-def _slices(text: memoryview) -> Iterator[memoryview]:
-    for start in range(0, len(text), PIECE):
-        yield text[start : start + PIECE]
-
-
-def _unescaped(text: memoryview) -> Iterator[bytes]:
-    """Yield the text with its escapes resolved; none is cut in two."""
-    held = b""
-    for piece in _slices(text):
-        block = held + bytes(piece)
-        cut = block.rfind(b"\\", max(0, len(block) - 5))
-        cut = len(block) if cut < 0 else cut
-        held = block[cut:]
-        yield _resolve(block[:cut])
-    if held:
-        yield _resolve(held)
 
 
 def _resolve(text: bytes) -> bytes:

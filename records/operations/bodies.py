@@ -1,11 +1,12 @@
 """Reading a request's body: its size, its media type and its JSON (DECISIONS 1.10, 1.12)."""
 
+import io
 import json
 import re
 from collections import Counter
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any
+from typing import IO, Any, cast
 
 import msgspec
 from django.http import HttpRequest
@@ -18,7 +19,6 @@ DRAINED = 128 * 1024 * 1024
 """How much of a refused body is read and discarded, so that the client reads the answer instead of a broken pipe."""
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
-_shallow_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)', re.DOTALL)
 """A JSON string, including the colon after it if it is a name. Possessive quantifiers keep the memory use constant."""
 
@@ -91,6 +91,20 @@ def read(request: HttpRequest, limit: int = BODY_LIMIT) -> bytes | bytearray:
     return body
 
 
+def stream(request: HttpRequest, limit: int) -> IO[bytes]:
+    """Return the body as a file that can be read again and again; raises as `read` does.
+
+    The server keeps a large body in a file, which is used as it is. Only another server's body is read into memory.
+    """
+    given: Any = request.META.get("wsgi.input")
+    if hasattr(request, "_body") or not getattr(given, "seekable", bool)():
+        return io.BytesIO(read(request, limit))
+    if given.seek(0, io.SEEK_END) > limit:
+        raise too_large(limit)
+    given.seek(0)
+    return cast(IO[bytes], given)
+
+
 def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
     stream = request.META["wsgi.input"]
     body = bytearray()
@@ -125,48 +139,23 @@ def _drain(request: HttpRequest, length: int) -> None:
         return
 
 
-def decode(body: Bytes | msgspec.Raw) -> Any:
+def decode(body: Bytes) -> Any:
     """Return the JSON value; numbers with a fraction become Decimal, without loss. Raises the 400 MalformedJson."""
     try:
         value = _decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, ValueError, ArithmeticError) as error:
         raise malformed(error, body) from error
-    refuse_repeated_names(memoryview(body), value)
+    refuse_repeated_names(body, value)
     return value
 
 
-def decode_shallow(body: bytes | bytearray) -> dict[str, msgspec.Raw]:
-    """Return an object's members undecoded, so that a large member is never copied. Raises the 400 MalformedJson.
-
-    Repeated names are not refused here but by `refuse_repeated_names`.
-    """
-    try:
-        return _shallow_decoder.decode(body)
-    except msgspec.ValidationError as error:
-        raise ApiError(400, "MalformedJson", "The body must be a JSON object.") from error
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise malformed(error, body) from error
-
-
-def refuse_repeated_names(body: Bytes, value: Any, *, passing: Bytes = b"") -> None:
+def refuse_repeated_names(body: Bytes, value: Any) -> None:
     """Raise the 400 MalformedJson if an object of the body repeats a name, since all values but the last would be lost.
 
-    `value` is the decoded body. `passing` is the JSON text of a member that is too large to be searched.
+    `value` is the decoded body.
     """
-    start = _place_of(passing, body) if passing else -1
-    parts = (body,) if start < 0 else (memoryview(body)[:start], memoryview(body)[start + len(passing) :])
-    if sum(_TEXT.findall(part).count(b":") for part in parts) != _names_in(value):
+    if _TEXT.findall(body).count(b":") != _names_in(value):
         raise ApiError(400, "MalformedJson", f"{_repeated_name(body)} occurs twice in one object of the body.")
-
-
-def _place_of(text: Bytes, body: Bytes) -> int:
-    """Return the position of the text in the body; it compares beginnings first and so copies neither."""
-    whole = body if isinstance(body, bytes | bytearray) else bytes(body)
-    head, start = bytes(text[:64]), -1
-    while (start := whole.find(head, start + 1)) >= 0:
-        if whole.startswith(text, start):
-            break
-    return start
 
 
 def _names_in(value: Any) -> int:
@@ -196,10 +185,10 @@ def _repeated_name(body: Bytes) -> str:
     return f"The name {found[0][:100]!r}" if found else "A name"
 
 
-def malformed(error: Exception, body: Bytes | msgspec.Raw) -> ApiError:
+def malformed(error: Exception, body: Bytes) -> ApiError:
     """Return the 400 for text that is not JSON; some tools write a byte order mark, which is invisible."""
     text = str(error)
-    if bytes(memoryview(body)[:3]) == b"\xef\xbb\xbf":
+    if bytes(body[:3]) == b"\xef\xbb\xbf":
         text = "it begins with a byte order mark; send UTF-8 without one"
     if isinstance(error, RecursionError | ArithmeticError):
         text = "nested too deeply" if isinstance(error, RecursionError) else "a number is out of range"

@@ -1,7 +1,7 @@
 """How a request reaches its operation: the operation row decides about key, permission, query and body."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -211,11 +211,15 @@ class CalledViewSet(ViewSet):
             act=lambda: handler(self.request, **self.kwargs),
         )
 
-    def idempotent_body(self) -> tuple[bytes | bytearray, ...]:
-        """Return what identifies a repeated request: the record's id if there is one, the query and the body."""
-        record_id = str(self.kwargs.get("id", ""))
-        query = self.http_request.META.get("QUERY_STRING", "")
-        return record_id.encode(), query.encode("latin-1", "replace"), self.raw_body()
+    def idempotent_body(self) -> Iterator[bytes | bytearray]:
+        """Yield what identifies a repeated request: the record's id if there is one, the query and the body."""
+        yield str(self.kwargs.get("id", "")).encode()
+        yield self.http_request.META.get("QUERY_STRING", "").encode("latin-1", "replace")
+        yield from self.body_parts()
+
+    def body_parts(self) -> Iterable[bytes | bytearray]:
+        """Return the body's bytes in parts, from the start."""
+        return (self.raw_body(),)
 
     def options_answer(self, request: Request, **kwargs: Any) -> HttpResponse:
         """Answer OPTIONS with the methods of the path."""

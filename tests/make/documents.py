@@ -9,7 +9,7 @@ from typing import Any
 from documents import actions, approvals
 from documents.models import Document, DocumentVersion
 from records.accounts.models import DefaultRole, User
-from records.files.content import EncodedFile
+from records.files.content import EncodedFile, JsonText
 from records.sites.models import Site
 from tests import make
 
@@ -28,7 +28,7 @@ def sha256(content: bytes) -> str:
 
 def incoming(content: bytes = b"") -> EncodedFile:
     """Return a file on its way in."""
-    return EncodedFile(memoryview(base64.b64encode(content or f"File {next(_counter)}".encode())), 10**9)
+    return EncodedFile(JsonText.of(encoded(content or f"File {next(_counter)}".encode())), 10**9)
 
 
 def document_body(content: bytes = b"Wash your hands.", **fields: Any) -> dict[str, Any]:
