@@ -3,6 +3,7 @@
 import logging
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +79,12 @@ def post_worker_init(worker: Any) -> None:
     """Start in the worker what commands and tests do not need.
 
     It logs weak settings, starts writing the recent calls of keys, keeps the files of an SQLite database open, and
-    builds the OpenAPI document in advance, since that takes most of a second.
+    prepares in the background what a first request would have to wait for.
     """
     from django.core.checks import run_checks
     from django.db import connection
 
     from records.operations.calls import buffer
-    from records.operations.openapi_views import document
 
     if worker.age == 1:
         for weakness in run_checks(tags=["larder"], include_deployment_checks=True):
@@ -94,7 +94,15 @@ def post_worker_init(worker: Any) -> None:
         from config.sqlite.base import keep_open
 
         keep_open()
-    threading.Thread(target=document, args=("json",), name="openapi", daemon=True).start()
+    threading.Thread(target=_prepare, name="preparing", daemon=True).start()
+
+
+def _prepare() -> None:
+    """Load the endpoints of provisioning and build the OpenAPI document; each of them takes about a second."""
+    import_module("scim.endpoints")
+    from records.operations.openapi_views import document
+
+    document("json")
 
 
 def worker_exit(server: Any, worker: Any) -> None:

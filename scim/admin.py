@@ -33,13 +33,12 @@ from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.history.trail import recording
+from records.operations.values import show_date_time
 from records.sites.models import Site
 from records.sites.text import read_uuid
 from records.sites.writing import Values
-from scim.callers import Mount, base_of
 from scim.models import ProvisioningCall
-from scim.representations import moment
-from scim.selfcheck import check, rules_of
+from scim.mounts import Mount, base_of
 
 for _action in ("view", "add", "change"):
     register(f"accounts.{_action}_directory", DefaultRole.SITE_ADMINISTRATOR)
@@ -234,11 +233,15 @@ class _Connection:
         return redirect(self.request.get_full_path())
 
     def _check(self) -> None:
+        from scim.selfcheck import check
+
         mount: Mount = "prodscim" if self.request.POST.get("do") == "check-prodscim" else "scim"
         self.steps = check(self.directory, mount, author_of(self.request))
 
     def context(self) -> dict[str, Any]:
         """Return the template context of the page."""
+        from scim.selfcheck import rules_of
+
         tokens = ProvisioningToken.objects.filter(directory=self.directory).order_by("-created", "pk")
         calls = ProvisioningCall.objects.filter(directory=self.directory).select_related("directory__home_site")[
             :LAST_CALLS
@@ -289,7 +292,7 @@ def exported(calls: models.QuerySet[ProvisioningCall]) -> Iterator[str]:
     names = ("at", "directory", "token", "method", "request", "status", "outcome", "body", "requestId", "durationMs")
     for row in calls.values_list(*columns, "duration_ms").iterator(chunk_size=1000):
         found = dict(zip(names, row, strict=True))
-        found["at"], found["requestId"] = moment(found["at"]), str(found["requestId"])
+        found["at"], found["requestId"] = show_date_time(found["at"]), str(found["requestId"])
         yield json.dumps(found, ensure_ascii=False) + "\n"
 
 

@@ -32,11 +32,15 @@ def _shape(request: HttpRequest, refusal: Any) -> HttpResponse:
 
 def add_functions(connection: Any, **_: Any) -> None:
     """Give a SQLite connection the text functions that `scim.expressions` uses; PostgreSQL has its own."""
+    if connection.vendor == "sqlite":
+        connection.connection.create_function("scim_folded", 1, _folded, deterministic=True)
+        connection.connection.create_function("scim_text_of_id", 1, _text_of_id, deterministic=True)
+
+
+def _folded(text: str | None) -> str | None:
     from scim.schemas import folded
 
-    if connection.vendor == "sqlite":
-        connection.connection.create_function("scim_folded", 1, lambda text: text and folded(text), deterministic=True)
-        connection.connection.create_function("scim_text_of_id", 1, _text_of_id, deterministic=True)
+    return text and folded(text)
 
 
 def _text_of_id(value: str | None) -> str:

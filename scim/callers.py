@@ -2,9 +2,7 @@
 
 import uuid
 from dataclasses import dataclass, field
-from typing import Literal
 
-from django.conf import settings
 from django.http import HttpRequest
 
 from records.accounts.directories import WrongAddressError, token_of
@@ -12,8 +10,8 @@ from records.accounts.models import Dialect, Directory
 from records.history.trail import Author, Channel
 from records.operations import limits
 from scim.errors import Refused
+from scim.mounts import Mount, base_of
 
-Mount = Literal["scim", "prodscim"]
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="provisioning"'}
 RFC_PROFILE = "profile=rfc7643"
 
@@ -59,11 +57,6 @@ class Caller:
     def scope(self) -> Scope:
         """Return the scope of the token."""
         return Scope(self.directory_id, self.site_ids, self.base)
-
-
-def base_of(mount: Mount) -> str:
-    """Return the address of a mount."""
-    return f"{settings.BASE_URL.rstrip('/')}/{mount}"
 
 
 def bearer_of(request: HttpRequest) -> str:

@@ -11,8 +11,9 @@ from django.conf import settings
 from records.accounts.brake import forget_removals_of
 from records.accounts.models import Dialect, Directory
 from records.history.trail import Author
-from scim.callers import Caller, Mount
+from scim.callers import Caller
 from scim.inner import Inner, send
+from scim.mounts import Mount
 from scim.schemas import PATCH_OP, USER
 
 MARK = "connection-check"

@@ -1,50 +1,50 @@
-"""The URLs of both mounts, built by one function: /scim, and /prodscim without PATCH."""
+"""The URLs of both mounts. Their endpoints are loaded after the start, since the models of the protocol take a second.
 
-import re
+The server loads them in the background (`config/gunicorn.py`), and a request that comes earlier loads them itself.
+"""
 
-from django.urls import URLPattern, URLResolver, include, path, re_path
+from functools import cached_property
+from typing import Any
 
-from scim import discovery_views, views
-from scim.callers import Mount
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, URLResolver, path
+from django.urls.resolvers import RoutePattern
+from django.views.decorators.csrf import csrf_exempt
 
-READS = ["get", "head", "options"]
-
-
-def any_case(name: str) -> str:
-    """Return a pattern that matches the name in any case, because flags cannot be set within Django's patterns."""
-    return "".join(f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else re.escape(letter) for letter in name)
+from scim.mounts import Mount
 
 
-def mount(mount_name: Mount) -> list[URLPattern]:
-    """Return the endpoints of one mount; a trailing slash is accepted everywhere."""
-    methods = [method for method in views.METHODS if mount_name == "scim" or method != "patch"]
-    search = ["post", "options"]
+class Endpoints:
+    """The URL configuration below one mount, which is loaded when somebody first asks for it."""
 
-    def at(name: str, rest: str, view: type[views.ProvisioningView], methods: list[str], **fixed: object) -> URLPattern:
-        return re_path(
-            f"^{any_case(name)}{rest}/?$", view.as_view(mount=mount_name, http_method_names=methods, **fixed)
-        )
+    def __init__(self, mount: Mount) -> None:
+        self.mount = mount
 
-    one = "(?:/(?P<uuid>[^/]+))?"
-    return [
-        at("Users/.search", "", views.SearchView, search, kinds=("User",)),
-        at("Groups/.search", "", views.SearchView, search, kinds=("Group",)),
-        at(".search", "", views.SearchView, search),
-        at("Users", one, views.UsersView, methods),
-        at("Groups", one, views.GroupsView, methods),
-        at("ServiceProviderConfig", "s?", discovery_views.ServiceProviderConfigView, READS),
-        at("ResourceTypes", one, discovery_views.ResourceTypesView, READS),
-        at("Schemas", one, discovery_views.SchemasView, READS),
-        at("Me", "(?:/.*)?", views.NotBuiltView, methods, what="Me"),
-        at("Bulk", "", views.BulkView, search),
-        re_path("^$", views.RootView.as_view(mount=mount_name, http_method_names=READS)),
-        at("", ".*", views.NowhereView, methods),
-    ]
+    @cached_property
+    def urlpatterns(self) -> list[URLPattern]:
+        """Return the endpoints; a trailing slash is accepted everywhere."""
+        from scim.endpoints import mount
+
+        return mount(self.mount)
+
+
+def below(mount: Mount) -> URLResolver:
+    """Return the endpoints below a mount."""
+    return URLResolver(RoutePattern(f"{mount}/"), Endpoints(mount), app_name="scim", namespace="scim")  # type: ignore[arg-type]
+
+
+@csrf_exempt
+def root(request: HttpRequest, **fixed: Any) -> HttpResponseBase:
+    """Answer for the mount itself."""
+    from scim.endpoints import READS, views
+
+    return views.RootView.as_view(http_method_names=READS, **fixed)(request)
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("scim/", include((mount("scim"), "scim"))),
-    path("prodscim/", include((mount("prodscim"), "prodscim"))),
-    path("scim", views.RootView.as_view(mount="scim", http_method_names=READS)),
-    path("prodscim", views.RootView.as_view(mount="prodscim", http_method_names=READS)),
+    below("scim"),
+    below("prodscim"),
+    path("scim", root, {"mount": "scim"}),
+    path("prodscim", root, {"mount": "prodscim"}),
 ]

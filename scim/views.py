@@ -25,10 +25,11 @@ from records.operations.credentials import keep_private
 from records.sites.text import read_uuid
 from scim import bulk, lists, log
 from scim.adapters import GroupAdapter, UserAdapter
-from scim.callers import Caller, Mount, caller_of
+from scim.callers import Caller, caller_of
 from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
 from scim.inner import Inner, inner_of, send
 from scim.models import ProvisioningCall
+from scim.mounts import Mount
 from scim.patches import tidied_schemas
 from scim.projection import Projection
 from scim.representations import Representation, version_of

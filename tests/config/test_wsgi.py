@@ -1,16 +1,24 @@
 """Which handler the server gives a request to."""
 
 import ipaddress
+import os
+import subprocess
+import sys
+import uuid
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core import signals
 from django.db import close_old_connections
+from django.http import Http404
 
 from config import urls, wsgi
 from records.operations import middleware, paths
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -98,3 +106,36 @@ def test_the_first_parts_of_paths_come_from_the_url_configuration() -> None:
     assert paths.is_interface("/scim/Users/x")
     assert not paths.is_interface("/materialsX")
     assert not paths.is_page("/")
+
+
+def test_the_server_starts_without_the_libraries_that_only_some_requests_need(tmp_path: Path) -> None:
+    code = "import sys, config.wsgi; print(sorted({'openpyxl', 'scim2_models'} & sys.modules.keys()))"
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "ENV_FILE": ""}
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("path", "view", "arguments"),
+    [
+        ("/employee/GetEmployee/{id}", "GetEmployee", {"id": "{id}"}),
+        ("/employee/GetEmployee/{id}/", "GetEmployee", {"id": "{id}"}),
+        ("/employee/GetEmployee/E-1", "GetEmployee", {"id": "E-1"}),
+        ("/employee/GetEmployeeList", "GetEmployeeList", {}),
+        ("/materials/{id}", "GetMaterialById", {"id": "{id}"}),
+        ("/materials/{id}/{id}", "GetMaterialById", {"id": "{id}/{id}"}),
+        ("/materials/x{id}/y", "GetMaterialById", {"id": "x{id}/y"}),
+    ],
+)
+def test_a_path_leads_to_its_view_with_its_own_id(path: str, view: str, arguments: dict[str, str]) -> None:
+    for key in (str(uuid.uuid4()), str(uuid.uuid4()).upper(), paths._ANY_ID):
+        found, _, given = paths.view_at(path.format(id=key))
+        assert given == {name: value.format(id=key) for name, value in arguments.items()}
+        assert view in {row.name for row in found.initkwargs["rows"].values()}  # type: ignore[attr-defined]
+
+
+def test_a_path_with_an_id_that_leads_nowhere_is_404() -> None:
+    with pytest.raises(Http404):
+        paths.view_at(f"/employee/{uuid.uuid4()}")

@@ -17,10 +17,7 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 from xml.parsers import expat
 
-import openpyxl
 from django.utils.translation import gettext
-from openpyxl.utils import get_column_letter
-from openpyxl.utils.datetime import WINDOWS_EPOCH, from_excel
 
 from records.backoffice.transfer.formulas import restored
 
@@ -37,6 +34,7 @@ MOST_ELEMENTS, MOST_ELEMENTS_OF_ROW = 2_000_000, 20_000
 """The maximum number of XML elements in all sheets, and in one row: a row is read as a whole, and has 200 cells."""
 BLANK_ROWS = 100_000
 
+WINDOWS_EPOCH = datetime.datetime(1899, 12, 30)  # noqa: DTZ001 (serial dates have no zone)
 _ZEROS = re.compile(r"0{2,32}")
 _CLOCK = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d?:\d\d(:\d\d(\.\d{1,3})?)?)", re.ASCII)
 """A local time, as an export in people's words writes it; one with a zone is not one."""
@@ -170,6 +168,9 @@ def _decoded(data: bytes) -> str:
 
 
 def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
+    # The library takes a tenth of the server's start, and only an import needs it.
+    import openpyxl
+
     unreadable = gettext("The XLSX file is damaged or is not a spreadsheet.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -282,12 +283,11 @@ def _cell(cell: Any) -> Cell:
     if value is None:
         return None
     if cell.data_type == "f":
-        at = f"{get_column_letter(cell.column)}{cell.row}"
-        return BadCell(gettext("Cell %(at)s holds a formula. Paste it as a value instead.") % {"at": at})
+        return BadCell(gettext("Cell %(at)s holds a formula. Paste it as a value instead.") % {"at": cell.coordinate})
     if cell.data_type == "e":
         return BadCell(
             gettext("Cell %(get_column_letter)s%(row)s holds the error %(value)s.")
-            % {"get_column_letter": get_column_letter(cell.column), "row": cell.row, "value": value}
+            % {"get_column_letter": cell.column_letter, "row": cell.row, "value": value}
         )
     if isinstance(value, datetime.timedelta):
         return str(value)
@@ -357,6 +357,8 @@ def _to_the_millisecond(clock: datetime.datetime) -> datetime.datetime:
 
 
 def _serial(number: float, epoch: datetime.datetime) -> Any:
+    from openpyxl.utils.datetime import from_excel
+
     try:
         found = from_excel(number, epoch)
     except (OverflowError, ValueError):

@@ -1,0 +1,42 @@
+"""The endpoints below a mount, built by one function: /scim, and /prodscim without PATCH."""
+
+import re
+
+from django.urls import URLPattern, re_path
+
+from scim import discovery_views, views
+from scim.mounts import Mount
+
+READS = ["get", "head", "options"]
+
+
+def any_case(name: str) -> str:
+    """Return a pattern that matches the name in any case, because flags cannot be set within Django's patterns."""
+    return "".join(f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else re.escape(letter) for letter in name)
+
+
+def mount(mount_name: Mount) -> list[URLPattern]:
+    """Return the endpoints of one mount; a trailing slash is accepted everywhere."""
+    methods = [method for method in views.METHODS if mount_name == "scim" or method != "patch"]
+    search = ["post", "options"]
+
+    def at(name: str, rest: str, view: type[views.ProvisioningView], methods: list[str], **fixed: object) -> URLPattern:
+        return re_path(
+            f"^{any_case(name)}{rest}/?$", view.as_view(mount=mount_name, http_method_names=methods, **fixed)
+        )
+
+    one = "(?:/(?P<uuid>[^/]+))?"
+    return [
+        at("Users/.search", "", views.SearchView, search, kinds=("User",)),
+        at("Groups/.search", "", views.SearchView, search, kinds=("Group",)),
+        at(".search", "", views.SearchView, search),
+        at("Users", one, views.UsersView, methods),
+        at("Groups", one, views.GroupsView, methods),
+        at("ServiceProviderConfig", "s?", discovery_views.ServiceProviderConfigView, READS),
+        at("ResourceTypes", one, discovery_views.ResourceTypesView, READS),
+        at("Schemas", one, discovery_views.SchemasView, READS),
+        at("Me", "(?:/.*)?", views.NotBuiltView, methods, what="Me"),
+        at("Bulk", "", views.BulkView, search),
+        re_path("^$", views.RootView.as_view(mount=mount_name, http_method_names=READS)),
+        at("", ".*", views.NowhereView, methods),
+    ]
