@@ -1,11 +1,14 @@
 """The whole table on PostgreSQL: `make bench`, or `make bench ARGS="--markdown FILE"` to write it to a file, too.
 
+If the file is a page that has the table already, such as docs/performance.md, only the table is replaced.
+
 `--only NAME` (interface, lists, scim, processes) for one part; `BENCH_SECONDS` and `BENCH_ROUNDS` for longer turns.
 """
 
 import argparse
 import os
 import platform
+import re
 import tempfile
 import time
 from importlib import import_module
@@ -43,7 +46,14 @@ def main() -> None:
             import_module(f"bench.{part}").measure(table)
     print(f"Measured in {time.time() - started:.0f} s.", flush=True)
     if chosen.markdown:
-        chosen.markdown.write_text(f"{_about()}\n\n{table.markdown()}")
+        _write(f"{_about()}\n\n{table.markdown()}", chosen.markdown)
+
+
+def _write(text: str, file: Path) -> None:
+    """Write the table to the file, or replace the table in a page that has one already."""
+    page = file.read_text() if file.exists() else ""
+    kept = re.search(r"^Measured on .*\n\n(?:\|.*\n)+", page, re.MULTILINE)
+    file.write_text(page[: kept.start()] + text + page[kept.end() :] if kept else text)
 
 
 def _about() -> str:
