@@ -1,7 +1,7 @@
 """Upserts of one or many materials, with their history, in a constant number of round trips."""
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from materials.models import Material
 from records.history.inserts import insertions
 from records.history.snapshots import Snapshot, columns, differences
-from records.history.statements import Asked, Rows, Statement, asked
+from records.history.statements import Asked, Rows, Statement, asked, reading
 from records.history.trail import Author, Trail, now, recording
 from records.reference.models import MaterialCategory
 from records.sites.models import EntityFolder
@@ -166,7 +166,7 @@ class Batch:
                 folders.add(folder.pk)
             if (category := desired.values.get("material_category")) is not None:
                 self.names[str(category.pk)] = str(category)
-        self.asked = [asked(locked(self.site_id, external_ids, keys))] if external_ids or keys else []
+        self.asked = [locking(self.site_id, external_ids, keys)] if external_ids or keys else []
         self.asked += [holding_folders(folders)] if folders else []
         return [query.statement for query in self.asked]
 
@@ -323,6 +323,20 @@ class Batch:
                 found: Any = model.objects.filter(pk__in=ids)
                 names |= {str(row.pk): str(row) for row in found}
         return names
+
+
+_SITE, _TEXT, _KEY = uuid.uuid4(), str(uuid.uuid4()), uuid.uuid4()
+"""The placeholders in the compiled query for one material."""
+
+
+def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[uuid.UUID]) -> Asked:
+    """Return the query of `locked`; that for one material is compiled once for each process."""
+    texts, ids = len(external_ids), len(keys)
+    if max(texts, ids) > 1:
+        return asked(locked(site_id, external_ids, keys))
+    read = reading((Material, "upsert", texts, ids), lambda _: locked(_SITE, [_TEXT] * texts, [_KEY] * ids))
+    given = {_SITE: site_id} | dict(zip([_TEXT], external_ids, strict=False)) | dict(zip([_KEY], keys, strict=False))
+    return Asked(read, read.given(given))
 
 
 def locked(site_id: uuid.UUID, external_ids: Iterable[str], keys: Iterable[uuid.UUID]) -> QuerySet[Material]:

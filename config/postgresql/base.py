@@ -10,6 +10,7 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
+from psycopg import _queries
 from psycopg.pq import TransactionStatus
 
 from config.postgresql.breaker import breaker_of, watchdog
@@ -21,6 +22,11 @@ BEYOND_THE_LIMIT = 2.0
 FAST = 0.5
 """Seconds within which a failed attempt to connect is repeated."""
 TOO_SLOW = OperationalError("a statement was not ended by the server's own time limit")
+
+# psycopg keeps what it has parsed of its latest 128 statements, but by default of short ones only. The statement of a
+# record with its child rows is longer, and a change has more parameters, so that each run would parse it again.
+_queries.MAX_CACHED_STATEMENT_LENGTH = 32_768
+_queries.MAX_CACHED_STATEMENT_PARAMS = 200
 
 Statement = tuple[str, Sequence[Any]]
 Rows = list[tuple[Any, ...]]

@@ -287,9 +287,12 @@ class Worker(ThreadWorker):
         if connection.sock.broken:
             self.drop(connection)
             return
-        connection.wait_for_client()
         try:
-            self.poller.register(connection.socket, selectors.EVENT_WRITE, connection)
+            connection.sock.flush()
+            # Most answers have been sent by their thread, so that the next event is the client's next request.
+            events = selectors.EVENT_WRITE if connection.sock.left else selectors.EVENT_READ
+            self.poller.register(connection.socket, events, connection)
+            connection.wait_for_client()
             self.send_on(connection)
         except OSError:
             self.drop(connection)

@@ -4,7 +4,7 @@ To compile a query of the ORM takes several times as long as the database needs 
 """
 
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection, models
@@ -26,6 +26,10 @@ def parameter(key: uuid.UUID | str) -> Any:
     return given if connection.vendor == "postgresql" else given.hex
 
 
+def _text(value: Any) -> Any:
+    return value.hex if isinstance(value, uuid.UUID) else value
+
+
 class Reading(NamedTuple):
     """A compiled query for the rows of a model by one key, with the conversion of the rows to objects."""
 
@@ -39,6 +43,14 @@ class Reading(NamedTuple):
         """Return the statement that reads the rows of this key."""
         given = parameter(key)
         return self.sql, [given if value in (_KEY, _KEY.hex) else value for value in self.parameters]
+
+    def given(self, values: Mapping[uuid.UUID | str, uuid.UUID | str]) -> Statement:
+        """Return the statement with these values in place of the ids and texts with which the query was compiled."""
+        wanted = {
+            _text(placeholder): parameter(value) if isinstance(value, uuid.UUID) else value
+            for placeholder, value in values.items()
+        }
+        return self.sql, [wanted.get(_text(value), value) for value in self.parameters]
 
     def objects(self, rows: Rows) -> list[Any]:
         """Return the rows as objects of the model."""

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
@@ -22,6 +23,7 @@ from records.operations.operation import Operation
 from records.sites.text import read_uuid
 from records.sites.writing import Precondition
 
+_NEGOTIATOR = DefaultContentNegotiation()
 VALIDATE_ONLY = "validateOnly"
 """The query parameter that requests a check of a write without storing it."""
 
@@ -164,9 +166,8 @@ class CalledViewSet(ViewSet):
         self.args, self.kwargs = args, kwargs
         self.path_kwargs = kwargs
         self.answer_headers = {}
-        framed = self.initialize_request(request, *args, **kwargs)
-        self.request = framed
-        self.headers = self.default_response_headers
+        # The framework's parsers, authenticators and negotiation have no part in an operation.
+        framed = self.request = Request(request, negotiator=_NEGOTIATOR)
         response: HttpResponseBase
         try:
             self.initial(framed, *args, **kwargs)

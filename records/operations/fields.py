@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -124,12 +125,17 @@ class ChoiceTextField(WireField, serializers.ChoiceField):
         """Return the word as it is defined in the list; raises WireError."""
         if not isinstance(value, str):
             raise WireError("InvalidValue", "This must be a string.")
-        written = {str(word).casefold(): str(word) for word in self.choices}
         if value == "" and self.allow_blank:
             return ""
-        if value.casefold() not in written:
-            raise WireError("InvalidValue", f"Allowed are: {', '.join(written.values())}.")
-        return written[value.casefold()]
+        written = self._written.get(value.casefold())
+        if written is None:
+            raise WireError("InvalidValue", f"Allowed are: {', '.join(self._written.values())}.")
+        return written
+
+    @cached_property
+    def _written(self) -> dict[str, str]:
+        """Return the words as they are defined in the list, by their folded forms."""
+        return {str(word).casefold(): str(word) for word in self.choices}
 
 
 class IdField(WireField, serializers.UUIDField):

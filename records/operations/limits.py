@@ -4,6 +4,7 @@ Counters are in Django's cache: exact across workers with Redis (`CACHE_URL`), o
 """
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -36,13 +37,12 @@ class Allowance:
 def count(kind: str, who: str, *, window: int = WINDOW) -> int:
     """Count one request in the current window of the given number of seconds; returns the new count."""
     key = _counter(kind, who, window)
-    if cache.add(key, 1, window * 2):
-        return 1
-    try:
-        return cache.incr(key)
-    except ValueError:
-        cache.set(key, 1, window * 2)
-        return 1
+    for _ in range(2):
+        with suppress(ValueError):
+            return cache.incr(key)
+        if cache.add(key, 1, window * 2):
+            break
+    return 1
 
 
 def counted(kind: str, who: str, *, window: int = WINDOW) -> int:

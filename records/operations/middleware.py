@@ -15,14 +15,13 @@ from django.core.exceptions import DisallowedHost
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest, HttpResponse
-from django.urls import resolve
 
 from records.accounts.security import REQUEST_ADDRESS
 from records.history.english import in_english
 from records.history.origin import Origin, working_for
 from records.operations import error_handlers
 from records.operations.calls import buffer as recent_calls
-from records.operations.paths import first_part, is_interface
+from records.operations.paths import first_part, is_interface, view_at
 
 access = logging.getLogger("larder.access")
 VERSION = "1"
@@ -79,8 +78,8 @@ def answer_interface(request: HttpRequest) -> HttpResponse:
 
 def _view_of_path(request: HttpRequest) -> HttpResponse:
     """Call the view of the path; the handlers that `config/urls.py` names answer exceptions."""
-    match = request.resolver_match = resolve(request.path_info)
-    response: HttpResponse = match.func(request, *match.args, **match.kwargs)
+    view, args, kwargs = view_at(request.path_info)
+    response = view(request, *args, **kwargs)
     if callable(getattr(response, "render", None)):
         response = response.render()  # type: ignore[attr-defined]
     return response

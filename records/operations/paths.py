@@ -1,11 +1,14 @@
 """Which paths are interfaces for programs and which are pages for people, according to `config/urls.py`."""
 
-from collections.abc import Iterable, Iterator
-from functools import cache
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from importlib import import_module
+from typing import Any
 
 from django.conf import settings
-from django.urls import URLPattern, URLResolver
+from django.http import HttpResponse
+from django.urls import ResolverMatch, URLPattern, URLResolver, resolve
 
 
 def first_part(path: str) -> str:
@@ -21,6 +24,32 @@ def is_interface(path: str) -> bool:
 def is_page(path: str) -> bool:
     """Return whether the path is a page for people; every other path answers in the format of an interface."""
     return first_part(path) in _first_parts("pages")
+
+
+_ID = re.compile(r"/[0-9A-Fa-f-]{36}/?")
+_ANY_ID = "00000000-0000-0000-0000-000000000000"
+
+
+def view_at(path: str) -> tuple[Callable[..., HttpResponse], Sequence[Any], dict[str, Any]]:
+    """Return the view of a path with its arguments; raises Http404.
+
+    The path is searched in the URL configuration once for all ids that it may have, because that takes longer than to
+    prepare the answer.
+    """
+    found = _ID.search(path)
+    if found is None:
+        match = _match(settings.ROOT_URLCONF, path)
+        return match.func, match.args, match.kwargs
+    given = found[0].strip("/")
+    match = _match(settings.ROOT_URLCONF, path.replace(given, _ANY_ID, 1))
+    if _ANY_ID not in match.kwargs.values():
+        match = resolve(path, settings.ROOT_URLCONF)
+    return match.func, match.args, {name: given if value == _ANY_ID else value for name, value in match.kwargs.items()}
+
+
+@lru_cache(1024)
+def _match(configuration: str, path: str) -> ResolverMatch:
+    return resolve(path, configuration)
 
 
 @cache

@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import orjson
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.models import Case, F, Value, When
 from django.db.models.expressions import RawSQL
 
@@ -271,7 +271,8 @@ class ReadPlan:
         The statement also checks the proof, if there is one; raises StaleAccessError.
         """
         query = key if isinstance(key, KeyQuery) else KeyQuery("", _RECORD_ID, {_RECORD_ID: key})
-        compiled = self._compiled.get((connection.vendor, proof is not None, query.name, self.lacking))
+        database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times
+        compiled = self._compiled.get((database.vendor, proof is not None, query.name, self.lacking))
         if compiled is None:
             plan = self if self.reader is None else self.whole._for_anybody[self.lacking]
             compiled = plan._compile(queryset, query, asks=proof is not None)
@@ -280,10 +281,11 @@ class ReadPlan:
             parameters = [parameter(self.reader) if one in (_READER, _READER.hex) else one for one in parameters]
         for place, placeholder in compiled.key_at:
             value = query.given[placeholder]
-            parameters[place] = parameter(value) if isinstance(value, uuid.UUID) else value
+            is_id = isinstance(value, uuid.UUID) and database.vendor != "postgresql"
+            parameters[place] = value.hex if is_id else value
         if proof is not None:
             parameters[compiled.owners_at : compiled.owners_at + len(proof.owners)] = proof.owners
-        with connection.cursor() as cursor:
+        with database.cursor() as cursor:
             cursor.execute(compiled.sql, parameters)
             row = cursor.fetchone()
         if row is None:

@@ -133,6 +133,9 @@ def source_of(name: str, field: Any) -> str:
     return found[:-3] if isinstance(field, wire.ReferenceField) and found.endswith("_id") else found
 
 
+_ID = wire.IdField()
+
+
 class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
     """An array of objects stored as child rows; entries have an Id if they are updated (DECISIONS 1.5)."""
 
@@ -160,7 +163,7 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
             faults += [wire.WireError(one.code, one.message, f"[{index}].{one.field}") for one in found]
             if entry.get("Id") not in (None, ""):
                 try:
-                    values["id"] = wire.IdField().read(entry["Id"])
+                    values["id"] = _ID.read(entry["Id"])
                 except wire.WireError as fault:
                     faults.append(wire.WireError(fault.code, fault.message, f"[{index}].Id"))
             read.append(values)
@@ -208,7 +211,7 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
                 faults.append(wire.WireError("InvalidValue", "This must be an object with an Id alone.", f"[{index}]"))
                 continue
             try:
-                key = wire.IdField(required=True).read(entry["Id"])
+                key = _ID.read(entry["Id"])
                 if key is None:
                     raise wire.WireError("RequiredField", "An Id is required.")
             except wire.WireError as fault:

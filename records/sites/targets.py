@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
-from records.history.statements import Asked, ask, compiled
+from records.history.statements import Asked, ask, asked, rows_with
 from records.sites.models import EntityFolder
 
 UNKNOWN = _("No such {name} at this site.")
@@ -164,10 +164,14 @@ def hold_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolde
 
 def holding_folders(folder_ids: Iterable[uuid.UUID]) -> Asked:
     """Return the query of `hold_folders`, to be run together with others."""
-    read = compiled(EntityFolder.objects.filter(pk__in=folder_ids).order_by("pk"))
+    keys = set(folder_ids)
+    if len(keys) == 1:
+        read, (sql, parameters) = rows_with(EntityFolder, keys, EntityFolder.objects.all, "held")
+    else:
+        read, (sql, parameters) = asked(EntityFolder.objects.filter(pk__in=keys).order_by("pk"))
     # The foreign key itself is checked only at the end of the transaction, too late to notice an archived folder.
     lock = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
-    return Asked(read, (read.sql + lock, read.parameters))
+    return Asked(read, (sql + lock, parameters))
 
 
 def _site_path(target: Model) -> str | None:

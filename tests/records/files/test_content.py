@@ -101,6 +101,6 @@ def test_a_file_of_several_mebibytes_is_stored_as_it_was_sent(api: Any) -> None:
 
 @pytest.mark.parametrize("field", ["Description", "FileType"])
 def test_large_fields_beside_a_file_are_413(api: Any, field: str) -> None:
-    answer = api.post("/document/AddDocument", docs.document_body(**{field: "x" * 2 * 1024 * 1024}))
+    answer = api.post("/document/AddDocument", {**docs.document_body(), field: "x" * 2 * 1024 * 1024})
     assert answer.status_code == 413, answer.content
     assert "beside FileContent" in answer.json()["Message"]
