@@ -6,6 +6,7 @@ read this row as it was when the statement began, so that two writers could foll
 """
 
 import secrets
+from functools import cache
 from typing import Any
 
 from django.apps import apps
@@ -75,6 +76,7 @@ def _numbered(change: Change) -> str:
     return f"numbered AS (SELECT {column} AS number FROM {table} WHERE id = %s), "  # noqa: S608 (no outside text)
 
 
+@cache
 def _place_of_number(label: str, name: str) -> tuple[str, str]:
     model = apps.get_model(label)
     column: Any = model._meta.get_field(name)

@@ -6,6 +6,7 @@ from typing import Any
 
 from materials.models import Material
 from records.history.models import Change
+from records.history.verification import verify
 from records.sites.models import Entity, SiteSequence
 from tests import make
 from tests.make.materials import make_category, make_material
@@ -339,3 +340,17 @@ def test_no_value_of_any_field_breaks_the_operation(materials: Any) -> None:
 def test_a_row_that_is_no_object_is_refused_in_a_plain_sentence(materials: Any) -> None:
     results = materials.upsert([5, None, []]).json()
     assert {one["Message"] for one in results} == {"Each entry of the array must be an object."}
+
+
+def test_texts_of_an_array_are_stored_as_they_were_sent(materials: Any) -> None:
+    texts = ['"', "\\", '\\"', "{a,b}", "NULL", "null", "a\nb\tc", "Käse 🧀", "'", "a, b", "%s", "$1", "{}"]
+    sent = [{"externalId": f"E {text}", "name": text, "countryOfOrigin": ["NZ"]} for text in texts]
+    for description in ("first", 'second "{}"\\'):
+        rows = [{**row, "description": description} for row in sent]
+        assert {row["Error"] for row in materials.upsert(rows).json()} == {""}
+        listed = materials.get(materials.at()).json()
+        assert [(row["externalId"], row["name"], row["description"]) for row in listed] == [
+            (f"E {text}", text, description) for text in texts
+        ]
+        assert {tuple(row["countryOfOrigin"]) for row in listed} == {("NZ",)}
+    assert not verify().faults
