@@ -190,7 +190,7 @@ TEMPLATES = [
 
 # What is stored and what programs read is in English. People read one of these, whose catalogues are complete.
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 # Days and numbers look the same in every language.
 FORMAT_MODULE_PATH = ["config.formats"]

@@ -42,6 +42,7 @@ NAVIGATION: dict[str, list[tuple[str, str]]] = {
     "Working on it": [
         ("Architecture", "architecture.md"),
         ("Glossary", "glossary.md"),
+        ("Languages", "translations.md"),
         ("Decisions", "decisions/index.md"),
         ("Changelog", "changelog.md"),
         ("Packages and licences", "packages.md"),

@@ -50,6 +50,5 @@ def mark_names() -> None:
             options = model._meta
             for owner in (options, *options.local_fields, *options.local_many_to_many):
                 for name in ("verbose_name", "verbose_name_plural"):
-                    text = getattr(owner, name, None)
-                    if isinstance(text, str):
-                        setattr(owner, name, gettext_lazy(text))
+                    if getattr(owner, name, None):
+                        setattr(owner, name, gettext_lazy(str(getattr(owner, name))))

@@ -1,0 +1,127 @@
+"""Pages and mails in the language of the person; programs and what is stored in English."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.utils import translation
+
+from deploy import translations
+from records.accounts.models import DefaultRole, User
+from records.backoffice.passwords import send_password_link
+from records.complaints.models import Complaint
+from records.history.models import Change
+from records.sites.models import Site
+from tests import make
+from tests.conftest import Api
+from tests.make.backoffice import address, form_of, list_address, sign_in
+from tests.make.complaints import make_complaint
+
+PROFILE = "/profile/"
+
+
+@pytest.fixture
+def speaker(site: Site) -> User:
+    """Return a manager who reads German."""
+    user = make.make_user(site=site, role=DefaultRole.MANAGER)
+    User.objects.filter(pk=user.pk).update(language="de")
+    return User.objects.get(pk=user.pk)
+
+
+@pytest.mark.parametrize("path", translations.catalogues(), ids=lambda path: path.parts[-3])
+def test_each_catalogue_has_every_text_and_is_compiled(path: Path) -> None:
+    assert list(translations.faults(path, translations.texts())) == []
+
+
+def test_a_person_chooses_the_language_and_the_browser_decides_before(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.MANAGER)
+    client = sign_in(user, site)
+    german = {"HTTP_ACCEPT_LANGUAGE": "de-AT,de;q=0.9,en;q=0.5"}
+    assert '<html lang="en">' in client.get("/admin/").content.decode()
+    assert '<html lang="de">' in client.get("/admin/", **german).content.decode()
+    assert client.post(PROFILE, {"do": "choose-language", "language": "de"}).status_code == 302
+    page = client.get("/admin/", HTTP_ACCEPT_LANGUAGE="en")
+    assert page["Content-Language"] == "de"
+    assert "Was auf mich wartet" in page.content.decode()
+    change = Change.objects.get(record_id=user.pk, operation="ChooseLanguage")
+    assert change.fields == [{"field": "language", "old": None, "new": "de"}]
+    client.post(PROFILE, {"do": "choose-language", "language": ""})
+    assert '<html lang="en">' in client.get("/admin/").content.decode()
+    assert translation.get_language() == "en"
+
+
+def test_a_language_that_is_not_offered_is_refused(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.READER)
+    client = sign_in(user, site)
+    assert client.post(PROFILE, {"do": "choose-language", "language": "tlh"}).status_code == 200
+    user.refresh_from_db()
+    assert user.language is None
+
+
+def test_the_sign_in_page_follows_the_browser(db: None) -> None:
+    page = Client().get("/admin/login/", HTTP_ACCEPT_LANGUAGE="de")
+    assert "Kennwort vergessen?" in page.content.decode()
+    assert "Forgotten your password?" in Client().get("/admin/login/", HTTP_ACCEPT_LANGUAGE="fr").content.decode()
+
+
+def test_every_page_of_the_menu_opens_in_german(site: Site, speaker: User) -> None:
+    User.objects.filter(pk=speaker.pk).update(is_superuser=True)
+    client = sign_in(speaker, site)
+    start = client.get("/admin/").content.decode()
+    menu = start[start.index('<details class="menu"') : start.index("</nav></details>")]
+    pages = re.findall(r'href="(/[^"]*)"', menu)
+    assert len(pages) > 30
+    for page in pages:
+        shown = client.get(page)
+        assert shown.status_code == 200, page
+        assert '<html lang="de">' in shown.content.decode(), page
+        assert client.get(f"{page}add/").status_code in (200, 302, 403, 404), page
+
+
+def test_a_record_and_its_list_are_in_german(site: Site, speaker: User) -> None:
+    client = sign_in(speaker, site)
+    complaint = make_complaint(site, trace_number="L4711")
+    shown = client.get(address(complaint)).content.decode()
+    assert f"Reklamation {complaint.site_sequence_id}: L4711" in shown
+    assert "Reklamationen" in client.get(list_address(Complaint)).content.decode()
+
+
+def test_a_save_in_german_stores_what_a_save_in_english_stores(site: Site, speaker: User) -> None:
+    complaints = [make_complaint(site) for _ in range(2)]
+    english = make.make_user(site=site, role=DefaultRole.MANAGER)
+    stored: list[Any] = []
+    for user, complaint in zip((english, speaker), complaints, strict=True):
+        client = sign_in(user, site)
+        data = {**form_of(client.get(address(complaint))), "severity": "Major", "change_reason": "Seen again"}
+        assert client.post(address(complaint), data).status_code == 302
+        change = Change.objects.filter(record_id=complaint.pk).latest("number")
+        name = change.record_name.replace(str(complaint.site_sequence_id), "N")
+        stored.append((change.operation, change.fields, change.reason, name))
+    assert stored[0] == stored[1]
+    assert stored[0][3] == "Complaint N"
+
+
+def test_programs_get_english_whatever_the_person_reads(site: Site, speaker: User) -> None:
+    key = make.make_key(site, user=speaker)
+    make_complaint(site)
+    answers = []
+    for language in ("en", "de"):
+        api = Api(key, **{"Accept-Language": language})
+        found = [
+            api.get("/complaint/GetComplaintList"),
+            api.get("/complaint/GetComplaint/nonsense"),
+            api.post("/complaint/AddComplaintDetail", {}),
+        ]
+        answers.append([(one.status_code, re.sub(rb'"RequestId":"[^"]*"', b"", one.content)) for one in found])
+    assert answers[0] == answers[1]
+
+
+def test_a_mail_is_in_the_language_of_the_person(speaker: User) -> None:
+    User.objects.filter(pk=speaker.pk).update(recovery_address="person@example.com")
+    speaker.refresh_from_db()
+    send_password_link(speaker)
+    assert mail.outbox[0].subject == "Wählen Sie ein neues Kennwort für Larder"
+    assert "Ihr Benutzername ist" in mail.outbox[0].body
