@@ -23,13 +23,14 @@ ROOMS = ("config", "records", "documents", "materials", "scim")
 ONE = {"gettext", "gettext_lazy", "gettext_noop", "_"}
 SEVERAL = {"ngettext", "ngettext_lazy"}
 WITH_CONTEXT = {"pgettext", "pgettext_lazy"}
+IN_SCRIPT = re.compile(r'\b(?:larderSay|say)\("([^"]*)"')
 IN_FILTER = re.compile(r"""_\(("|')(.*?)\1\)""")
 Text = tuple[str, str, str]
 """The context, the text and its plural; empty where there is none."""
 
 
 def texts() -> dict[Text, str]:
-    """Return all texts that are translated, and where each was first found."""
+    """Return all texts of pages, mails and papers, and where each was first found."""
     found: dict[Text, str] = {}
     for path in sorted(path for room in ROOMS for path in (TOP / room).rglob("*.py") if "migrations" not in path.parts):
         for text in _of_code(ast.parse(path.read_text())):
@@ -42,6 +43,19 @@ def texts() -> dict[Text, str]:
     for name in _of_operations():
         found.setdefault(("", name, ""), "operations of the history")
     return found
+
+
+def texts_of_scripts() -> dict[Text, str]:
+    """Return all texts that scripts show, and where each was first found."""
+    found: dict[Text, str] = {}
+    for path in sorted((TOP / "static").rglob("*.js")):
+        for text in IN_SCRIPT.findall(path.read_text()):
+            found.setdefault(("", text, ""), str(path.relative_to(TOP)))
+    return found
+
+
+WANTED = {"django": texts, "djangojs": texts_of_scripts}
+"""What each catalogue holds, by the name of its file."""
 
 
 def _of_code(tree: ast.AST) -> Iterator[Text]:
@@ -115,8 +129,8 @@ def _of_operations() -> Iterator[str]:
 
 
 def catalogues() -> Iterable[Path]:
-    """Return the catalogues, one a language."""
-    return sorted((TOP / "locale").glob("*/LC_MESSAGES/django.po"))
+    """Return the catalogues: two a language, the second for scripts."""
+    return sorted((TOP / "locale").glob("*/LC_MESSAGES/*.po"))
 
 
 def compiled(catalogue: Any) -> bytes:
@@ -125,8 +139,9 @@ def compiled(catalogue: Any) -> bytes:
     return content
 
 
-def update(path: Path, wanted: dict[Text, str]) -> None:
-    """Write the catalogue anew with the wanted texts, each with the translation that it has already."""
+def update(path: Path) -> None:
+    """Write the catalogue anew with all its texts, each with the translation that it has already."""
+    wanted = WANTED[path.stem]()
     old = {(one.msgctxt or "", one.msgid, one.msgid_plural): one for one in polib.pofile(str(path), wrapwidth=100)}
     new = polib.POFile(wrapwidth=100)
     new.metadata = polib.pofile(str(path)).metadata
@@ -144,8 +159,9 @@ def update(path: Path, wanted: dict[Text, str]) -> None:
     path.with_suffix(".mo").write_bytes(compiled(new))
 
 
-def faults(path: Path, wanted: dict[Text, str]) -> Iterator[str]:
+def faults(path: Path) -> Iterator[str]:
     """Yield what is wrong with a catalogue."""
+    wanted = WANTED[path.stem]()
     catalogue = polib.pofile(str(path))
     have = {(one.msgctxt or "", one.msgid, one.msgid_plural): one for one in catalogue}
     language = path.parts[-3]
@@ -174,12 +190,11 @@ def main(arguments: list[str]) -> int:
     sys.path.insert(0, str(TOP))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    wanted = texts()
     if "--check" not in arguments:
         for path in catalogues():
-            update(path, wanted)
+            update(path)
         return 0
-    found = [fault for path in catalogues() for fault in faults(path, wanted)]
+    found = [fault for path in catalogues() for fault in faults(path)]
     print("\n".join(found) or "The catalogues are complete.")
     return 1 if found else 0
 

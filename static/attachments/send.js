@@ -16,9 +16,9 @@ window.larderSendFile = (address, fields, file, progress) =>
       try {
         resolve(JSON.parse(request.responseText));
       } catch {
-        resolve({ faults: [`${file.name}: It could not be attached. Reload the page and try again.`] });
+        resolve({ faults: [window.larderSay("%(name)s: It could not be attached. Reload the page and try again.", { name: file.name })] });
       }
     });
-    request.addEventListener("error", () => resolve({ lost: true, faults: [`${file.name}: The connection was lost. Try again.`] }));
+    request.addEventListener("error", () => resolve({ lost: true, faults: [window.larderSay("%(name)s: The connection was lost. Try again.", { name: file.name })] }));
     request.send(data);
   });

@@ -2,6 +2,7 @@
 // Without this script the form still sends all chosen files together.
 "use strict";
 (() => {
+  const say = window.larderSay;
   for (const panel of document.querySelectorAll("[data-attachments]")) {
     const form = panel.querySelector("[data-upload]");
     if (!form) continue;
@@ -12,8 +13,8 @@
     const faults = [];
 
     const tell = () => {
-      const done = added === 1 ? "1 file attached." : `${added} files attached.`;
-      said.textContent = left ? `${left} still to be sent.` : [added ? done : "", ...faults].join(" ").trim();
+      const done = added === 1 ? say("1 file attached.") : say("%(added)s files attached.", { added });
+      said.textContent = left ? say("%(left)s still to be sent.", { left }) : [added ? done : "", ...faults].join(" ").trim();
     };
 
     const finish = (row, answer) => {
@@ -47,7 +48,7 @@
           finish(row, answer);
           resolve();
         };
-        if (limit && file.size > limit) return end({ faults: [`${file.name}: The file is too large.`] });
+        if (limit && file.size > limit) return end({ faults: [say("%(name)s: The file is too large.", { name: file.name })] });
         const fields = Object.fromEntries([...new FormData(form)].filter(([name]) => name !== "files" && name !== "photo"));
         window.larderSendFile(form.action, fields, file, (part) => (bar.value = part)).then(end);
         return undefined;
@@ -66,7 +67,7 @@
       const files = [...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]);
       event.preventDefault();
       if (files.length) sendAll(files);
-      else said.textContent = "Choose a file first.";
+      else said.textContent = say("Choose a file first.");
     });
 
     drop.hidden = false;

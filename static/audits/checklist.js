@@ -4,6 +4,7 @@
 // is stored once, and one that somebody else's answer has overtaken is shown and not stored.
 "use strict";
 (() => {
+  const say = window.larderSay;
   const page = document.querySelector("[data-checklist]");
   if (!page) return;
   const { account } = document.body.dataset;
@@ -61,7 +62,7 @@
   const lastOf = (id) => waiting.findLast((entry) => entry.finding === id && !entry.conflict && !entry.refused);
   const standing = (id) => lastOf(id)?.answer || stored.get(id);
   const isAnswered = (id) => Boolean(isRated ? standing(id).response : standing(id).comment.trim());
-  const nameOf = (card, response) => [...card.querySelectorAll(".responses button")].find((one) => one.value === response)?.textContent || "no response";
+  const nameOf = (card, response) => [...card.querySelectorAll(".responses button")].find((one) => one.value === response)?.textContent || say("no response");
 
   const show = (card) => {
     const id = card.dataset.question;
@@ -76,13 +77,20 @@
     notice.hidden = !entry;
     if (entry && notice.dataset.shown !== JSON.stringify(entry)) {
       notice.dataset.shown = JSON.stringify(entry);
-      const said = (answer) => `“${nameOf(card, answer.response)}”${answer.comment ? ` with the comment “${answer.comment}”` : ""}`;
-      const theirs = element("button", { type: "button", textContent: "Keep that answer" });
-      const mine = element("button", { type: "button", textContent: "Use my answer" });
+      const said = (answer) => answer.comment
+        ? say("“%(answer)s” with the comment “%(comment)s”", { answer: nameOf(card, answer.response), comment: answer.comment })
+        : say("“%(answer)s”", { answer: nameOf(card, answer.response) });
+      const theirs = element("button", { type: "button", textContent: say("Keep that answer") });
+      const mine = element("button", { type: "button", textContent: say("Use my answer") });
       theirs.addEventListener("click", () => settle(card, entry, false));
       mine.addEventListener("click", () => settle(card, entry, true));
       notice.replaceChildren(
-        element("p", { textContent: `${entry.conflict.who} answered ${said(entry.conflict)}${entry.conflict.at ? ` at ${entry.conflict.at}` : ""}. Your answer ${said(entry.answer)} was not saved.` }),
+        element("p", { textContent: [
+          entry.conflict.at
+            ? say("%(who)s answered %(answer)s at %(at)s.", { who: entry.conflict.who, answer: said(entry.conflict), at: entry.conflict.at })
+            : say("%(who)s answered %(answer)s.", { who: entry.conflict.who, answer: said(entry.conflict) }),
+          say("Your answer %(answer)s was not saved.", { answer: said(entry.answer) }),
+        ].join(" ") }),
         theirs, " ", mine,
       );
     }
@@ -102,25 +110,25 @@
     for (const card of questions) show(card);
     const answered = questions.filter((card) => isAnswered(card.dataset.question)).length;
     part("bar").value = answered;
-    part("count").textContent = `${answered} of ${questions.length} answered`;
+    part("count").textContent = say("%(answered)s of %(cards)s answered", { answered, cards: questions.length });
     const open = questions.filter((card) => !isAnswered(card.dataset.question));
     const refused = waiting.filter((entry) => entry.refused);
     const conflicts = waiting.filter((entry) => entry.conflict);
     const unsent = new Set(waiting.filter((entry) => !entry.refused && !entry.conflict).map((entry) => entry.finding)).size;
-    const many = (count, one, several) => `${count} ${count === 1 ? one : several}`;
+    const many = (count, one, several) => say(count === 1 ? one : several, { count });
     const lines = [];
-    if (unsent && trouble) lines.push(`${many(unsent, "answer waits", "answers wait")} for the connection. ${trouble}`);
-    else if (unsent) lines.push("Saving…");
-    if (conflicts.length) lines.push(`${many(conflicts.length, "question was", "questions were")} answered by somebody else meanwhile.`);
-    if (unsent && !isKept) lines.push("This browser keeps nothing: leave the page open until they are sent.");
-    if (unsentPhotos.size) lines.push(`${many(unsentPhotos.size, "photo was", "photos were")} not sent: leave the page open until the connection is back.`);
-    part("state").textContent = lines.join(" ") || "All answers are saved.";
+    if (unsent && trouble) lines.push(`${many(unsent, say("%(count)s answer waits for the connection."), say("%(count)s answers wait for the connection."))} ${trouble}`);
+    else if (unsent) lines.push(say("Saving…"));
+    if (conflicts.length) lines.push(many(conflicts.length, say("%(count)s question was answered by somebody else meanwhile."), say("%(count)s questions were answered by somebody else meanwhile.")));
+    if (unsent && !isKept) lines.push(say("This browser keeps nothing: leave the page open until they are sent."));
+    if (unsentPhotos.size) lines.push(many(unsentPhotos.size, say("%(count)s photo was not sent: leave the page open until the connection is back."), say("%(count)s photos were not sent: leave the page open until the connection is back.")));
+    part("state").textContent = lines.join(" ") || say("All answers are saved.");
     part("state").classList.toggle("is-waiting", Boolean(waiting.length || unsentPhotos.size));
     part("refused").hidden = !refused.length;
     part("refused").replaceChildren(...refused.map((entry) => {
       const card = questions.find((one) => one.dataset.question === entry.finding);
-      const row = element("li", { textContent: `${card ? card.querySelector("h2").textContent.trim() : "A question"}: ${entry.refused} ` });
-      const drop = element("button", { type: "button", className: "plain", textContent: "Discard this answer" });
+      const row = element("li", { textContent: `${card ? card.querySelector("h2").textContent.trim() : say("A question")}: ${entry.refused} ` });
+      const drop = element("button", { type: "button", className: "plain", textContent: say("Discard this answer") });
       drop.addEventListener("click", () => { waiting.splice(waiting.indexOf(entry), 1); keep(); showAll(); });
       row.append(drop);
       return row;
@@ -134,7 +142,7 @@
     });
     const list = element("ul");
     list.append(...links);
-    part("open").replaceChildren(...(open.length ? [element("p", { textContent: "Still to be answered:" }), list] : [element("p", { textContent: "Every question is answered." })]));
+    part("open").replaceChildren(...(open.length ? [element("p", { textContent: say("Still to be answered:") }), list] : [element("p", { textContent: say("Every question is answered.") })]));
   };
 
   const answer = (card, change) => {
@@ -162,8 +170,8 @@
     const fields = { csrfmiddlewaretoken: token, finding: entry.finding, response: entry.answer.response, comment: entry.answer.comment, seen_response: entry.seen.response, seen_comment: entry.seen.comment };
     for (const [name, value] of Object.entries(fields)) data.append(name, value);
     const reply = await fetch(page.dataset.answer, { method: "POST", body: data, headers: { Accept: "application/json" }, redirect: "manual" });
-    if (reply.type === "opaqueredirect") throw new Error("You are signed out: reload the page and sign in to send them.");
-    if (reply.status === 403) throw new Error("Reload the page to send them.");
+    if (reply.type === "opaqueredirect") throw new Error(say("You are signed out: reload the page and sign in to send them."));
+    if (reply.status === 403) throw new Error(say("Reload the page to send them."));
     if (reply.status === 429 || reply.status >= 500) throw new TypeError(String(reply.status));
     return { status: reply.status, told: await reply.json() };
   };
@@ -180,7 +188,7 @@
         entry.answer = next.answer;
         waiting.splice(waiting.indexOf(next), 1);
       }
-    } else entry.refused = (told.faults || ["It could not be saved."]).join(" ");
+    } else entry.refused = (told.faults || [say("It could not be saved.")]).join(" ");
   };
   const send = async () => {
     if (isSending) return;
@@ -194,7 +202,7 @@
         trouble = "";
         take(entry, reply);
       } catch (error) {
-        trouble = error instanceof TypeError || error instanceof SyntaxError ? "They are sent when it is back." : error.message;
+        trouble = error instanceof TypeError || error instanceof SyntaxError ? say("They are sent when it is back.") : error.message;
         later = setTimeout(send, 10000);
         break;
       } finally {
@@ -260,7 +268,7 @@
     bar.setAttribute("aria-label", file.name);
     const said = element("span");
     said.setAttribute("role", "status");
-    const again = element("button", { type: "button", className: "plain", textContent: "Send again", hidden: true });
+    const again = element("button", { type: "button", className: "plain", textContent: say("Send again"), hidden: true });
     row.append(bar, " ", said, " ", again);
     uploads.append(row);
     const fields = { csrfmiddlewaretoken: token, finding: card.dataset.question, once: random() };
@@ -274,14 +282,14 @@
       again.hidden = !reply.lost;
       if (reply.lost) unsentPhotos.add(attempt);
       showAll();
-      said.textContent = reply.added?.length ? "is attached." : (reply.faults || []).join(" ");
+      said.textContent = reply.added?.length ? say("is attached.") : (reply.faults || []).join(" ");
     };
     again.addEventListener("click", attempt);
     attempt();
   };
   const signOut = document.querySelector('form[action$="/logout/"]');
   if (signOut) signOut.addEventListener("submit", (event) => {
-    if (waiting.length && !window.confirm("Answers still wait for the connection. Signing out removes them from this browser. Sign out?")) event.preventDefault();
+    if (waiting.length && !window.confirm(say("Answers still wait for the connection. Signing out removes them from this browser. Sign out?"))) event.preventDefault();
   });
   window.addEventListener("beforeunload", (event) => { if ((waiting.length && !isKept) || unsentPhotos.size) event.preventDefault(); });
 
@@ -289,8 +297,8 @@
 
   const tellWhetherItOpens = (isReady) => {
     part("offline").textContent = isReady
-      ? "Without a connection this checklist can be opened again in this browser, until you sign out."
-      : "Without a connection you can go on answering, but leave this page open: this browser cannot open it again.";
+      ? say("Without a connection this checklist can be opened again in this browser, until you sign out.")
+      : say("Without a connection you can go on answering, but leave this page open: this browser cannot open it again.");
     part("offline").hidden = false;
   };
   const prepare = async () => {

@@ -16,11 +16,11 @@
     const id = select.id || `choose-${++count}`;
     const listId = `${id}-choices`;
     const label = document.querySelector(`label[for="${CSS.escape(id)}"]`);
-    const name = label ? label.textContent.replace(/:\s*$/, "").trim() : "Choices";
+    const name = label ? label.textContent.replace(/:\s*$/, "").trim() : window.larderSay("Choices");
     const box = element("div", { class: "choose" });
     const input = element("input", {
       type: "text", role: "combobox", "aria-expanded": "false", "aria-autocomplete": "list",
-      "aria-controls": listId, autocomplete: "off", placeholder: "Type to look up",
+      "aria-controls": listId, autocomplete: "off", placeholder: window.larderSay("Type to look up"),
     });
     const list = element("ul", { id: listId, role: "listbox", "aria-label": name });
     const status = element("span", { class: "visually-hidden", role: "status" });
@@ -45,7 +45,7 @@
       if (select.multiple) {
         chips.replaceChildren(...chosen().map((option) => {
           const chip = element("li", {}, option.text);
-          const button = element("button", { type: "button", class: "plain", "aria-label": `Remove ${option.text}` }, "×");
+          const button = element("button", { type: "button", class: "plain", "aria-label": window.larderSay("Remove %(text)s", { text: option.text }) }, "×");
           button.addEventListener("click", () => { option.remove(); changed(); input.focus(); });
           chip.append(button);
           return chip;
@@ -97,7 +97,7 @@
         if (!response.ok) throw new Error(String(response.status));
         answer = await response.json();
       } catch {
-        status.textContent = "The choices cannot be looked up just now.";
+        status.textContent = window.larderSay("The choices cannot be looked up just now.");
         return;
       }
       if (turn !== asked || document.activeElement !== input) return;
@@ -110,9 +110,9 @@
       list.hidden = !answer.results.length;
       input.setAttribute("aria-expanded", String(!list.hidden));
       status.textContent = answer.results.length
-        ? `${answer.results.length}${answer.more ? " or more" : ""} found${answer.more ? "; type more to narrow" : ""}`
-        : "Nothing found";
-      unmatched(!answer.results.length && text ? `Nothing matches “${text}”.` : "");
+        ? window.larderSay(answer.more ? window.larderSay("%(count)s or more found; type more to narrow") : window.larderSay("%(count)s found"), { count: answer.results.length })
+        : window.larderSay("Nothing found");
+      unmatched(!answer.results.length && text ? window.larderSay("Nothing matches “%(text)s”.", { text }) : "");
     };
     let waiting;
     input.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 180); });

@@ -10,7 +10,7 @@
     const label = field.labels?.[0];
     const picker = Object.assign(document.createElement("input"), { type: field.type, tabIndex: -1 });
     picker.setAttribute("aria-hidden", "true");
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "Calendar" });
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: window.larderSay("Calendar") });
     if (label) {
       label.id ||= `${field.id}-label`;
       button.setAttribute("aria-describedby", label.id);

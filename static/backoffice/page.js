@@ -12,11 +12,11 @@
       const said = button.textContent;
       try {
         await navigator.clipboard.writeText(field.value);
-        button.textContent = "Copied";
+        button.textContent = window.larderSay("Copied");
       } catch {
         field.focus();
         field.select();
-        button.textContent = "Press Ctrl+C";
+        button.textContent = window.larderSay("Press Ctrl+C");
       }
       setTimeout(() => (button.textContent = said), 3000);
     });
@@ -67,7 +67,7 @@
       const isEverything = Boolean(matching?.checked);
       for (const box of all ? [...boxes, all] : boxes) box.disabled = isEverything;
       together.classList.toggle("has-chosen", isEverything || count > 0);
-      together.querySelector("[data-chosen]").textContent = isEverything ? "All that match are chosen" : count ? `${count} chosen` : "";
+      together.querySelector("[data-chosen]").textContent = isEverything ? window.larderSay("All that match are chosen") : count ? window.larderSay("%(count)s chosen", { count }) : "";
       if (all) Object.assign(all, { checked: count === boxes.length, indeterminate: count > 0 && count < boxes.length });
     };
     for (const box of boxes) box.addEventListener("change", tell);

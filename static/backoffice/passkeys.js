@@ -7,9 +7,9 @@ document.addEventListener("allauth.error", (event) => {
   const reason = event.detail.exception?.name;
   place.textContent =
     reason === "SecurityError"
-      ? "Passkeys work only at an address with https and a host name."
+      ? window.larderSay("Passkeys work only at an address with https and a host name.")
       : reason === "InvalidStateError"
-        ? "This device already has a passkey for your account."
-        : "The passkey was not used: the browser gave up, or you cancelled. Try again.";
+        ? window.larderSay("This device already has a passkey for your account.")
+        : window.larderSay("The passkey was not used: the browser gave up, or you cancelled. Try again.");
   place.hidden = false;
 });

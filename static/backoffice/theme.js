@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const KEY = "larder-theme";
-  const names = { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" };
+  const names = { auto: window.larderSay("Theme: system"), light: window.larderSay("Theme: light"), dark: window.larderSay("Theme: dark") };
   const read = () => {
     try {
       const kept = localStorage.getItem(KEY);

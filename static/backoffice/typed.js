@@ -182,13 +182,13 @@
 
     const offer = (found, draft) => {
       const notice = Object.assign(document.createElement("section"), { className: "kept" });
-      const title = Object.assign(document.createElement("h2"), { textContent: "You typed something here that was not saved", id: `kept-${found.split(":").at(-1)}` });
+      const title = Object.assign(document.createElement("h2"), { textContent: window.larderSay("You typed something here that was not saved"), id: `kept-${found.split(":").at(-1)}` });
       notice.setAttribute("aria-labelledby", title.id);
       const when = new Date(draft.at).toLocaleString(document.documentElement.lang || undefined, { dateStyle: "medium", timeStyle: "short" });
       const about = document.createElement("p");
-      about.textContent = `${when}${draft.labels?.length ? `: ${draft.labels.join(", ")}` : ""}. It is kept in this browser only.`;
+      about.textContent = `${when}${draft.labels?.length ? `: ${draft.labels.join(", ")}` : ""}. ${window.larderSay("It is kept in this browser only.")}`;
       const changed = draft.seen !== null && form.elements.larder_seen && draft.seen !== form.elements.larder_seen.value;
-      if (changed) about.append(" The record was changed since then: when you save, you see what others changed.");
+      if (changed) about.append(" ", window.larderSay("The record was changed since then: when you save, you see what others changed."));
       const button = (text, className, act) => {
         const made = Object.assign(document.createElement("button"), { type: "button", textContent: text, className });
         made.addEventListener("click", () => {
@@ -201,7 +201,7 @@
         return made;
       };
       const buttons = Object.assign(document.createElement("p"), { className: "buttons" });
-      buttons.append(button("Put it back", "default", () => { fill(draft); keep(); }), button("Discard it", "", () => {}));
+      buttons.append(button(window.larderSay("Put it back"), "default", () => { fill(draft); keep(); }), button(window.larderSay("Discard it"), "", () => {}));
       notice.append(title, about, buttons);
       form.before(notice);
     };

@@ -17,8 +17,8 @@
       const bar = element("progress", { max: 100, value: 0, hidden: true });
       bar.setAttribute("aria-label", file.name);
       const photo = { file, row, bar, once: form.elements.once.value.slice(0, 24) + [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("") };
-      const remove = element("button", { type: "button", className: "plain", textContent: "Remove" });
-      remove.setAttribute("aria-label", `Remove ${file.name}`);
+      const remove = element("button", { type: "button", className: "plain", textContent: window.larderSay("Remove") });
+      remove.setAttribute("aria-label", window.larderSay("Remove %(text)s", { text: file.name }));
       remove.addEventListener("click", () => {
         photos.splice(photos.indexOf(photo), 1);
         row.remove();
@@ -37,9 +37,9 @@
     const data = new FormData(form);
     data.delete("photos");
     const answer = await fetch(form.action || location.href, { method: "POST", body: data, headers: { Accept: "application/json" }, redirect: "manual" });
-    if (answer.type === "opaqueredirect" || answer.status === 403) throw new Error("You are signed out. What you typed is kept in this browser: reload the page and sign in.");
+    if (answer.type === "opaqueredirect" || answer.status === 403) throw new Error(window.larderSay("You are signed out. What you typed is kept in this browser: reload the page and sign in."));
     const told = await answer.json();
-    if (!answer.ok) throw new Error((told.faults || ["It could not be sent."]).join(" "));
+    if (!answer.ok) throw new Error((told.faults || [window.larderSay("It could not be sent.")]).join(" "));
     form.dispatchEvent(new Event("larder:saved"));
     return told;
   };
@@ -48,11 +48,11 @@
     event.preventDefault();
     if (button.disabled) return;
     button.disabled = true;
-    said.textContent = "Sending…";
+    said.textContent = window.larderSay("Sending…");
     try {
       saved = saved || (await save());
     } catch (error) {
-      said.textContent = error instanceof TypeError ? "The connection was lost. Nothing is lost: press Send again." : error.message;
+      said.textContent = error instanceof TypeError ? window.larderSay("The connection was lost. Nothing is lost: press Send again.") : error.message;
       button.disabled = false;
       const field = form.elements.complaint_description;
       if (!field.value.trim()) field.focus();
@@ -78,7 +78,7 @@
       return;
     }
     button.disabled = false;
-    button.textContent = "Send the photos again";
-    said.replaceChildren(`The complaint was kept. ${faults.join(" ")} `, element("a", { href: saved.page, textContent: "Open the complaint without them" }));
+    button.textContent = window.larderSay("Send the photos again");
+    said.replaceChildren(`${window.larderSay("The complaint was kept.")} ${faults.join(" ")} `, element("a", { href: saved.page, textContent: window.larderSay("Open the complaint without them") }));
   });
 })();

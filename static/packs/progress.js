@@ -13,7 +13,7 @@
       const fresh = page.querySelector("[data-packs]");
       if (!fresh) return;
       if (fresh.innerHTML !== list.innerHTML && !list.contains(document.activeElement)) list.innerHTML = fresh.innerHTML;
-      const text = page.querySelector("[data-said]").textContent || "No pack is being made any more.";
+      const text = page.querySelector("[data-said]").textContent || window.larderSay("No pack is being made any more.");
       if (said.textContent !== text) said.textContent = text;
       if (!fresh.hasAttribute("data-unfinished") && fresh.innerHTML === list.innerHTML) return;
     } catch {

@@ -1,15 +1,35 @@
 """Template tags of the back-office."""
 
+import json
+from functools import cache
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.contrib.admin.views.main import PAGE_VAR
+from django.utils.translation import get_language
+from django.utils.translation.trans_real import DjangoTranslation
+from django.views.i18n import JavaScriptCatalog
 
 from records.backoffice.datetimes import times_are_in
 from records.backoffice.filter_bar import chips, controls, kept
 from records.backoffice.form_errors import faults_of
 
 register = template.Library()
+
+
+@register.simple_tag
+def script_words() -> str:
+    """Return the texts of scripts in the language of the page, as JSON; an empty text on an English page."""
+    language = get_language() or settings.LANGUAGE_CODE
+    return "" if language == settings.LANGUAGE_CODE else _words_in(language)
+
+
+@cache
+def _words_in(language: str) -> str:
+    catalogue = JavaScriptCatalog()
+    catalogue.translation = DjangoTranslation(language, domain="djangojs", localedirs=settings.LOCALE_PATHS)
+    return json.dumps(catalogue.get_catalog(), ensure_ascii=False)
 
 
 @register.simple_tag

@@ -92,12 +92,12 @@ def _warn(rows: Sequence[Row], texts: dict[int, str], same: Same, model: type[mo
         if not text:
             continue
         for known in same.of(way, text)[:3]:
-            text = (
+            warning = (
                 gettext("The %(kind)s %(shown)s, which is archived, has the same %(way)s.")
                 if known.is_archived
                 else gettext("The %(kind)s %(shown)s has the same %(way)s.")
             )
-            row.warnings.append(text % {"kind": model._meta.verbose_name, "shown": known.shown, "way": gettext(way)})
+            row.warnings.append(warning % {"kind": model._meta.verbose_name, "shown": known.shown, "way": gettext(way)})
         earlier = first.setdefault(fold(text), row.number)
         if earlier != row.number:
             row.warnings.append(
