@@ -14,7 +14,7 @@ from scim.lists import filtered
 from scim.requests import Query
 from scim.schemas import POLICY, GroupResource
 from tests.scim import people
-from tests.scim.test_differential import ORDER, QUIET, joined, operands
+from tests.scim.filters.test_differential import ORDER, QUIET, joined, operands
 
 TEXTS = [
     "id",

@@ -14,7 +14,7 @@ from records.accounts.models import Dialect
 from tests.scim.conftest import MOUNTS, Scim
 
 FOLDER = Path(__file__).with_name("collections")
-CONFORMANCE = Path(__file__).resolve().parent.parent.parent / "docs" / "conformance.md"
+CONFORMANCE = Path(__file__).resolve().parents[3] / "docs" / "conformance.md"
 DIALECTS = {"entra": Dialect.ENTRA, "okta": Dialect.OKTA}
 ANY = "{any}"
 """Stands for a part that must be there and not be empty."""

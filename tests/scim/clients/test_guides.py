@@ -13,7 +13,7 @@ from tests import make
 from tests.scim import people
 from tests.scim.conftest import Scim, assert_error
 
-DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 ENTRA_GROUP = "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"
 WORK, MOBILE = 'phoneNumbers[type eq "work"].value', 'phoneNumbers[type eq "mobile"].value'
 JSON = "application/json"

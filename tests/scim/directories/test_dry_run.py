@@ -24,7 +24,7 @@ from scim.models import ProvisioningCall
 from tests import make
 from tests.scim import people
 from tests.scim.conftest import Scim, assert_error
-from tests.scim.test_bulk_and_cursors import add_user, send, statuses
+from tests.scim.protocol.test_bulk_and_cursors import add_user, send, statuses
 
 OFF = {"op": "replace", "path": "active", "value": False}
 TRIED = "tried@corp.local"
