@@ -1,5 +1,6 @@
 """Fixtures: two sites, callers of each default role, and a client that speaks JSON."""
 
+import gc
 import os
 import tempfile
 import uuid
@@ -18,7 +19,7 @@ from records.accounts import opening
 from records.accounts.models import DefaultRole
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
-from tests import make, migrated
+from tests import make, migrated, reset
 
 hypothesis_settings.register_profile("repeatable", derandomize=True)
 hypothesis_settings.register_profile("searching", derandomize=False)
@@ -44,8 +45,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
-    """Make the test database from the tables that an earlier run migrated."""
+    """Make the test database from the tables that an earlier run migrated, and let commits wait for no disk."""
+    options = connection.settings_dict["OPTIONS"]
+    if connection.vendor == "sqlite":
+        options["init_command"] = options["init_command"].replace("synchronous=FULL", "synchronous=OFF")
     with migrated.kept():
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Make the test database, and let each test that commits leave it as it was made."""
+    with django_db_blocker.unblock():
+        kept = reset.keep()
+    # What is loaded by now stays until the end: the garbage collector would look at all of it again and again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000)
+    with reset.by_kept(kept):
         yield
 
 
