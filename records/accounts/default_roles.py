@@ -1,5 +1,6 @@
 """The default roles of every site, kept consistent with the operation rows (DECISIONS 2.5)."""
 
+import uuid
 from collections import defaultdict
 from importlib import import_module
 
@@ -10,6 +11,8 @@ from django.db.models import F
 
 from records.accounts.models import DefaultRole, Role
 from records.history.english import stored_text
+from records.history.sets import insertion
+from records.history.statements import together
 from records.sites.models import Site
 from records.sites.text import fold
 
@@ -28,8 +31,8 @@ def register(permission: str, lowest: DefaultRole) -> None:
 def permissions_of(role: DefaultRole) -> set[str]:
     """Return what a default role permits, as `app.codename`, from the operation rows and the rooms' own entries."""
     import_module(settings.ROOT_URLCONF)
-    rank = ORDER.index(role)
-    return {permission for permission, lowest in _lowest.items() if ORDER.index(lowest) <= rank}
+    reached = ORDER[: ORDER.index(role) + 1]
+    return {permission for permission, lowest in _lowest.items() if lowest in reached}
 
 
 def bring_up_to_date(sites: list[Site] | None = None) -> None:
@@ -39,7 +42,9 @@ def bring_up_to_date(sites: list[Site] | None = None) -> None:
     """
     known = {
         f"{app}.{codename}": key
-        for key, app, codename in Permission.objects.values_list("pk", "content_type__app_label", "codename")
+        for key, app, codename in Permission.objects.order_by().values_list(
+            "pk", "content_type__app_label", "codename"
+        )
     }
     wanted: dict[DefaultRole, set[int]] = {}
     for default in ORDER:
@@ -50,7 +55,13 @@ def bring_up_to_date(sites: list[Site] | None = None) -> None:
             (role.site_id, role.default_role): role
             for role in Role.objects.filter(site__in=chosen).exclude(default_role="")
         }
-        made = [_new(site, default) for site in chosen for default in ORDER if (site.pk, default.value) not in stored]
+        missing = [(site, default) for site in chosen for default in ORDER if (site.pk, default.value) not in stored]
+        taken = set(
+            Role.objects.filter(site__in=[site for site, _ in missing], is_archived=False).values_list(
+                "site_id", "name_key"
+            )
+        )
+        made = [_new(site, default, taken) for site, default in missing]
         Role.objects.bulk_create(made)
         _give([(role, DefaultRole(role.default_role)) for role in (*stored.values(), *made)], wanted)
 
@@ -67,16 +78,14 @@ def _give(roles: list[tuple[Role, DefaultRole]], wanted: dict[DefaultRole, set[i
     for role, default in roles:
         if gone := held[role.pk] - wanted[default]:
             through.objects.filter(role=role, permission_id__in=gone).delete()
-    through.objects.bulk_create(
-        through(role_id=role.pk, permission_id=permission)
-        for role, default in roles
-        for permission in sorted(wanted[default] - held[role.pk])
-    )
+    given = [(role.pk, key) for role, default in roles for key in sorted(wanted[default] - held[role.pk])]
+    if given:
+        together([insertion(through, {}, ("role", "permission"), given)])
     Role.objects.filter(pk__in=changed).update(revision=F("revision") + 1)
 
 
-def _new(site: Site, default: DefaultRole) -> Role:
+def _new(site: Site, default: DefaultRole, taken: set[tuple[uuid.UUID, str]]) -> Role:
     name = stored_text(default.label)
-    while Role.objects.at(site).filter(name_key=fold(name), is_archived=False).exists():
+    while (site.pk, fold(name)) in taken:
         name += " (default)"
     return Role(site=site, name=name, name_key=fold(name), default_role=default)
