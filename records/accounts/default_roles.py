@@ -42,9 +42,7 @@ def bring_up_to_date(sites: list[Site] | None = None) -> None:
     """
     known = {
         f"{app}.{codename}": key
-        for key, app, codename in Permission.objects.order_by().values_list(
-            "pk", "content_type__app_label", "codename"
-        )
+        for key, app, codename in Permission.objects.order_by().values_list("pk", "content_type__app_label", "codename")
     }
     wanted: dict[DefaultRole, set[int]] = {}
     for default in ORDER:
