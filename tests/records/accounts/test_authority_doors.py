@@ -256,11 +256,30 @@ BY_RULE = [
 """What a token may by its own rule, whose the account is, and what it holds."""
 
 
-@pytest.mark.parametrize(("rule", "owner", "target"), BY_RULE)
-@pytest.mark.parametrize("act", PROVISIONS, ids=lambda act: act.name)
-def test_a_directory_does_what_the_table_says_and_nothing_with_a_token_that_only_reads_or_tries(
-    world: World, act: Provision, rule: str, owner: str, target: str
-) -> None:
+BULK = "urn:ietf:params:scim:api:messages:2.0:BulkRequest"
+PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+
+
+def _by_patch(scim: Scim, path: str, operation: Any) -> None:
+    scim.patch(path, operation)
+
+
+def _by_put(scim: Scim, path: str, operation: Any) -> None:
+    """Replace the user by what is read of it, with the values of the operation."""
+    found = scim.get(path)
+    body = found.json() if found.status_code == 200 else people.user_body("anybody")
+    scim.put(path, {**body, **operation["value"]})
+
+
+def _by_bulk(scim: Scim, path: str, operation: Any) -> None:
+    data = {"schemas": [PATCH], "Operations": [operation]}
+    scim.post("/Bulk", {"schemas": [BULK], "Operations": [{"method": "PATCH", "path": path, "data": data}]})
+
+
+def _do(
+    world: World, act: Provision, rule: str, owner: str, target: str, by: Callable[[Scim, str, Any], None] = _by_patch
+) -> User:
+    """Let a directory do the act with a token of this rule, and return the account as it is then."""
     ours, theirs = (people.make_directory(world.site, may_set_passwords=True) for _ in range(2))
     user = world.targets[target]
     act.prepare(user)
@@ -271,5 +290,34 @@ def test_a_directory_does_what_the_table_says_and_nothing_with_a_token_that_only
     if act.body is None:
         scim.delete(f"/Users/{user.pk}")
     else:
-        scim.patch(f"/Users/{user.pk}", act.body)
-    assert act.was_done(User.objects.get(pk=user.pk)) == (allowed(act, owner, target) and not rule)
+        by(scim, f"/Users/{user.pk}", act.body)
+    return User.objects.get(pk=user.pk)
+
+
+@pytest.mark.parametrize(("rule", "owner", "target"), BY_RULE)
+@pytest.mark.parametrize("act", PROVISIONS, ids=lambda act: act.name)
+def test_a_directory_does_what_the_table_says_and_nothing_with_a_token_that_only_reads_or_tries(
+    world: World, act: Provision, rule: str, owner: str, target: str
+) -> None:
+    assert act.was_done(_do(world, act, rule, owner, target)) == (allowed(act, owner, target) and not rule)
+
+
+@pytest.mark.parametrize(
+    ("owner", "target"),
+    [*itertools.product(OWNERS, ["reader", "site_administrator"]), ("made", "superuser"), ("made", "reader elsewhere")],
+)
+@pytest.mark.parametrize("by", [_by_put, _by_bulk])
+@pytest.mark.parametrize("act", [act for act in PROVISIONS if act.body], ids=lambda act: act.name)
+def test_a_put_and_an_operation_of_bulk_do_no_more_than_a_patch(
+    world: World, act: Provision, by: Callable[[Scim, str, Any], None], owner: str, target: str
+) -> None:
+    assert act.was_done(_do(world, act, "", owner, target, by)) == allowed(act, owner, target)
+
+
+@pytest.mark.parametrize("rule", ["read_only", "dry_run"])
+@pytest.mark.parametrize("by", [_by_put, _by_bulk])
+@pytest.mark.parametrize("act", [act for act in PROVISIONS if act.body], ids=lambda act: act.name)
+def test_a_token_that_only_reads_or_tries_does_nothing_by_put_and_bulk(
+    world: World, act: Provision, by: Callable[[Scim, str, Any], None], rule: str
+) -> None:
+    assert not act.was_done(_do(world, act, rule, "made", "reader", by))
