@@ -39,7 +39,7 @@ class VersionLineSerializer(WireSerializer):
 class UpdateDocumentSerializer(WireSerializer):
     """A document with its file, as the body of UpdateDocument; the file becomes a new version."""
 
-    FileContent = FileContentField(required=True, max_length=None)
+    FileContent = FileContentField(required=True)
     FileURL = OnDemandField(read_only=True)
     DocumentVersion = ChildRows(VersionLineSerializer, source_name="versions", read_only=True, required=None)
 

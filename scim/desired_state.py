@@ -225,7 +225,8 @@ def _enterprise(
             desired.keeps_manager = True
             rest["manager"] = {"value": value}
             if value != past:
-                caller.notes.append(f"The manager was not set, and the one until now stays: {fault}")
+                stays = ", and the one until now stays" if before else ""
+                caller.notes.append(f"The manager was not set{stays}: {fault}")
     if rest:
         kept[ENTERPRISE] = rest
 
@@ -235,7 +236,7 @@ def _reporting_line(caller: Caller, value: str, before: Representation | None) -
     key = read_uuid(value)
     if key is None or not User.objects.seen_by(caller).filter(pk=key).exists():
         return None, "The directory sees no user with this id."
-    fault = superior_fault(uuid.UUID(before["id"]), key) if before else ""
+    fault = superior_fault(uuid.UUID(before["id"]) if before else None, key, caller.directory.home_site_id)
     return (None, fault) if fault else (key, "")
 
 

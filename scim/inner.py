@@ -34,7 +34,7 @@ def send(inner: Inner, method: str, path: str, body: Any = None, version: str = 
     content = b"" if body is None else json.dumps(body).encode()
     environ = {
         "REQUEST_METHOD": method,
-        "PATH_INFO": f"/{inner.caller.mount}{address}",
+        "PATH_INFO": f"/{inner.caller.mount}{address}".encode().decode("latin-1"),  # as every WSGI server does
         "QUERY_STRING": query,
         "CONTENT_TYPE": "application/scim+json" if content else "",
         "CONTENT_LENGTH": str(len(content)),

@@ -17,6 +17,7 @@ from hypothesis import settings as hypothesis_settings
 
 from records.accounts import opening
 from records.accounts.models import DefaultRole
+from records.operations import limits
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
 from tests import make, migrated, reset
@@ -86,6 +87,12 @@ def _fresh_counters() -> None:
     cache.clear()
     recent_calls.forget()
     opening.forget()
+
+
+@pytest.fixture(autouse=True)
+def _one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the minute in which calls are counted last as long as the test, so that no limit starts anew within it."""
+    monkeypatch.setattr(limits, "_counter", lambda kind, who, window: f"{kind}:{who}:{window}")
 
 
 @pytest.fixture(scope="session")

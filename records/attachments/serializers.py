@@ -9,7 +9,7 @@ from records.operations.serializers import WireSerializer
 class AttachmentSerializer(WireSerializer):
     """A file on a record; FileContent and FileURL are read when the caller asks for them (DECISIONS 13.22)."""
 
-    FileContent = FileContentField(required=True, max_length=None)
+    FileContent = FileContentField(required=True)
     FileURL = OnDemandField(read_only=True)
 
     class Meta:

@@ -182,12 +182,12 @@ def _values(desired: DesiredPerson, site_id: uuid.UUID, author: Author, *, retit
     return values
 
 
-def superior_fault(user_id: uuid.UUID, superior_id: uuid.UUID) -> str:
+def superior_fault(user_id: uuid.UUID | None, superior_id: uuid.UUID, site_id: uuid.UUID) -> str:
     """Return why the person with the one account cannot report to the one with the other, '' where they can.
 
-    Waits for whoever else sets a superior just now.
+    `user_id` is None for a person who is about to be added at the site. Waits for others who set a superior just now.
     """
-    employee = Employee.objects.filter(user_id=user_id).first()
+    employee = Employee(site_id=site_id) if user_id is None else Employee.objects.filter(user_id=user_id).first()
     superior = _superior(superior_id)
     if employee is None or superior is None:
         return "There is no such employee."

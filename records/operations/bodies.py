@@ -71,7 +71,7 @@ def read(request: HttpRequest, limit: int = BODY_LIMIT) -> bytes | bytearray:
         return request.body
     declared = request.META.get("CONTENT_LENGTH") or ""
     chunked = "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
-    if not declared.isdigit():
+    if not declared.isdecimal():
         return _read_chunked(request, limit) if chunked else b""
     length = int(declared)
     if length > limit:

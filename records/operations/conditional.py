@@ -64,4 +64,4 @@ def _names(header: str, record: Any) -> bool:
     if record is None or header.strip() == "*":
         return record is not None
     tags = (_OF_RECORD.fullmatch(found[1]) for found in _TAG.finditer(header))
-    return record.revision in {int(tag[1]) for tag in tags if tag}
+    return str(record.revision) in {tag[1] for tag in tags if tag}

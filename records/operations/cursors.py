@@ -3,7 +3,7 @@
 import base64
 import datetime
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -79,15 +79,24 @@ class Position:
     start: int
 
 
-def _signer() -> signing.Signer:
-    """Return the signature that prevents forged cursors, so that the database only gets values that came from it."""
-    return signing.Signer(salt="records.operations.cursors", sep=".")
+PAGING = frozenset({"startIndex", "limit", "cursor"})
+"""Query parameters that choose a page; all others choose or order the rows."""
 
 
-def write(order: Order, value: Any, key: uuid.UUID, start: int) -> str:
-    """Return the signed cursor that continues after the row with this value and key."""
+def list_of(model: type[models.Model], site_id: uuid.UUID, query: Mapping[str, list[str]]) -> list[Any]:
+    """Return what identifies a list to its cursors: the kind of record, the site, and what the query asks for."""
+    return [model._meta.label, site_id, sorted(item for item in query.items() if item[0] not in PAGING)]
+
+
+def _signer(of: Sequence[Any]) -> signing.Signer:
+    """Return the signature that binds a cursor to its list: neither a forged nor another list's cursor is accepted."""
+    return signing.Signer(salt=f"records.operations.cursors {orjson.dumps(of).decode()}", sep=".")
+
+
+def write(of: Sequence[Any], order: Order, value: Any, key: uuid.UUID, start: int) -> str:
+    """Return the signed cursor that continues after the row with this value and key; `of` identifies the list."""
     content = [order.name, order.descending, _plain(value), str(key), start]
-    return _signer().sign(base64.urlsafe_b64encode(orjson.dumps(content)).decode().rstrip("="))
+    return _signer(of).sign(base64.urlsafe_b64encode(orjson.dumps(content)).decode().rstrip("="))
 
 
 def _plain(value: Any) -> Any:
@@ -98,11 +107,11 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def read(text: str, order: Order) -> Position:
-    """Return the position of a cursor; raises the 400 InvalidParameter if it is forged or belongs to another order."""
+def read(text: str, of: Sequence[Any], order: Order) -> Position:
+    """Return the position of a cursor; raises the 400 InvalidParameter if it is forged or of another list or order."""
     refusal = ApiError(400, "InvalidParameter", "cursor: Follow the link of the page before; this cursor is not of it.")
     try:
-        text = _signer().unsign(text)
+        text = _signer(of).unsign(text)
         content = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         name, descending, value, key, start = content
         if (name, descending) != (order.name, order.descending) or not isinstance(start, int) or start < 0:

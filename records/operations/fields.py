@@ -99,7 +99,10 @@ class TextField(WireField, serializers.CharField):
 
 
 class OnDemandField(TextField):
-    """Text that is empty in the response unless the caller asks for it; the view then fills it in."""
+    """Text of any length that is empty in the response unless the caller asks for it; the view then fills it in."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=None, **kwargs)
 
 
 class EmailAddressField(TextField, serializers.EmailField):

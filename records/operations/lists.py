@@ -144,14 +144,13 @@ def page(
     start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
     limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
     order = cursors.Order.read(plan, rules, query, hidden)
-    position = cursors.read(query["cursor"][-1], order) if "cursor" in query else None
+    of = cursors.list_of(plan.model, site_id, query)
+    position = cursors.read(query["cursor"][-1], of, order) if "cursor" in query else None
     if position is not None:
         if "startIndex" in query and start != position.start:
-            message = f"The cursor belongs to {position.start}. Follow the link of the page before as it is."
-            raise invalid("startIndex", message)
+            raise invalid("startIndex", f"The cursor belongs to {position.start}. Follow the link as it is.")
         start = position.start
-    entity = getattr(plan.model, "ENTITY", None)
-    entity = None if filtered or narrowed else entity
+    entity = None if filtered or narrowed else getattr(plan.model, "ENTITY", None)
     later = entity is None and (start > 0 or "search" in query)
     from_replica = own and replica.is_configured()
     counted = asked if later and not from_replica else None
@@ -174,7 +173,7 @@ def page(
     following = None
     if len(rows) > limit:
         last = rows[limit - 1]
-        following = {"startIndex": start + limit, "cursor": cursors.write(order, last[-2], last[-1], start + limit)}
+        following = {"startIndex": start + limit, "cursor": cursors.write(of, order, last[-2], last[-1], start + limit)}
     return Page(shapes, total, following, known.until)
 
 

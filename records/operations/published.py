@@ -4,7 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-LINKS = {"Get": "GET", "Update": "PUT"}
+SPECIAL_LINKS = {
+    "AddComplaintDetail": ("GetComplaint", "UpdateComplaintDetail"),
+    "GetComplaint": ("UpdateComplaintDetail",),
+    "GetListOfMaterial": ("GetMaterialById",),
+    "GetMaterialById": ("DeleteMaterial",),
+    "PostMaterial": ("GetMaterialById", "DeleteMaterial"),
+}
+"""The links of operations whose name does not tell them."""
 _POINT = re.compile(r"\s*\((?:DECISIONS|RFC) [^)]*\)")
 
 
@@ -71,21 +78,36 @@ ROOTS = {"Material": "ExternalIdMaterialDto"}
 
 
 def _link(operation: dict[str, Any], paths: dict[str, Any]) -> None:
-    """Add links from the Id in the answer to an add to the operations that read and change the record."""
+    """Add links from the Id in an answer to the operations that read and change the record.
+
+    An add links to the record that it added, a list to its first row, and a record to its change with its ETag.
+    """
     name = operation["operationId"]
-    if not name.startswith("Add"):
-        return
-    known = {one["operationId"]: one for path in paths.values() for one in path.values()}
-    links = {
-        target: {"operationId": target, "parameters": {"id": "$response.body#/Id"}}
-        for start in LINKS
-        if (target := start + name.removeprefix("Add")) in known
-    }
-    # The record that AddComplaintDetail adds is read with GetComplaint.
-    if name == "AddComplaintDetail":
-        links["GetComplaint"] = {"operationId": "GetComplaint", "parameters": {"id": "$response.body#/Id"}}
-    if links:
-        operation["responses"]["200"]["links"] = links
+    known = {one["operationId"] for path in paths.values() for one in path.values()}
+    targets = [target for target in _targets(name) if target in known]
+    if targets:
+        is_list = operation["responses"]["200"]["content"]["application/json"]["schema"].get("type") == "array"
+        parameters = {"id": "$response.body#/0/Id" if is_list else "$response.body#/Id"}
+        if "Material" in name:
+            parameters["siteId"] = "$request.query.siteId"
+        if name.startswith("Get") and not is_list:
+            parameters["header.If-Match"] = "$response.header.ETag"
+        operation["responses"]["200"]["links"] = {
+            target: {"operationId": target, "parameters": parameters} for target in targets
+        }
+
+
+def _targets(name: str) -> tuple[str, ...]:
+    """Return the operations that may take the Id in the answer."""
+    if name in SPECIAL_LINKS:
+        return SPECIAL_LINKS[name]
+    if name.startswith("Add"):
+        record = name.removeprefix("Add")
+        return f"Get{record}", f"Update{record}"
+    if name.startswith("Get") and name.endswith("List"):
+        record = name.removeprefix("Get").removesuffix("List")
+        return f"Get{record}", f"Get{record}RecordList"
+    return (f"Update{name.removeprefix('Get')}",) if name.startswith("Get") else ()
 
 
 def _drop_unused(result: dict[str, Any]) -> None:

@@ -197,6 +197,8 @@ class OperationSchema(AutoSchema):
         if (row.takes_id or row.each is not None) and row.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
             found.append(OpenApiParameter("If-Match", str, header, description=text))
+            text = "ETags that the record must not have, else 412; `*` refuses every record that is there already."
+            found.append(OpenApiParameter("If-None-Match", str, header, description=text))
         own = [_header(name, _whole(0, INTEGER_LIMIT), [200], text) for name, text in row.headers.items()]
         return [*found, *own, *(PAGE_HEADERS if row.many else () if own else RECORD_HEADERS), *REFUSAL_HEADERS]
 

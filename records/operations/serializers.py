@@ -290,8 +290,8 @@ def build_field(cls: type[WireSerializer], name: str) -> Any:  # noqa: C901 (one
         return wire.ChoiceTextField(choices=column.choices, allow_blank=column.blank, **common)
     if isinstance(column, models.JSONField):
         return wire.TextListField(**common)
-    if name in cls.option("may_be_blank"):
-        common["allow_blank"] = True
+    if name in cls.option("may_be_blank") or not column.blank:
+        common["allow_blank"] = name in cls.option("may_be_blank")
     return wire.TextField(max_length=column.max_length or NAME, **common)
 
 

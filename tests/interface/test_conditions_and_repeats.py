@@ -49,6 +49,15 @@ def test_an_update_heeds_if_none_match(row: Any, viewset: Any, api: Any) -> None
     assert api.send(row.method, path, body, **{"If-None-Match": '"99"'}).status_code == 200
 
 
+def test_a_tag_that_no_record_ever_had_is_412_whatever_number_it_holds(api: Any) -> None:
+    row, viewset = next(entry for entry in id_rows if entry[0].name == "UpdateItem")
+    path = path_of(row, viewset, stored(row, api.key.site).pk)
+    for tag in ("1" * 5_000, "99999999999999999999", "01", "1-R", "²", "-1", ""):
+        answer = api.put(path, {"Notes": "x"}, **{"If-Match": f'"{tag}"'})
+        assert refused(answer, 412, "PreconditionFailed"), tag
+        assert api.put(path, {"Notes": ""}, **{"If-None-Match": f'"{tag}"'}).status_code == 200, tag
+
+
 @every_add_row
 def test_an_add_with_if_match_is_refused(row: Any, viewset: Any, api: Any) -> None:
     path, body = path_of(row, viewset), body_of(row, api.key.site)

@@ -144,11 +144,30 @@ def test_an_add_leads_to_the_operations_that_read_and_change_the_record(document
         assert described["responses"]["200"].get("links", {}).keys() <= known.keys()
 
 
+def test_a_list_leads_to_its_first_record_and_a_record_to_its_change_under_the_tag(document: Any) -> None:
+    known = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
+    for name, target, parameters in (
+        ("GetItemList", "GetItem", {"id": "$response.body#/0/Id"}),
+        ("GetAuditProgramList", "GetAuditProgramRecordList", {"id": "$response.body#/0/Id"}),
+        ("GetItem", "UpdateItem", {"id": "$response.body#/Id", "header.If-Match": "$response.header.ETag"}),
+        ("PostMaterial", "DeleteMaterial", {"id": "$response.body#/Id", "siteId": "$request.query.siteId"}),
+    ):
+        assert known[name]["responses"]["200"]["links"][target]["parameters"] == parameters
+
+
 def test_a_read_says_that_it_is_304_to_whoever_has_the_record(document: Any) -> None:
     described = document["paths"]["/item/GetItem/{id}"]["get"]
     assert "If-None-Match" in {parameter["name"] for parameter in described["parameters"]}
     assert "content" not in described["responses"]["304"]
     assert "304" not in document["paths"]["/item/GetItemList"]["get"]["responses"]
+
+
+def test_what_a_file_holds_is_as_long_as_the_file_and_a_name_is_never_empty(document: Any) -> None:
+    shapes = document["components"]["schemas"]
+    for name in ("Document", "DocumentVersion", "Attachment"):
+        assert "maxLength" not in shapes[name]["properties"]["FileContent"]
+    for name in ("Item", "Customer", "Action"):
+        assert shapes[f"{name}ChangeRequest"]["properties"]["Name"]["minLength"] == 1
 
 
 def test_the_document_lets_be_empty_what_may_be_empty_and_names_the_roots_of_xml(document: Any) -> None:

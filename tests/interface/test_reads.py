@@ -206,6 +206,26 @@ def test_a_cursor_and_another_start_than_its_own_are_refused(api: Any, settings:
     assert refused(api.get(other), 400, "InvalidParameter")
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        "/customer/GetCustomerList?limit=2",
+        "/item/GetItemList?limit=2&location=Hall",
+        "/item/GetItemList?limit=2&isArchived=any",
+        "/item/GetItemList?limit=2&order=desc",
+        "/item/GetItemList?limit=2&sort=Name",
+    ],
+)
+def test_a_cursor_of_another_list_filter_or_order_is_refused(other: str, api: Any, settings: Any) -> None:
+    for number in range(5):
+        make_item(api.key.site, name=f"Scale {number}", location="Hall")
+    link = api.get("/item/GetItemList?limit=2")["Link"].partition("<")[2].partition(">")[0]
+    cursor = link.partition("cursor=")[2].partition("&")[0]
+    assert refused(api.get(f"{other}&cursor={cursor}"), 400, "InvalidParameter")
+    longer = api.get(f"/item/GetItemList?limit=3&cursor={cursor}")
+    assert [row["Name"] for row in longer.json()] == ["Scale 2", "Scale 3", "Scale 4"]
+
+
 @every_list_row
 def test_a_text_filter_takes_as_many_values_as_an_address_holds(row: Any, viewset: Any, api: Any) -> None:
     many = ",".join(f"{number:x}" for number in range(1500))

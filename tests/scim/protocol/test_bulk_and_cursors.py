@@ -131,6 +131,7 @@ def test_a_long_chain_of_references_costs_little_time():
         ({"method": "POST", "path": "/../admin/", "bulkId": "1", "data": {}}, "400"),
         ({"method": "DELETE", "path": "/Users"}, "405"),
         ({"method": "PUT", "path": "/Users/x", "data": {"userName": "x"}}, "404"),
+        ({"method": "DELETE", "path": "/Users/\u65e5\u672c"}, "404"),
     ],
 )
 def test_an_operation_that_cannot_be_is_an_error_of_its_own(both, operation, status):

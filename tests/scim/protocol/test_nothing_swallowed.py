@@ -234,6 +234,15 @@ def test_a_manager_whom_nobody_can_have_leaves_the_line_is_echoed_and_logged(bot
     assert both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{boss["id"]}"') == []
 
 
+def test_a_manager_who_has_left_is_echoed_and_logged_for_a_new_user_too(both):
+    boss = Employee.objects.get(pk=both.add_user("boss")["id"])
+    actions.archive_employee(boss.site_id, boss.pk, archived=True, author=AUTHOR, reason="Left")
+    user = both.add_user("mira", **manager(str(boss.pk)))
+    assert "The manager was not set: This employee is archived" in logged()
+    assert user[people.ENTERPRISE]["manager"] == {"value": str(boss.pk)}
+    assert line_of(user) is None
+
+
 def test_what_was_echoed_is_gone_when_somebody_else_sets_the_line(scim):
     boss, other = scim.add_user("boss"), scim.add_user("other")
     user = scim.add_user("mira", **manager("nobody"))
