@@ -116,13 +116,13 @@ def change_details(
     with changing(
         Document, site_id, document_id, author=author, operation=operation, reason=reason, precondition=precondition
     ) as document:
-        held = users_of(document)
+        before = users_of(document)
         if document.record_status in WAITING:
             text = gettext("A version waits for these people. Replace one of them instead.")
             faults = {
                 name: ValidationError(text, code="InvalidTransition")
                 for name in SIGNERS
-                if name in values and {user.pk for user in values[name]} != held[name]
+                if name in values and {user.pk for user in values[name]} != before[name]
             }
             if faults:
                 raise ValidationError(faults)
@@ -141,15 +141,7 @@ def archive_document(
     After a restore, the signers of a waiting version are asked again by mail. Raises RecordNotFoundError.
     """
     with recording():
-        document = archive_record(
-            Document,
-            site_id,
-            document_id,
-            archived=archived,
-            author=author,
-            operation="ArchiveDocument" if archived else "RestoreDocument",
-            reason=reason,
-        )
+        document = archive_record(Document, site_id, document_id, archived=archived, author=author, reason=reason)
         if not archived:
             notices.owe_again(document)
     return document

@@ -131,6 +131,7 @@ class DocumentAdmin(RecordAdmin):
 
     form = NewDocumentForm
     update_action = staticmethod(actions.change_details)
+    archive_action = staticmethod(actions.archive_document)
     record_actions = (UPLOAD, ARCHIVE, RESTORE)
     list_display = ("site_sequence_id", "name", "record_status", "version", "effective_version", "review_date")
     list_display_links = ("site_sequence_id", "name")
@@ -195,12 +196,6 @@ class DocumentAdmin(RecordAdmin):
             return actions.add_document(site_id, {**values, **facts}, content, author=author_of(request))
         except StorageUnavailableError:
             raise storage_fault() from None
-
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore a document."""
-        return actions.archive_document(
-            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
-        )
 
     def get_urls(self) -> Any:
         """Return the admin's addresses, preceded by those of a document's versions."""

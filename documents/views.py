@@ -45,14 +45,14 @@ class DocumentViewSet(FileViewSet):
         """Add a document with its first version, which waits for its reviewers and approvers or is in force at once."""
         found = self.body_with_file(DocumentSerializer)
         content = found.pop("file_content")
-        document = self.acting(actions.add_document, self.site_id, found, content, author=self.author)
+        document = self.call_action(actions.add_document, self.site_id, found, content, author=self.author)
         return self.written(document.pk, document.revision)
 
     def update_document(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Store the file as the document's next version; earlier versions are kept and can still be read."""
         found = self.body_with_file(UpdateDocumentSerializer)
         content = found.pop("file_content")
-        document = self.acting(
+        document = self.call_action(
             actions.update_document,
             self.site_id,
             id,

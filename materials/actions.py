@@ -63,16 +63,17 @@ def archive_material(
     *,
     archived: bool,
     author: Author,
-    operation: str,
+    operation: str = "",
     reason: str = "",
     precondition: Precondition | None = None,
 ) -> Material:
     """Archive or restore a material; repeating it changes nothing.
 
-    Raises RecordNotFoundError, or the error of `precondition`.
+    `operation` replaces the usual name in the history. Raises RecordNotFoundError, or the error of `precondition`.
     """
+    name = operation or ("ArchiveMaterial" if archived else "RestoreMaterial")
     with changing(
-        Material, site_id, material_id, author=author, operation=operation, reason=reason, precondition=precondition
+        Material, site_id, material_id, author=author, operation=name, reason=reason, precondition=precondition
     ) as material:
         if material.is_archived != archived:
             material.is_archived, material.reason_for_change = archived, reason

@@ -19,7 +19,7 @@ from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.reference.models import MaterialCategory
 from records.sites.text import normalise, read_uuid
-from records.sites.writing import Precondition, Values
+from records.sites.writing import Values
 
 
 class LinesField(forms.CharField):
@@ -68,6 +68,8 @@ class CategoryFilter(admin.SimpleListFilter):
 class MaterialAdmin(RecordAdmin):
     """The list of materials, which can be searched by name, external id and each of the codes."""
 
+    update_action = staticmethod(actions.update_material)
+    archive_action = staticmethod(actions.archive_material)
     list_display = ("site_sequence_id", "external_id", "name", "our_code", "material_category", "risk")
     list_display_links = ("site_sequence_id", "external_id", "name")
     list_filter = (ArchivedFilter, "risk", CategoryFilter)
@@ -93,23 +95,4 @@ class MaterialAdmin(RecordAdmin):
             values,
             author=author_of(request),
             may=lambda permission: access.may(user, site_id, permission),
-        )
-
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Precondition
-    ) -> Material:
-        """Change a material."""
-        return actions.update_material(
-            record.site_id, record.pk, values, author=author_of(request), reason=reason, precondition=precondition
-        )
-
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore a material."""
-        return actions.archive_material(
-            record.site_id,
-            record.pk,
-            archived=archived,
-            author=author_of(request),
-            operation="ArchiveMaterial" if archived else "RestoreMaterial",
-            reason=reason,
         )

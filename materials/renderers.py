@@ -8,7 +8,8 @@ from typing import Any
 import orjson
 from django.http import HttpRequest, HttpResponse
 
-from records.operations import errors, lists
+from records.operations import errors
+from records.operations.media_types import preference
 
 JSON, XML, TEXT_XML = "application/json", "application/xml", "text/xml"
 MEDIA_TYPES = (JSON, XML, TEXT_XML)
@@ -32,7 +33,7 @@ def chosen(accept: str) -> str | None:
         return JSON
     best, found = (0.0, 0), None
     for offered in MEDIA_TYPES:
-        weight = lists.preference(accept, offered)
+        weight = preference(accept, offered)
         if weight[0] > 0 and weight > best:
             best, found = weight, offered
     return found

@@ -148,7 +148,7 @@ class MaterialViewSet(OperationViewSet):
         """Archive a material; repeating it changes nothing."""
         reason = " ".join(self.query.get("reasonForChange", ()))
         self.serializer = MaterialSerializer
-        material = self.acting(
+        material = self.call_action(
             actions.archive_material,
             self.site_id,
             id,

@@ -38,7 +38,7 @@ def add_functions(connection: Any, **_: Any) -> None:
 
 
 def _folded(text: str | None) -> str | None:
-    from scim.schemas import folded
+    from records.accounts.employee_facts import folded
 
     return text and folded(text)
 

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from scim.errors import Refused, error_response
 from scim.representations import Representation
 from scim.requests import refuse_misspelt
+from scim.wording import by_lower_name
 
 MOST_OPERATIONS = 1_000
 LARGEST_PAYLOAD = 1_048_576
@@ -42,7 +43,7 @@ def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
     Raises Refused: 400 for a malformed request, 413 for more operations than the ServiceProviderConfig allows.
     """
     refuse_misspelt(body, ("schemas", "failOnErrors", "Operations"))
-    given = {name.lower(): value for name, value in body.items()}
+    given = by_lower_name(body)
     listed, most = given.get("operations"), given.get("failonerrors")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         raise Refused(400, "failOnErrors must be a whole number from 1.", "invalidValue")
@@ -60,7 +61,7 @@ def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
 def _operation(given: dict[str, Any]) -> Operation:
     """Return an operation; raises Refused (400) when it is malformed."""
     refuse_misspelt(given, ("method", "path", "bulkId", "version", "data"))
-    parts = {name.lower(): value for name, value in given.items()}
+    parts = by_lower_name(given)
     texts = {name: parts.get(name) or "" for name in ("method", "path", "bulkid", "version")}
     if not all(isinstance(text, str) for text in texts.values()):
         raise Refused(400, "method, path, bulkId and version of an operation are texts.", "invalidSyntax")
@@ -146,7 +147,7 @@ def _refusal(operation: Operation, made: dict[str, str]) -> HttpResponse | None:
     if operation.method == "POST" and not operation.bulk_id:
         return error_response(400, "A POST needs a bulkId.", "invalidSyntax")
     if missing := sorted(operation.references - made.keys()):
-        return error_response(409, f"No operation made what bulkId:{missing[0][:100]} stands for.")
+        return error_response(409, f"No operation created a resource with the bulkId {missing[0][:100]}.")
     return None
 
 

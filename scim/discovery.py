@@ -10,6 +10,7 @@ from scim2_models import ServiceProviderConfig as ConfigModel
 
 from scim import bulk
 from scim.callers import Caller
+from scim.representations import Representation
 from scim.requests import DEFAULT_COUNT, LARGEST_COUNT
 from scim.schemas import (
     EXTENSIONS,
@@ -22,8 +23,6 @@ from scim.schemas import (
     SiteExtension,
     User,
 )
-
-Representation = dict[str, Any]
 
 _RESOURCE_TYPE = "urn:ietf:params:scim:schemas:core:2.0:ResourceType"
 _CONFIG = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"

@@ -1,10 +1,13 @@
 """The endpoints by which the service describes itself: ServiceProviderConfig, ResourceTypes and Schemas."""
 
+from collections.abc import Callable
+
 from django.http import HttpRequest, HttpResponse
 from django_scim import views as stock
 
 from scim import discovery, lists
 from scim.errors import Refused, not_found
+from scim.representations import Representation
 from scim.views import ProvisioningRequest, ProvisioningView, answer
 
 
@@ -14,6 +17,23 @@ class DiscoveryView(ProvisioningView):
     def _refuse_filter(self, request: HttpRequest) -> None:
         if any(name.lower() == "filter" for name in request.GET):
             raise Refused(403, "Filters are not allowed on what the service says about itself.")
+
+    def _answer_one_or_all(
+        self,
+        request: ProvisioningRequest,
+        kind: str,
+        key: str | None,
+        every: Callable[..., list[Representation]],
+        one: Callable[..., Representation | None],
+    ) -> HttpResponse:
+        """Answer all documents of a kind, or the one with this key; raises Refused (403 for a filter, 404)."""
+        self._refuse_filter(request)
+        if key is None:
+            return answer(lists.whole_list(every(request.caller)))
+        found = one(request.caller, key)
+        if found is None:
+            raise not_found(kind, key)
+        return answer(found)
 
 
 class ServiceProviderConfigView(DiscoveryView, stock.ServiceProviderConfigView):
@@ -30,13 +50,8 @@ class ResourceTypesView(DiscoveryView, stock.ResourceTypesView):
 
     def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Answer all resource types, or one by its name."""
-        self._refuse_filter(request)
-        if uuid is None:
-            return answer(lists.whole_list(discovery.resource_type_documents(request.caller)))
-        found = discovery.resource_type_document(request.caller, uuid)
-        if found is None:
-            raise not_found("ResourceType", uuid)
-        return answer(found)
+        every, one = discovery.resource_type_documents, discovery.resource_type_document
+        return self._answer_one_or_all(request, "ResourceType", uuid, every, one)
 
 
 class SchemasView(DiscoveryView, stock.SchemasView):
@@ -44,10 +59,5 @@ class SchemasView(DiscoveryView, stock.SchemasView):
 
     def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Answer all schemas, or one by its URN or by its resource's name."""
-        self._refuse_filter(request)
-        if uuid is None:
-            return answer(lists.whole_list(discovery.schema_documents(request.caller)))
-        found = discovery.schema_document(request.caller, uuid)
-        if found is None:
-            raise not_found("Schema", uuid)
-        return answer(found)
+        every, one = discovery.schema_documents, discovery.schema_document
+        return self._answer_one_or_all(request, "Schema", uuid, every, one)

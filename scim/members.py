@@ -28,6 +28,7 @@ from scim2_models.path import (
 from records.accounts.role_members import DesiredMembers
 from records.sites.text import read_uuid
 from scim.schemas import GROUP, Member, bound
+from scim.wording import by_lower_name
 
 OPS = ("add", "replace", "remove")
 
@@ -71,7 +72,7 @@ def _entry(item: Any) -> tuple[str, str]:
         return item, ""
     if not isinstance(item, dict):
         raise InvalidValueException(detail="A member is an object with a value.")
-    given = {name.lower(): part for name, part in item.items()}
+    given = by_lower_name(item)
     value, reference, display = given.get("value"), given.get("$ref"), given.get("display")
     if value is None and isinstance(reference, str):
         value = reference.rstrip("/").rpartition("/")[2]
@@ -144,7 +145,7 @@ def split_operations(operations: list[Any]) -> tuple[list[MemberOperation], list
 def _split(operation: Any) -> tuple[list[MemberOperation], list[Any]]:
     if not isinstance(operation, dict):
         return [], [operation]
-    given = {name.lower(): item for name, item in operation.items()}
+    given = by_lower_name(operation)
     op, path, value = str(given.get("op", "")).lower(), given.get("path"), given.get("value")
     if op not in OPS or not (path is None or isinstance(path, str)):
         return [], [operation]
@@ -316,7 +317,7 @@ def _refuse_change(entry: Entry, wanted: Any) -> None:
     """Raise MutabilityException when a value differs from the stored one, because sub-attributes are immutable."""
     if not isinstance(wanted, dict):
         raise InvalidValueException(detail="The value for a member must be an object.")
-    known = {name.lower(): value for name, value in entry.items()}
+    known = by_lower_name(entry)
     for name, value in wanted.items():
         if known.get(name.lower()) != value:
             raise MutabilityException(detail=f"'members.{name}' is immutable; remove the member and add another.")

@@ -16,6 +16,7 @@ from scim.filters import schema_before, tidied_path
 from scim.members import is_members
 from scim.representations import Representation
 from scim.schemas import EXTENSIONS, GROUP, MODELS, PATCH_OP, POLICY, USER, bound
+from scim.wording import by_lower_name
 
 MOST_OPERATIONS = 2_000
 MOST_CHANGES = 500
@@ -34,7 +35,7 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
     InvalidPathException for a path that no schema declares. A PATCH that deactivates a User is not refused for such a
     path; the operation is left out. `notes` receives a sentence for everything that is left out (DECISIONS 7.7, 13.8).
     """
-    operations = next((value for name, value in body.items() if name.lower() == "operations"), None)
+    operations = by_lower_name(body).get("operations")
     if not isinstance(operations, list) or not operations:
         raise InvalidValueException(detail="Operations must be an array of one or more operations.")
     if len(operations) > MOST_OPERATIONS:
@@ -62,7 +63,7 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
 
 def _changes(kind: str, operation: Any) -> int:
     """Return how many attributes an operation, as it was sent, changes; members do not count."""
-    given = {name.lower(): value for name, value in operation.items()} if isinstance(operation, dict) else {}
+    given = by_lower_name(operation) if isinstance(operation, dict) else {}
     if _has_many(given):
         return len(given["value"])
     return 0 if kind == "Group" and is_members(str(given.get("path", "")).partition("[")[0].strip()) else 1
@@ -81,7 +82,7 @@ def _switches_off(operations: list[Any]) -> bool:
     for operation in operations:
         if not isinstance(operation, dict):
             continue
-        given = {name.lower(): value for name, value in operation.items()}
+        given = by_lower_name(operation)
         if str(given.get("op", "")).lower() not in ("add", "replace"):
             continue
         path, value = given.get("path"), given.get("value")
@@ -126,7 +127,7 @@ def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | 
     Raises InvalidPathException for a path that no schema declares. If there is a list `spared`, the path is added to it
     instead, and the result is None. Raises InvalidValueException when the value is missing.
     """
-    tidy = {name.lower(): value for name, value in operation.items()}
+    tidy = by_lower_name(operation)
     path, value = tidy.get("path"), tidy.get("value")
     if isinstance(path, str):
         sent = path.strip()

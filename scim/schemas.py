@@ -21,7 +21,6 @@ from scim2_models import (
     Path,
     Reference,
     Required,
-    Returned,
     ScimPolicy,
     Uniqueness,
 )
@@ -195,35 +194,3 @@ def comparable(kind: str, path: str, value: str) -> str:
     """Return the form in which a filter compares a value of the attribute at the path."""
     binding = bound(Path, kind)(path).resolve()
     return comparison_key(binding, value)
-
-
-__all__ = [
-    "BULK_REQUEST",
-    "EMPLOYEE",
-    "ENTERPRISE",
-    "ERROR",
-    "EXTENSIONS",
-    "GROUP",
-    "LIST_RESPONSE",
-    "MODELS",
-    "ON_REQUEST",
-    "PATCH_OP",
-    "POLICY",
-    "SEARCH_REQUEST",
-    "SITE",
-    "USER",
-    "EmployeeExtension",
-    "EnterpriseExtension",
-    "External",
-    "Group",
-    "GroupResource",
-    "Member",
-    "Returned",
-    "SiteExtension",
-    "User",
-    "UserResource",
-    "bound",
-    "comparable",
-    "comparison_key",
-    "folded",
-]

@@ -1,8 +1,7 @@
 """The sources of each declared attribute of Users and Groups in the database, for one caller."""
 
-import unicodedata
 import uuid
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from django.conf import settings
@@ -10,8 +9,9 @@ from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, TextField, 
 from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from scim2_models.path import CompareOperator
 
+from records.accounts.employee_facts import folded as folded_text
 from records.accounts.models import ExternalId, Role, RoleMembership, UserAttribute, UserEmail
-from records.sites.text import read_uuid
+from records.sites.text import fold, read_uuid
 from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
 from scim.callers import Scope
 from scim.expressions import (
@@ -41,9 +41,8 @@ def as_id(value: str) -> uuid.UUID | None:
     return key if str(key) == value else None
 
 
-def keyed(value: str) -> str:
-    """Return an operand in the form of a key column (`records.sites.text.fold`, but without trimming)."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", value).casefold())
+keyed = partial(fold, trim=False)
+"""Returns an operand in the form of a key column; blanks around it count, because it may be a part of a value."""
 
 
 def _id_source(name: str) -> Text:
@@ -224,18 +223,11 @@ def _meta(kind: str, prefix: str, modified: Term) -> dict[str, Source]:
         "meta.resourcetype": _constant(kind),
         "meta.created": Moment(F("created")),
         "meta.lastmodified": Moment(modified),
-        "meta.location": folded_location(prefix),
+        "meta.location": _id_below(folded_text(prefix), "pk"),  # it is not caseExact
         "meta.version": Text(
             Concat(text('W/"'), TextOfNumber(F("revision")), text('"'), output_field=TextField()),
         ),
     }
-
-
-def folded_location(prefix: str) -> Text:
-    """Return the source of meta.location, which is not caseExact."""
-    from scim.schemas import folded as fold
-
-    return _id_below(fold(prefix), "pk")
 
 
 @lru_cache(maxsize=CACHED_SCOPES)

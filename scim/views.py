@@ -181,7 +181,7 @@ class ResourceView(ProvisioningView):
         if not found:
             raise not_found(self.kind, uuid)
         version = found[0]["meta"]["version"]
-        if conditional.matches(request.META.get("HTTP_IF_NONE_MATCH", ""), version):
+        if conditional.is_current(request, version):
             return HttpResponse(status=304, headers={"ETag": version})
         return answer(projection.apply(found[0]), ETag=version, Location=found[0]["meta"]["location"])
 
@@ -262,7 +262,7 @@ class ResourceView(ProvisioningView):
         wanted = request.META.get("HTTP_IF_MATCH")
         if wanted is not None and not conditional.matches(wanted, version):
             raise Refused(412, "The resource has changed since this version.")
-        if conditional.matches(request.META.get("HTTP_IF_NONE_MATCH", ""), version):
+        if conditional.is_current(request, version):
             raise Refused(412, "The resource is of a version that the request rules out.")
         return adapter
 

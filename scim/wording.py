@@ -1,4 +1,7 @@
-"""Maps the names of model fields to the attribute names that directories know."""
+"""The names of attributes: how directories know the fields of the models, and names in any case."""
+
+from collections.abc import Mapping
+from typing import Any
 
 _NAMES = {
     "user_name": "userName",
@@ -27,6 +30,11 @@ _NAMES = {
     "is_archived": "archived",
     "revoked": "credentials revoked",
 }
+
+
+def by_lower_name(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values under their names in lower case, because the case of an attribute's name does not matter."""
+    return {name.lower(): value for name, value in given.items()}
 
 
 def wire_name(field: str) -> str:

@@ -21,7 +21,7 @@ class Shared:
     """Large answers that stay in memory, up to a total limit; one that many connections wait for is stored once."""
 
     def __init__(self, limit: int) -> None:
-        self.limit, self.held = limit, 0
+        self.limit, self.size = limit, 0
         self._users: dict[int, int] = {}
         self._lock = threading.Lock()
 
@@ -30,9 +30,9 @@ class Shared:
         with self._lock:
             users = self._users.get(id(data), 0)
             if not users:
-                if self.held + len(data) > self.limit:
+                if self.size + len(data) > self.limit:
                     return False
-                self.held += len(data)
+                self.size += len(data)
             self._users[id(data)] = users + 1
             return True
 
@@ -42,7 +42,7 @@ class Shared:
             self._users[id(data)] -= 1
             if not self._users[id(data)]:
                 del self._users[id(data)]
-                self.held -= len(data)
+                self.size -= len(data)
 
 
 shared = Shared(32 * 1024 * 1024)

@@ -12,8 +12,7 @@ from records.actions.workflow import CHANGE, Mover, move, refuse
 from records.history.snapshots import columns
 from records.history.trail import Author
 from records.sites.models import SiteRecord
-from records.sites.reasons import required_reason
-from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+from records.sites.writing import Precondition, Values, add_record, apply, changing
 
 POINTERS = ("record_id", "finding_id")
 ANSWER = frozenset({"result"})
@@ -109,25 +108,3 @@ def _change(action: Action, given: Values, mover: Mover) -> set[str]:
         action.point_at(*pointers, sees=mover.sees)
     apply(action, given)
     return {name for name, value in columns(action).items() if value != before[name]}
-
-
-def archive_action(
-    site_id: uuid.UUID,
-    action_id: uuid.UUID,
-    *,
-    archived: bool,
-    author: Author,
-    reason: str,
-    precondition: Precondition | None = None,
-) -> Action:
-    """Archive an action or restore it, with a reason; repeating it changes nothing."""
-    return archive_record(
-        Action,
-        site_id,
-        action_id,
-        archived=archived,
-        author=author,
-        operation="ArchiveAction" if archived else "RestoreAction",
-        reason=required_reason(reason),
-        precondition=precondition,
-    )

@@ -151,9 +151,3 @@ class ActionAdmin(RecordAdmin):
         """Change an open action."""
         by = mover(request, record, reason)
         return actions.update_action(record.site_id, record.pk, values, mover=by, precondition=precondition)
-
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Action:
-        """Archive or restore an action."""
-        return actions.archive_action(
-            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
-        )

@@ -35,7 +35,7 @@ class ActionViewSet(OperationViewSet):
         found = self.body(ActionSerializer)
         reason = found.pop("reason_for_change", "")
         caller = self.caller
-        action = self.acting(
+        action = self.call_action(
             actions.add_action,
             self.site_id,
             found,
@@ -54,7 +54,7 @@ class ActionViewSet(OperationViewSet):
         """
         found = self.body(ActionChangeSerializer)
         mover = Mover(self.author, self.caller.may, found.pop("reason_for_change", ""), found.get("effective"))
-        action = self.acting(
+        action = self.call_action(
             actions.update_action, self.site_id, id, found, mover=mover, precondition=self.precondition
         )
         return self.written(action.pk, action.revision)

@@ -14,8 +14,7 @@ from records.files.names import check_file_name
 from records.files.storage import storing
 from records.history.trail import Author, recording
 from records.sites.models import SiteRecord
-from records.sites.reasons import required_reason
-from records.sites.writing import Precondition, Values, add_record, archive_record
+from records.sites.writing import Values, add_record
 
 May = Callable[[str], bool]
 """Returns whether the person who attaches a file has a permission at the site."""
@@ -80,25 +79,3 @@ def hold(record: SiteRecord) -> None:
 def used_by(site_id: uuid.UUID) -> int:
     """Return the size of all attachments of the site in bytes, including archived ones."""
     return Attachment.objects.at(site_id).aggregate(total=Sum("file_size"))["total"] or 0
-
-
-def archive_attachment(
-    site_id: uuid.UUID,
-    attachment_id: uuid.UUID,
-    *,
-    archived: bool,
-    author: Author,
-    reason: str,
-    precondition: Precondition | None = None,
-) -> Attachment:
-    """Archive an attachment or restore it, with a reason; the file stays, and repeating it changes nothing."""
-    return archive_record(
-        Attachment,
-        site_id,
-        attachment_id,
-        archived=archived,
-        author=author,
-        operation="ArchiveAttachment" if archived else "RestoreAttachment",
-        reason=required_reason(reason),
-        precondition=precondition,
-    )

@@ -11,13 +11,12 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.attachments import actions
 from records.attachments.models import Attachment
 from records.attachments.pages import limits_at, may_of
 from records.attachments.previews import may_have_preview
 from records.attachments.visibility import hidden
 from records.backoffice.about import link_to
-from records.backoffice.current import author_of, current_site, user_of
+from records.backoffice.current import current_site, user_of
 from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 
@@ -88,9 +87,3 @@ class AttachmentAdmin(RecordAdmin):
     def size(self, attachment: Attachment) -> str:
         """Return the file's size in words."""
         return filesizeformat(attachment.file_size)
-
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Attachment:
-        """Archive or restore an attachment."""
-        return actions.archive_attachment(
-            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
-        )

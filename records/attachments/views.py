@@ -37,7 +37,7 @@ class AttachmentViewSet(FileViewSet):
         """Attach a file to a record. The caller must be allowed to change the record, which must not be archived."""
         values = self.body_with_file(AttachmentSerializer)
         content = values.pop("file_content")
-        attachment = self.acting(
+        attachment = self.call_action(
             actions.add_attachment, self.site_id, values, content, author=self.author, may=self.caller.may
         )
         return self.written(attachment.pk, attachment.revision)
@@ -61,10 +61,10 @@ class AttachmentViewSet(FileViewSet):
         """Return the attachment that a shape describes."""
         return Attachment.objects.at(self.site_id).get(pk=shape["Id"])
 
-    def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def call_action(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call an action; a site whose attachments have reached their limit is the 413."""
         try:
-            return super().acting(action, *args, **kwargs)
+            return super().call_action(action, *args, **kwargs)
         except actions.SiteFullError as error:
             limit = settings.SITE_ATTACHMENTS_LIMIT
             text = f"The attachments of this site would take more than {limit} bytes together."

@@ -58,13 +58,7 @@ def update_audit_program(
 
 
 def archive_audit_program(
-    site_id: uuid.UUID,
-    program_id: uuid.UUID,
-    *,
-    archived: bool,
-    author: Author,
-    reason: str,
-    precondition: Precondition | None = None,
+    site_id: uuid.UUID, program_id: uuid.UUID, *, archived: bool, author: Author, reason: str
 ) -> AuditProgram:
     """Archive a program that has no open audits, or restore one, with a reason; repeating it changes nothing.
 
@@ -77,16 +71,7 @@ def archive_audit_program(
                 "These audits of the program are still open: %(waiting)s. Complete or cancel them first."
             ) % {"waiting": waiting}
             raise ValidationError(text, code="InUse")
-        return archive_record(
-            AuditProgram,
-            site_id,
-            program_id,
-            archived=archived,
-            author=author,
-            operation="ArchiveAuditProgram" if archived else "RestoreAuditProgram",
-            reason=reason,
-            precondition=precondition,
-        )
+        return archive_record(AuditProgram, site_id, program_id, archived=archived, author=author, reason=reason)
 
 
 def lock_program(site_id: uuid.UUID, program_id: uuid.UUID) -> AuditProgram:

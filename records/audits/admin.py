@@ -15,7 +15,6 @@ from records.audits.checklist import ChecklistPages
 from records.audits.forms import FindingRows
 from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
 from records.audits.transitions import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT, START, SUBMIT
-from records.backoffice.current import author_of
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import DueFilter, due_shown
 from records.backoffice.filter_bar import ReferenceFilter
@@ -42,6 +41,7 @@ class AuditProgramAdmin(RecordAdmin):
 
     add_action = staticmethod(actions.add_audit_program)
     update_action = staticmethod(actions.update_audit_program)
+    archive_action = staticmethod(actions.archive_audit_program)
     record_actions = (SCHEDULE_NEXT, PLAN_ONE, ARCHIVE, RESTORE)
     suggestions = {"department": "Department"}
     list_display = ("site_sequence_id", "name", "type", "department", "risk", "frequency_months", "due")
@@ -94,12 +94,6 @@ class AuditProgramAdmin(RecordAdmin):
             given.insert(1, (gettext("Audits"), {"fields": ("audits",)}))
         return given
 
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive a program that has no open audits, or restore one."""
-        return actions.archive_audit_program(
-            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
-        )
-
 
 FIXED = (
     "audit_program",
@@ -118,6 +112,7 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
     """Audits, which are scheduled from the page of their program."""
 
     update_action = staticmethod(workflow.update_audit_record)
+    archive_action = staticmethod(workflow.archive_audit_record)
     record_actions = (START, SUBMIT, COMPLETE, CANCEL, ARCHIVE, RESTORE)
     moments = ("start_date", "finish_date", "completed_date")
     inlines = (FindingRows,)
@@ -173,9 +168,3 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
             (title, {**options, "fields": [displayed(name) for name in options["fields"]]})
             for title, options in super().get_fieldsets(request, obj)
         ]
-
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore an audit."""
-        return workflow.archive_audit_record(
-            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
-        )

@@ -7,7 +7,6 @@ from records.backoffice.transfer.registry import transferable
 from records.backoffice.transfer.resources import RecordResource
 from records.operations.serializers import IdList
 from records.operations.tables import WireTable
-from records.sites.writing import Values
 
 
 class ProgramRow(AuditProgramSerializer):
@@ -29,14 +28,8 @@ class AuditProgramResource(RecordResource):
 
     model = AuditProgram
     table = WireTable(ProgramRow)
-
-    def add(self, values: Values) -> AuditProgram:
-        """Add an audit program."""
-        return actions.add_audit_program(self.site_id, values, author=self.author, reason=self.reason)
-
-    def change(self, record: AuditProgram, values: Values) -> AuditProgram:
-        """Change an audit program."""
-        return actions.update_audit_program(self.site_id, record.pk, values, author=self.author, reason=self.reason)
+    add_action = staticmethod(actions.add_audit_program)
+    update_action = staticmethod(actions.update_audit_program)
 
 
 @transferable

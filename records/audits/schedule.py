@@ -1,12 +1,12 @@
 """Calculates when audits are due: steps of whole months that keep the day, and the due dates of a program."""
 
-import calendar
 import datetime
 import zoneinfo
 from collections.abc import Iterator
 
 from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
 from records.history.trail import now
+from records.sites.months import months_after
 
 
 def months_later(moment: datetime.datetime, months: int, zone: datetime.tzinfo) -> datetime.datetime | None:
@@ -19,10 +19,9 @@ def months_later(moment: datetime.datetime, months: int, zone: datetime.tzinfo) 
     bare = moment.time() == datetime.time()
     try:
         local = moment if bare else moment.astimezone(zone)
-        year, month = divmod(local.year * 12 + local.month - 1 + months, 12)
-        day = min(local.day, calendar.monthrange(year, month + 1)[1])
-        return local.replace(year=year, month=month + 1, day=day).astimezone(datetime.UTC)
-    except (ValueError, OverflowError):
+        later = months_after(local, months)
+        return None if later is None else later.astimezone(datetime.UTC)
+    except OverflowError:
         return None
 
 

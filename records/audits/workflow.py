@@ -20,7 +20,7 @@ from records.audits.scores import Outcome, outcome_of
 from records.history.snapshots import snapshot
 from records.history.trail import Author, now, recording
 from records.reference.models import RatingResponse
-from records.sites.text import is_blank
+from records.sites.reasons import required_reason
 from records.sites.writing import (
     Precondition,
     RecordNotFoundError,
@@ -252,11 +252,6 @@ def _response(record: AuditRecord, key: uuid.UUID | None) -> RatingResponse | No
     return found
 
 
-def _need(reason: str, text: str) -> None:
-    if is_blank(reason):
-        raise ValidationError({"reason": ValidationError(text, code="RequiredField")})
-
-
 def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
     """Raise ValidationError if findings cannot be changed now, or for each row with another scale's response."""
     if record.record_status not in (IN_PROGRESS, AWAITING_REVIEW) or record.is_archived:
@@ -265,7 +260,7 @@ def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
         }
         raise ValidationError(text, code="InvalidTransition")
     if record.record_status == AWAITING_REVIEW:
-        _need(reason, gettext("Say why the findings are changed during the review."))
+        required_reason(reason, gettext("Say why the findings are changed during the review."))
     scale = values.get("rating_scale", record.rating_scale)
     faults = [
         ValidationError(
@@ -365,27 +360,20 @@ def cancel_audit_record(
     with _auditing(
         site_id, record_id, author=author, operation="CancelAudit", reason=reason, precondition=precondition
     ) as record:
-        _need(reason, gettext("Say why the audit is cancelled."))
+        required_reason(reason, gettext("Say why the audit is cancelled."))
         _move(record, (SCHEDULED, IN_PROGRESS, AWAITING_REVIEW), CANCELLED)
         _rate(record)
     return record
 
 
 def archive_audit_record(
-    site_id: uuid.UUID,
-    record_id: uuid.UUID,
-    *,
-    archived: bool,
-    author: Author,
-    reason: str,
-    precondition: Precondition | None = None,
+    site_id: uuid.UUID, record_id: uuid.UUID, *, archived: bool, author: Author, reason: str
 ) -> AuditRecord:
     """Archive or restore an audit, with a reason; repeating it changes nothing.
 
     An archived audit is no longer due. An open audit cannot be restored while its program is archived, because an
     archived program has no open audits.
     """
-    _need(reason, gettext("Say why."))
     with recording():
         known = AuditRecord.objects.at(site_id).filter(pk=record_id).first()
         if known is None:
@@ -400,7 +388,6 @@ def archive_audit_record(
             record_id,
             archived=archived,
             author=author,
-            operation="ArchiveAudit" if archived else "RestoreAudit",
             reason=reason,
-            precondition=precondition,
+            operation="ArchiveAudit" if archived else "RestoreAudit",
         )

@@ -12,6 +12,8 @@ permissions, the reason for a change, history, conflicts between editors, archiv
         add_action = staticmethod(actions.add_item)             # (site_id, values, *, author, operation?)
         update_action = staticmethod(actions.update_item)       # (site_id, id, values, *, author, operation, reason,
                                                                 #  precondition)
+        archive_action = staticmethod(actions.archive_program)  # Only if archiving does more: (site_id, id, *,
+                                                                #  archived, author, reason)
 
 - `values` are the same as from the JSON views: model names to values, including child arrays and lists. A change
   contains only what the editor changed.
@@ -27,7 +29,7 @@ permissions, the reason for a change, history, conflicts between editors, archiv
 
 import uuid
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -58,6 +60,7 @@ class RecordAdmin(
     """The list, form and history pages of one kind of record; see the module."""
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
+    archive_action: ClassVar[Callable[..., Any] | None] = None
     private_fields: ClassVar[tuple[str, ...]] = ()
     private_permission: ClassVar[str] = ""
 
@@ -78,16 +81,10 @@ class RecordAdmin(
     )
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore a record; override it if more has to happen, in one transaction."""
-        return archive_record(
-            self.model,
-            self.site_id_of(record),  # type: ignore[arg-type]
-            record.pk,
-            archived=archived,
-            author=author_of(request),
-            operation=f"{'Archive' if archived else 'Restore'}{self.model.__name__}",
-            reason=reason,
-        )
+        """Archive or restore a record, through the room's action if more has to happen then."""
+        archive: Any = type(self).archive_action or partial(archive_record, self.model)
+        site_id = self.site_id_of(record)
+        return archive(site_id, record.pk, archived=archived, author=author_of(request), reason=reason)
 
     # --- What the pages show ---------------------------------------------------------------------------------------
 

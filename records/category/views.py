@@ -56,8 +56,7 @@ class CategoryViewSet(OperationViewSet):
         response = self.json(plan.show(row))
         # Ratings carry no revision, so the tag is of the content itself.
         tag = f'"{sha256(response.content).hexdigest()[:32]}"'
-        held = self.http_request.META.get("HTTP_IF_NONE_MATCH")
-        if held is not None and conditional.matches(held, tag):
+        if conditional.is_current(self.http_request, tag):
             response = HttpResponse(status=304)
         response["ETag"] = tag
         return response
@@ -78,8 +77,8 @@ class CategoryViewSet(OperationViewSet):
 
         Service accounts are left out, since they cannot sign.
         """
-        held = access.accounts_at(self.site_id).order_by().values("pk")
-        rows = User._default_manager.filter(pk__in=held, is_service_account=False)
+        members = access.accounts_at(self.site_id).order_by().values("pk")
+        rows = User._default_manager.filter(pk__in=members, is_service_account=False)
         return self.entries(rows, UserEntrySerializer, OTHERS)
 
 

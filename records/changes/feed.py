@@ -27,12 +27,12 @@ def entities() -> dict[str, type[models.Model]]:
 
 @lru_cache(maxsize=256)
 def rank_of(permissions: access.Permissions) -> int:
-    """Return the place of the highest default role all of whose permissions are held; 0 for Reader and below."""
-    held = 0
+    """Return the place of the highest default role all of whose permissions the caller has; 0 for Reader and below."""
+    highest = 0
     for place, role in enumerate(default_roles.ORDER):
         if all(access.granted(permissions, one) for one in default_roles.permissions_of(role)):
-            held = place
-    return held
+            highest = place
+    return highest
 
 
 def last_number(site_id: uuid.UUID) -> int:

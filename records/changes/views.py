@@ -5,7 +5,7 @@ from rest_framework.request import Request
 
 from records.changes import feed
 from records.operations import lists, values
-from records.operations.names import unknown
+from records.operations.names import spelt, unknown
 from records.operations.viewsets import OperationViewSet
 
 
@@ -30,9 +30,10 @@ class ChangeViewSet(OperationViewSet):
 
     def asked_entities(self) -> set[str]:
         """Return the entities that the query names, in any case; raises the 400 InvalidParameter for another word."""
-        known = {name.casefold(): name for name in feed.entities()}
-        words = [word.strip() for given in self.query.get("entity", ()) for word in given.split(",")]
-        for word in words:
-            if word.casefold() not in known:
-                raise lists.invalid("entity", unknown(word, known.values(), "entity"))
-        return {known[word.casefold()] for word in words}
+        known, asked = feed.entities(), set[str]()
+        for word in (word.strip() for given in self.query.get("entity", ()) for word in given.split(",")):
+            name = spelt(word, known)
+            if name is None:
+                raise lists.invalid("entity", unknown(word, known, "entity"))
+            asked.add(name)
+        return asked

@@ -208,12 +208,6 @@ class ComplaintAdmin(RecordAdmin):
             precondition=precondition,
         )
 
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Complaint:
-        """Archive or restore a complaint."""
-        return workflow.archive_complaint(
-            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
-        )
-
 
 @admin.register(UnitsSold)
 class UnitsSoldAdmin(PlainAdmin):

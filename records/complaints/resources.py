@@ -17,10 +17,7 @@ class ComplaintResource(RecordResource):
 
     model = Complaint
     table = WireTable(ComplaintSerializer)
-
-    def add(self, values: Values) -> Complaint:
-        """Add a complaint that awaits its review."""
-        return actions.add_complaint_detail(self.site_id, values, author=self.author, reason=self.reason)
+    add_action = staticmethod(actions.add_complaint_detail)
 
     def add_all(self, rows: Sequence[Values]) -> Sequence[Complaint]:
         """Add complaints that await their review."""
@@ -49,10 +46,7 @@ class UnitsSoldResource(RecordResource):
     model = UnitsSold
     table = WireTable(UnitsSoldSerializer)
     key = "Month"
-
-    def add(self, values: Values) -> UnitsSold:
-        """Add the units of a month."""
-        return units.add_units_sold(self.site_id, values, author=self.author, reason=self.reason)
+    add_action = staticmethod(units.add_units_sold)
 
     def change(self, record: UnitsSold, values: Values) -> UnitsSold:
         """Change the units of a month."""

@@ -26,14 +26,16 @@ class ComplaintViewSet(OperationViewSet):
         """Add a complaint, which then awaits its review; without a Date it gets the present time."""
         values = self.body(ComplaintSerializer)
         reason = values.pop("reason_for_change", "")
-        complaint = self.acting(actions.add_complaint_detail, self.site_id, values, author=self.author, reason=reason)
+        complaint = self.call_action(
+            actions.add_complaint_detail, self.site_id, values, author=self.author, reason=reason
+        )
         return self.written(complaint.pk, complaint.revision)
 
     def update_complaint_detail(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change a complaint; its status stays the same. Only Managers can change a completed one (409 for others)."""
         values = self.body(ComplaintChangeSerializer)
         reason = values.pop("reason_for_change")
-        complaint = self.acting(
+        complaint = self.call_action(
             actions.update_complaint_detail,
             self.site_id,
             id,

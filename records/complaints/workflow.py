@@ -14,7 +14,7 @@ from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import Author, now
 from records.sites.reasons import required_reason
 from records.sites.sequences import take_numbers
-from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+from records.sites.writing import Precondition, Values, add_record, apply, changing
 
 
 def refuse(text: str) -> ValidationError:
@@ -148,25 +148,3 @@ def reopen(
             raise refuse(gettext("This complaint is archived; restore it before it is reopened."))
         complaint.record_status = RecordStatus.AWAITING_REVIEW
     return complaint
-
-
-def archive_complaint(
-    site_id: uuid.UUID,
-    complaint_id: uuid.UUID,
-    *,
-    archived: bool,
-    author: Author,
-    reason: str,
-    precondition: Precondition | None = None,
-) -> Complaint:
-    """Archive or restore a complaint in any status, with a reason; repeating it changes nothing."""
-    return archive_record(
-        Complaint,
-        site_id,
-        complaint_id,
-        archived=archived,
-        author=author,
-        operation="ArchiveComplaint" if archived else "RestoreComplaint",
-        reason=required_reason(reason),
-        precondition=precondition,
-    )

@@ -4,8 +4,7 @@ import uuid
 
 from records.customers.models import Customer
 from records.history.trail import Author
-from records.sites.reasons import required_reason
-from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+from records.sites.writing import Precondition, Values, add_record, apply, changing
 
 
 def add_customer(
@@ -31,25 +30,3 @@ def update_customer(
     ) as customer:
         apply(customer, values)
     return customer
-
-
-def archive_customer(
-    site_id: uuid.UUID,
-    customer_id: uuid.UUID,
-    *,
-    archived: bool,
-    author: Author,
-    reason: str,
-    precondition: Precondition | None = None,
-) -> Customer:
-    """Archive a customer or restore it, with a reason; its complaints keep it, new ones cannot name it."""
-    return archive_record(
-        Customer,
-        site_id,
-        customer_id,
-        archived=archived,
-        author=author,
-        operation="ArchiveCustomer" if archived else "RestoreCustomer",
-        reason=required_reason(reason),
-        precondition=precondition,
-    )

@@ -1,12 +1,8 @@
 """The back-office pages of customers."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.current import author_of
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.inlines import RowsTabular
 from records.backoffice.lists import ArchivedFilter
@@ -64,9 +60,3 @@ class CustomerAdmin(RecordAdmin):
             },
         ),
     )
-
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore a customer; its complaints keep it."""
-        return actions.archive_customer(
-            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
-        )

@@ -18,17 +18,11 @@ class CustomerViewSet(OperationViewSet):
 
     def add_customer(self, request: Request) -> HttpResponse:
         """Add a customer with its contacts."""
-        values = self.body(CustomerSerializer)
-        customer = self.acting(actions.add_customer, self.site_id, values, author=self.author)
-        return self.written(customer.pk, customer.revision)
+        return self.added(CustomerSerializer, actions.add_customer)
 
     def update_customer(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change a customer: an absent field stays, PartyContacts that is present is the whole new array."""
-        values = self.body(CustomerChangeSerializer)
-        customer = self.acting(
-            actions.update_customer, self.site_id, id, values, author=self.author, precondition=self.precondition
-        )
-        return self.written(customer.pk, customer.revision)
+        return self.changed(CustomerChangeSerializer, actions.update_customer, id)
 
     def get_customer(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one customer with its contacts."""

@@ -146,8 +146,8 @@ def give_account(
             employee.user = user
         follow_employee(user.pk, EmployeeFacts(), facts_of(employee), author=author)
         if role is not None:
-            held = Role.objects.at(site_id).get(default_role=role)
-            set_members(held, add=[user], author=author, reason=reason)
+            given = Role.objects.at(site_id).get(default_role=role)
+            set_members(given, add=[user], author=author, reason=reason)
     user.refresh_from_db()
     return user
 
@@ -159,18 +159,14 @@ def archive_employee(
     archived: bool,
     author: Author,
     reason: str,
-    operation: str = "",
 ) -> Employee:
     """Archive or restore an employee, with a reason. Raises RecordNotFoundError.
 
     Archiving ends the account's access in the same transaction, whoever archives, but for a superuser's, which is for
     superusers (DECISIONS 13.1); restoring does not bring it back (DECISIONS 5).
     """
-    name = operation or ("ArchiveEmployee" if archived else "RestoreEmployee")
     with recording():
-        employee = archive_record(
-            Employee, site_id, employee_id, archived=archived, author=author, operation=name, reason=reason
-        )
+        employee = archive_record(Employee, site_id, employee_id, archived=archived, author=author, reason=reason)
         if archived and employee.user_id is not None:
             account = User.objects.get(pk=employee.user_id)
             if account.is_superuser:

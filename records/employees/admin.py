@@ -44,6 +44,7 @@ class EmployeeAdmin(RecordAdmin):
     record_actions = (GIVE_ACCOUNT, ARCHIVE, RESTORE, ERASE)
     add_action = staticmethod(actions.add_employee)
     update_action = staticmethod(actions.update_employee)
+    archive_action = staticmethod(actions.archive_employee)
     private_fields = ("date_of_birth", "address", "phone", "mobile", "nationality", "notes")
     private_permission = "employees.view_private_employee"
     inlines = (EducationRows, EmploymentRows)
@@ -82,12 +83,6 @@ class EmployeeAdmin(RecordAdmin):
             },
         ),
     )
-
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore an employee; archiving ends the account's access."""
-        return actions.archive_employee(
-            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
-        )
 
 
 @admin.register(JobDescription)

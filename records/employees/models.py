@@ -1,6 +1,5 @@
 """Employees with their education and employment history, and the job descriptions that they hold."""
 
-import calendar
 import datetime
 import uuid
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from records.history.trail import now
 from records.history.visibility import MANAGER
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
+from records.sites.months import months_after
 from records.sites.text import EMAIL, FreeTextField, LineField
 
 
@@ -136,11 +136,7 @@ class Course(models.Model):
         """Return the last day on which a course completed on this day counts; None where it counts for ever."""
         if self.months_of_validity is None:
             return None
-        day = completed_on.astimezone(datetime.UTC).date()
-        year, month = divmod(day.year * 12 + day.month - 1 + self.months_of_validity, 12)
-        if year > datetime.MAXYEAR:
-            return None
-        return datetime.date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
+        return months_after(completed_on.astimezone(datetime.UTC).date(), self.months_of_validity)
 
 
 class EducationTraining(ChildRow):

@@ -18,6 +18,7 @@ from records.employees.models import Employee
 from records.history.trail import Author, recording
 from records.sites.actions import folder_named
 from records.sites.models import Entity, EntityFolder
+from records.sites.text import fold
 from records.sites.writing import Values, add_record, apply, changing
 
 
@@ -213,8 +214,8 @@ def _entry(model: str, name: str) -> Any:
     if not name:
         return None
     entries = apps.get_model("reference", model)._default_manager.filter(is_archived=False)
-    wanted = name.strip().rstrip(".").casefold()
-    return next((entry for entry in entries if entry.name.rstrip(".").casefold() == wanted), None)
+    wanted = fold(name.strip().rstrip("."))
+    return next((entry for entry in entries if fold(entry.name.rstrip(".")) == wanted), None)
 
 
 def _nature(name: str) -> Any:

@@ -9,7 +9,6 @@ from records.employees import actions
 from records.employees.models import Employee, JobDescription
 from records.employees.serializers import EmployeeSerializer, JobDescriptionSerializer
 from records.operations.tables import WireTable
-from records.sites.writing import Values
 
 
 @transferable
@@ -18,20 +17,14 @@ class EmployeeResource(RecordResource):
 
     model = Employee
     table = WireTable(EmployeeSerializer)
+    add_action = staticmethod(actions.add_employee)
+    update_action = staticmethod(actions.update_employee)
 
     def write(self, rows: Sequence[Row]) -> None:
         """Write the rows; where one names a superior, none comes between the first and the last of them."""
         if any(row.values.get("reporting_to") for row in rows):
             actions.hold_reporting()
         super().write(rows)
-
-    def add(self, values: Values) -> Employee:
-        """Add an employee."""
-        return actions.add_employee(self.site_id, values, author=self.author, reason=self.reason)
-
-    def change(self, record: Employee, values: Values) -> Employee:
-        """Change an employee."""
-        return actions.update_employee(self.site_id, record.pk, values, author=self.author, reason=self.reason)
 
 
 @transferable
@@ -40,11 +33,5 @@ class JobDescriptionResource(RecordResource):
 
     model = JobDescription
     table = WireTable(JobDescriptionSerializer)
-
-    def add(self, values: Values) -> JobDescription:
-        """Add a job description."""
-        return actions.add_job_description(self.site_id, values, author=self.author, reason=self.reason)
-
-    def change(self, record: JobDescription, values: Values) -> JobDescription:
-        """Change a job description."""
-        return actions.update_job_description(self.site_id, record.pk, values, author=self.author, reason=self.reason)
+    add_action = staticmethod(actions.add_job_description)
+    update_action = staticmethod(actions.update_job_description)

@@ -19,17 +19,11 @@ class EmployeeViewSet(OperationViewSet):
 
     def add_employee(self, request: Request) -> HttpResponse:
         """Add an employee with education, training and employment history."""
-        values = self.body(EmployeeSerializer)
-        employee = self.acting(actions.add_employee, self.site_id, values, author=self.author)
-        return self.written(employee.pk, employee.revision)
+        return self.added(EmployeeSerializer, actions.add_employee)
 
     def update_employee(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change an employee: an absent optional field stays, an array that is present is the whole new one."""
-        values = self.body(EmployeeChangeSerializer)
-        employee = self.acting(
-            actions.update_employee, self.site_id, id, values, author=self.author, precondition=self.precondition
-        )
-        return self.written(employee.pk, employee.revision)
+        return self.changed(EmployeeChangeSerializer, actions.update_employee, id)
 
     def get_employee(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one employee; private fields are empty unless the caller's roles show them."""
@@ -41,9 +35,7 @@ class EmployeeViewSet(OperationViewSet):
 
     def add_job_description(self, request: Request) -> HttpResponse:
         """Add a job description with the employees who hold it."""
-        values = self.body(JobDescriptionSerializer)
-        record = self.acting(actions.add_job_description, self.site_id, values, author=self.author)
-        return self.written(record.pk, record.revision)
+        return self.added(JobDescriptionSerializer, actions.add_job_description)
 
     def get_job_description(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one job description."""

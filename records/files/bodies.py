@@ -104,10 +104,10 @@ class FileViewSet(OperationViewSet):
             raise _too_much_beside()
         return self.checked(body, serializer)
 
-    def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def call_action(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call an action; a storage that cannot be written is the 503."""
         try:
-            return super().acting(action, *args, **kwargs)
+            return super().call_action(action, *args, **kwargs)
         except StorageUnavailableError as error:
             raise downloads.storage_unavailable() from error
 

@@ -42,8 +42,7 @@ def serve(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
     """
     size, tag = row.file_size, f'"{row.file_hash}"'
     headers = _headers(row, tag)
-    held = request.META.get("HTTP_IF_NONE_MATCH")
-    if held is not None and conditional.matches(held, tag):
+    if conditional.is_current(request, tag):
         return HttpResponse(status=304, headers={"ETag": tag})
     asked = None
     if request.method == "GET" and request.META.get("HTTP_IF_RANGE", tag) == tag:

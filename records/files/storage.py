@@ -45,20 +45,20 @@ class _Reader(io.RawIOBase):
     """A forward-only file over pieces, as the storages read it."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces, self._held = pieces, memoryview(b"")
+        self._pieces, self._rest = pieces, memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._held:
+        while not self._rest:
             piece = next(self._pieces, None)
             if piece is None:
                 return 0
-            self._held = memoryview(piece)
-        count = min(len(buffer), len(self._held))
-        buffer[:count] = self._held[:count]
-        self._held = self._held[count:]
+            self._rest = memoryview(piece)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
         return count
 
 

@@ -4,8 +4,7 @@ import uuid
 
 from records.history.trail import Author
 from records.items.models import Item
-from records.sites.reasons import required_reason
-from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+from records.sites.writing import Precondition, Values, add_record, apply, changing
 
 
 def add_item(
@@ -31,25 +30,3 @@ def update_item(
     ) as item:
         apply(item, values)
     return item
-
-
-def archive_item(
-    site_id: uuid.UUID,
-    item_id: uuid.UUID,
-    *,
-    archived: bool,
-    author: Author,
-    reason: str,
-    precondition: Precondition | None = None,
-) -> Item:
-    """Archive an item or restore it, with a reason; repeating it changes nothing."""
-    return archive_record(
-        Item,
-        site_id,
-        item_id,
-        archived=archived,
-        author=author,
-        operation="ArchiveItem" if archived else "RestoreItem",
-        reason=required_reason(reason),
-        precondition=precondition,
-    )

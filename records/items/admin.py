@@ -1,11 +1,7 @@
 """The back-office pages of items."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
-from records.backoffice.current import author_of
 from records.backoffice.records import RecordAdmin
 from records.items import actions
 from records.items.models import Item
@@ -21,9 +17,3 @@ class ItemAdmin(RecordAdmin):
     list_display_links = ("site_sequence_id", "name")
     search_fields = ("name_key", "code_key", "serial_number_key", "location_key")
     fieldsets = ((None, {"fields": ("name", "code", "serial_number", "location", "notes", "entity_folder")}),)
-
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore an item."""
-        return actions.archive_item(
-            record.site_id, record.pk, archived=archived, author=author_of(request), reason=reason
-        )

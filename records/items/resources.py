@@ -6,7 +6,6 @@ from records.items import actions
 from records.items.models import Item
 from records.items.serializers import ItemSerializer
 from records.operations.tables import WireTable
-from records.sites.writing import Values
 
 
 @transferable
@@ -15,11 +14,5 @@ class ItemResource(RecordResource):
 
     model = Item
     table = WireTable(ItemSerializer)
-
-    def add(self, values: Values) -> Item:
-        """Add an item."""
-        return actions.add_item(self.site_id, values, author=self.author, reason=self.reason)
-
-    def change(self, record: Item, values: Values) -> Item:
-        """Change an item."""
-        return actions.update_item(self.site_id, record.pk, values, author=self.author, reason=self.reason)
+    add_action = staticmethod(actions.add_item)
+    update_action = staticmethod(actions.update_item)

@@ -18,17 +18,11 @@ class ItemViewSet(OperationViewSet):
 
     def add_item(self, request: Request) -> HttpResponse:
         """Add an item."""
-        values = self.body(ItemSerializer)
-        item = self.acting(actions.add_item, self.site_id, values, author=self.author)
-        return self.written(item.pk, item.revision)
+        return self.added(ItemSerializer, actions.add_item)
 
     def update_item(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change an item: an absent field keeps its value."""
-        values = self.body(ItemChangeSerializer)
-        item = self.acting(
-            actions.update_item, self.site_id, id, values, author=self.author, precondition=self.precondition
-        )
-        return self.written(item.pk, item.revision)
+        return self.changed(ItemChangeSerializer, actions.update_item, id)
 
     def get_item(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one item."""

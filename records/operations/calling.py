@@ -18,6 +18,7 @@ from records.accounts.opening import Proof, StaleAccessError, prove
 from records.history.trail import Author, rehearsing
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
 from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
+from records.operations.media_types import accepts
 from records.operations.names import unknown
 from records.operations.operation import Operation
 from records.sites.text import read_uuid
@@ -237,7 +238,7 @@ class CalledViewSet(ViewSet):
     def negotiate(self) -> None:
         """Raise the 406 if the caller accepts none of the endpoint's media types."""
         accepted = self.http_request.META.get("HTTP_ACCEPT", "")
-        if accepted and not any(lists.accepts(accepted, offered) for offered in self.media_types):
+        if accepted and not any(accepts(accepted, offered) for offered in self.media_types):
             raise errors.ApiError(
                 406, "NotAcceptable", f"The answer is available as {' or '.join(self.media_types)} only."
             )

@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from django.http import HttpRequest
+
 from records.operations.errors import ApiError
 from records.sites.writing import Precondition
 
@@ -39,6 +41,11 @@ def matches(header: str, tag: str) -> bool:
     """Return whether an If-None-Match or If-Match header contains the tag, compared weakly, or any tag (`*`)."""
     wanted = tag.removeprefix("W/")
     return header.strip() == "*" or any(f'"{found[1]}"' == wanted for found in _TAG.finditer(header))
+
+
+def is_current(request: HttpRequest, tag: str) -> bool:
+    """Return whether the caller has the version with this tag already, by its If-None-Match header."""
+    return matches(request.META.get("HTTP_IF_NONE_MATCH", ""), tag)
 
 
 def precondition(if_match: str | None, if_none_match: str | None = None) -> Precondition | None:

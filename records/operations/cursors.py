@@ -15,7 +15,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from records.operations.errors import ApiError
-from records.operations.names import unknown
+from records.operations.names import spelt, unknown
 from records.operations.plans import ReadPlan
 
 
@@ -31,9 +31,8 @@ class Order:
     def read(cls, plan: ReadPlan, rules: Any, query: Mapping[str, list[str]], hidden: frozenset[str]) -> "Order":
         """Return the order that the query asks for; raises the 400 InvalidParameter."""
         sortable = [name for name in (rules.sortable or plan.columns) if name not in hidden]
-        folded = {name.casefold(): name for name in sortable}
         given = query.get("sort", [rules.sort])[-1].strip()
-        name = folded.get(given.casefold())
+        name = spelt(given, sortable)
         if name is None:
             text = f"sort: {unknown(given, sortable, 'field to sort by')} Fields to sort by: {', '.join(sortable)}."
             raise ApiError(400, "InvalidParameter", text)

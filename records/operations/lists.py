@@ -22,7 +22,7 @@ from records.history import replica
 from records.operations import cursors, values
 from records.operations.errors import ApiError
 from records.operations.list_facts import facts
-from records.operations.names import nearest
+from records.operations.names import nearest, spelt
 from records.operations.operation import Parameter
 from records.operations.plans import ReadPlan, Shape
 from records.sites.text import normalise, read_uuid
@@ -89,34 +89,6 @@ class Page:
 def invalid(name: str, message: str) -> ApiError:
     """Return the 400 for a query parameter's value."""
     return ApiError(400, "InvalidParameter", f"{name}: {message}")
-
-
-def accepts(header: str, offered: str) -> bool:
-    """Return whether an Accept header accepts a media type; a more specific range takes precedence."""
-    return preference(header, offered)[0] > 0
-
-
-def preference(header: str, offered: str) -> tuple[float, int]:
-    """Return the quality of the most specific range for a media type in an Accept header, and how specific it is."""
-    kind = offered.partition("/")[0]
-    best, quality = 0, 0.0
-    for part in header.split(","):
-        media, _, rest = part.partition(";")
-        rank = {offered: 3, f"{kind}/*": 2, "*/*": 1}.get(media.strip().lower(), 0)
-        if rank > best:
-            best, quality = rank, _quality(rest)
-    return quality, best
-
-
-def _quality(parameters: str) -> float:
-    for parameter in parameters.split(";"):
-        name, _, value = parameter.partition("=")
-        if name.strip().lower() == "q":
-            try:
-                return max(0.0, min(1.0, float(value)))
-            except ValueError:
-                return 0.0
-    return 1.0
 
 
 def page(
@@ -352,12 +324,12 @@ def _single(parameter: Parameter, lookup: str, text: str) -> Q:
             moment += datetime.timedelta(days=1, milliseconds=-1)  # All stored times are whole milliseconds.
         return Q(**{lookup: moment})
     if parameter.kind == "choice":
-        written = {word.casefold(): word for word in parameter.choices}
-        if text.casefold() not in written:
+        chosen = spelt(text, parameter.choices)
+        if chosen is None:
             near = nearest(text, parameter.choices)
             hint = f" Did you mean {near}?" if near else ""
             raise invalid(parameter.name, f"Allowed are: {', '.join(parameter.choices)}.{hint}")
-        return Q(**{lookup: written[text.casefold()]})
+        return Q(**{lookup: chosen})
     if parameter.kind == "boolean":
         value = values.read_boolean(text)
         if value is None:

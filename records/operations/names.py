@@ -14,6 +14,12 @@ def snake(wire: str) -> str:
     return _WORD.sub("_", wire).lower()
 
 
+def spelt(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that equals this one in any case, as it is declared, or None."""
+    folded = name.casefold()
+    return next((candidate for candidate in known if candidate.casefold() == folded), None)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most similar to this one, ignoring case, or an empty text."""
     folded = {candidate.casefold(): candidate for candidate in known}

@@ -45,7 +45,7 @@ class _DocumentView(APIView):
     def get(self, request: Request) -> HttpResponse:
         """Answer with the document."""
         made, tag = document(self.kind)
-        if conditional.matches(request.META.get("HTTP_IF_NONE_MATCH", ""), tag):
+        if conditional.is_current(request._request, tag):
             response = HttpResponse(status=304)
         else:
             response = HttpResponse(made, content_type=RENDERERS[self.kind].media_type)

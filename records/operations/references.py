@@ -93,8 +93,8 @@ def _pointed_at(
     for name, field in serializer.wire_fields().items() if known else ():
         if getattr(field, "model", None) is model and not field.read_only:
             source = source_of(name, field)
-            held = holder._default_manager.filter(**{"site_id": site_id, f"{source}__in": known})
-            found |= set(held.values_list(source, flat=True))
+            pointing = holder._default_manager.filter(**{"site_id": site_id, f"{source}__in": known})
+            found |= set(pointing.values_list(source, flat=True))
     return found
 
 

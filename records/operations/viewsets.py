@@ -107,13 +107,26 @@ class OperationViewSet(CalledViewSet):
         permission = getattr(serializer.Meta, "private_permission", "")
         return not permission or self.caller.may(permission)
 
-    def acting(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def call_action(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call an action; the faults that it raises become the 400 or 409 with wire names."""
         try:
             return action(*args, **kwargs)
         except errors.ValidationError as error:
             refusal = errors.refused(error, self.serializer.wire_name)
             raise errors.invalid(self.with_others(refusal.fields)) if refusal.status == 400 else refusal from error
+
+    def added(self, serializer: type[WireSerializer], action: Callable[..., Any]) -> HttpResponse:
+        """Add the record that the body describes through the room's action, and answer."""
+        record = self.call_action(action, self.site_id, self.body(serializer), author=self.author)
+        return self.written(record.pk, record.revision)
+
+    def changed(
+        self, serializer: type[WireSerializer], action: Callable[..., Any], record_id: uuid.UUID
+    ) -> HttpResponse:
+        """Change a record as the body describes through the room's action, and answer."""
+        values, given = self.body(serializer), {"author": self.author, "precondition": self.precondition}
+        record = self.call_action(action, self.site_id, record_id, values, **given)
+        return self.written(record.pk, record.revision)
 
     def written(self, record_id: uuid.UUID, revision: int | None = None, *, note: str = "") -> HttpResponse:
         """Return the success answer of an add or update (DECISIONS 1.3), or of its check; Message includes `note`."""
@@ -150,8 +163,7 @@ class OperationViewSet(CalledViewSet):
         with_private = self.sees_private(serializer)
         variant = self.variant + (conditional.fingerprint(plan.targets(row)) if plan.tells_of_others else "")
         tag = conditional.etag(row[len(plan.names)], with_private=with_private, variant=variant)
-        held = self.http_request.META.get("HTTP_IF_NONE_MATCH")
-        if held is not None and conditional.matches(held, tag):
+        if conditional.is_current(self.http_request, tag):
             response = HttpResponse(status=304)
         else:
             response = (show or self.json)(self.narrowed(plan.show(row, with_private=with_private)))

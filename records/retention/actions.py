@@ -4,7 +4,6 @@ A legal hold is read from the record's own changes, so the verification of the h
 remove it unnoticed by changing another row.
 """
 
-import calendar
 import datetime
 import uuid
 import zoneinfo
@@ -15,17 +14,18 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.history.models import Change
-from records.history.trail import Author, recording
+from records.history.trail import Author
 from records.retention.models import RetentionPeriod
 from records.sites.about import kinds
 from records.sites.models import SiteRecord
+from records.sites.months import months_after
 from records.sites.reasons import required_reason
-from records.sites.writing import RecordNotFoundError, add_record
+from records.sites.writing import add_record, changing
 
 SET, LIFTED = "SetLegalHold", "LiftLegalHold"
 
 
-def held_since(record: SiteRecord) -> datetime.datetime | None:
+def on_hold_since(record: SiteRecord) -> datetime.datetime | None:
     """Return the moment at which the record was put on legal hold, or None without a hold; one query.
 
     A writer that depends on the result first locks the record's row, as `set_hold` and `lift_hold` do.
@@ -68,36 +68,38 @@ def set_hold(
 
     Raises RecordNotFoundError, or ValidationError: RequiredField at reason, InvalidTransition if it is on hold already.
     """
-    return _change_hold(model, site_id, record_id, author=author, reason=reason, held=True)
+    return _change_hold(model, site_id, record_id, author=author, reason=reason, on_hold=True)
 
 
 def lift_hold(
     model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str
 ) -> SiteRecord:
     """Lift a record's legal hold. Needs a reason; raises as `set_hold` does, InvalidTransition if there is none."""
-    return _change_hold(model, site_id, record_id, author=author, reason=reason, held=False)
+    return _change_hold(model, site_id, record_id, author=author, reason=reason, on_hold=False)
 
 
 def _change_hold(
-    model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str, held: bool
+    model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str, on_hold: bool
 ) -> SiteRecord:
-    why = required_reason(reason)
-    with recording() as trail:
-        record = model._base_manager.select_for_update(of=("self",), no_key=True).filter(pk=record_id).first()
-        if record is None or record.site_id != site_id:
-            raise RecordNotFoundError
-        if (held_since(record) is not None) == held:
+    with changing(
+        model,
+        site_id,
+        record_id,
+        author=author,
+        operation=SET if on_hold else LIFTED,
+        reason=required_reason(reason),
+        notes=[{"field": "legal_hold", "old": not on_hold, "new": on_hold}],
+    ) as record:
+        if (on_hold_since(record) is not None) == on_hold:
             text = gettext("This %(kind)s is already on legal hold.")
-            text = text if held else gettext("This %(kind)s is not on legal hold.")
+            text = text if on_hold else gettext("This %(kind)s is not on legal hold.")
             raise ValidationError(text % {"kind": record._meta.verbose_name}, code="InvalidTransition")
-        changed: list[Any] = [{"field": "legal_hold", "old": not held, "new": held}]
-        trail.add(record, changed, author=author, operation=SET if held else LIFTED, reason=why)
     return record
 
 
-def check_not_held(record: SiteRecord) -> None:
+def refuse_on_hold(record: SiteRecord) -> None:
     """Raise ValidationError, code InvalidTransition, if the locked record is on legal hold; one query."""
-    if held_since(record) is not None:
+    if on_hold_since(record) is not None:
         text = gettext(
             "This %(kind)s is on legal hold, so nothing of it may be erased. A Site Administrator can lift the hold."
         ) % {"kind": record._meta.verbose_name}
@@ -119,10 +121,3 @@ def kept_until(record: SiteRecord) -> datetime.date | None:
     if months is None:
         return None
     return months_after(record.created.astimezone(zoneinfo.ZoneInfo(record.site.time_zone)).date(), months)
-
-
-def months_after(day: datetime.date, months: int) -> datetime.date:
-    """Return the same day this number of months later, or the last day of that month if it is too short."""
-    years, month = divmod(day.month - 1 + months, 12)
-    year, month = day.year + years, month + 1
-    return datetime.date(year, month, min(day.day, calendar.monthrange(year, month)[1]))

@@ -21,7 +21,7 @@ from records.history.erasure import Personal, erase_from_history, is_mark, quote
 from records.history.models import Change
 from records.history.snapshots import FieldChange
 from records.history.trail import Author, recording
-from records.retention.actions import check_not_held
+from records.retention.actions import refuse_on_hold
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
 from records.sites.writing import Precondition, RecordNotFoundError, stamp
@@ -91,7 +91,7 @@ def erasing(
             raise RecordNotFoundError
         if precondition is not None:
             precondition(record)
-        check_not_held(record)
+        refuse_on_hold(record)
         erasure = Erasure(record)
         yield erasure
         words = erasure.words | words_in_history(record, personal)

@@ -1,4 +1,4 @@
-"""What is asked and told before personal data is erased from a record."""
+"""The form and the notices before personal data is erased from a record."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonForm
-from records.retention.actions import held_since, kept_until
+from records.retention.actions import kept_until, on_hold_since
 from records.sites.models import SiteRecord
 from records.sites.text import REASON
 
@@ -27,15 +27,15 @@ class EraseForm(ReasonForm):
 
 def before_erasing(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str]:
     """Return what to know before erasing: a legal hold, which refuses it, and the period of retention; two queries."""
-    name, told = record._meta.verbose_name, []
-    if held_since(record) is not None:
-        told.append(
+    name, found = record._meta.verbose_name, []
+    if on_hold_since(record) is not None:
+        found.append(
             gettext("This %(name)s is on legal hold. Lift the hold first; until then erasing is refused.")
             % {"name": name}
         )
     if until := kept_until(record):
-        told.append(
+        found.append(
             gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
             % {"name": name, "until": until.isoformat()}
         )
-    return told
+    return found

@@ -126,7 +126,7 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
     if not isinstance(record, SiteRecord):
         return ()
     found = []
-    if since := _held_since(record):
+    if since := _on_hold_since(record):
         found.append(
             RecordNotice(
                 gettext("On legal hold since %(since)s. Nothing of it can be erased.") % {"since": shown(since)},
@@ -142,7 +142,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     """Return the button that sets or lifts the hold, for people who may; no query besides that of the notices."""
     if not isinstance(record, SiteRecord):
         return ()
-    name = "lift" if _held_since(record) else "set"
+    name = "lift" if _on_hold_since(record) else "set"
     step = ADDRESSES[name]
     if not access.may(user_of(request), record.site_id, step.permission):
         return ()
@@ -182,9 +182,9 @@ def hold(admin_site: Any, request: HttpRequest, name: str, entity: str, record_i
     return TemplateResponse(request, "backoffice/step.html", context)
 
 
-def _held_since(record: Any) -> datetime.datetime | None:
+def _on_hold_since(record: Any) -> datetime.datetime | None:
     """Return since when the page's record is on hold; queried once for each page."""
-    if "_held_since" not in record.__dict__:
-        record._held_since = actions.held_since(record)
-    found: datetime.datetime | None = record._held_since
+    if "_on_hold_since" not in record.__dict__:
+        record._on_hold_since = actions.on_hold_since(record)
+    found: datetime.datetime | None = record._on_hold_since
     return found

@@ -16,8 +16,9 @@ from django.utils.translation import gettext
 
 from records.history.trail import Author, recording
 from records.sites.models import Entity, EntityFolder, Site
+from records.sites.reasons import required_reason
 from records.sites.targets import ARCHIVED, UNKNOWN
-from records.sites.text import fold, is_blank
+from records.sites.text import fold
 from records.sites.writing import RecordNotFoundError, add_record, changing
 
 DEEPEST = 20
@@ -103,11 +104,11 @@ def archive_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, 
     Raises RecordNotFoundError, or ValidationError, code InUse, which lists what is still in it.
     """
     with _changing(site_id, folder_id, author=author, operation="ArchiveFolder", reason=reason) as folder:
-        _need(reason)
-        if not folder.is_archived and (held := contents(folder)):
+        required_reason(reason)
+        if not folder.is_archived and (inside := contents(folder)):
             raise ValidationError(
                 gettext("“%(name)s” still holds %(held)s. Move them first.")
-                % {"name": folder.name, "held": listed(held)},
+                % {"name": folder.name, "held": listed(inside)},
                 code="InUse",
             )
         folder.is_archived = True
@@ -121,7 +122,7 @@ def restore_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, 
     name is now taken.
     """
     with _changing(site_id, folder_id, author=author, operation="RestoreFolder", reason=reason) as folder:
-        _need(reason)
+        required_reason(reason)
         if folder.is_archived and folder.parent is not None and folder.parent.is_archived:
             text = gettext("Restore the folder “%(name)s” around it first.") % {"name": folder.parent.name}
             raise ValidationError(text, code="InvalidReference")
@@ -134,20 +135,20 @@ def contents(folder: EntityFolder) -> list[tuple[int, str]]:
 
     One query for each kind of record that is kept in folders.
     """
-    held = []
+    found = []
     for model in filed_models():
         count = model._default_manager.filter(entity_folder_id=folder.pk).count()
         if count:
-            held.append((count, str(model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural)))
+            found.append((count, str(model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural)))
     inner = folder.children.filter(is_archived=False).count()
     if inner:
-        held.append((inner, "folder" if inner == 1 else "folders"))
-    return held
+        found.append((inner, "folder" if inner == 1 else "folders"))
+    return found
 
 
-def listed(held: list[tuple[int, str]]) -> str:
+def listed(found: list[tuple[int, str]]) -> str:
     """Return the contents in words, such as "3 employees and 1 folder"."""
-    words = [f"{count} {name}" for count, name in held]
+    words = [f"{count} {name}" for count, name in found]
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
@@ -175,11 +176,6 @@ def _changing(
         _lock(site_id)
         with changing(EntityFolder, site_id, folder_id, author=author, operation=operation, reason=reason) as folder:
             yield folder
-
-
-def _need(reason: str) -> None:
-    if is_blank(reason):
-        raise ValidationError({"reason": ValidationError(gettext("Say why."), code="RequiredField")})
 
 
 def _place(folder: EntityFolder, parent_id: uuid.UUID | None) -> None:

@@ -125,8 +125,8 @@ def with_hidden_kept(record: Any, values: Mapping[str, Any], user_id: uuid.UUID 
         if field.many_to_many:
             links = field.remote_field.through._default_manager.filter(**{field.m2m_field_name(): record})
             sent = {target.pk for target in found[field.name]}
-            held = hidden.filter(pk__in=links.values(f"{field.m2m_reverse_field_name()}_id"))
-            found[field.name] = [*found[field.name], *(target for target in held if target.pk not in sent)]
+            kept = hidden.filter(pk__in=links.values(f"{field.m2m_reverse_field_name()}_id"))
+            found[field.name] = [*found[field.name], *(target for target in kept if target.pk not in sent)]
         elif found[field.name] is None and hidden.filter(pk=getattr(record, field.attname)).exists():
             del found[field.name]
     if isinstance(record, AboutRecord) and "record_id" in found and found["record_id"] is None:

@@ -158,8 +158,8 @@ def hold_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolde
     anyway.
     """
     keys = set(folder_ids)
-    held, _ = ask([holding_folders(keys)] if keys else [])
-    return {folder.pk: folder for several in held for folder in several}
+    found, _ = ask([holding_folders(keys)] if keys else [])
+    return {folder.pk: folder for several in found for folder in several}
 
 
 def holding_folders(folder_ids: Iterable[uuid.UUID]) -> Asked:

@@ -88,9 +88,10 @@ def read_uuid(value: Any) -> uuid.UUID | None:
     return uuid.UUID(value) if isinstance(value, str) and _ID.fullmatch(value) else None
 
 
-def fold(text: str) -> str:
-    """Return the key for case-insensitive comparison (NFC, casefolded, trimmed)."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip().casefold())
+def fold(text: str, *, trim: bool = True) -> str:
+    """Return the key for comparison without regard to case: NFC, casefolded, and trimmed unless `trim` is false."""
+    text = unicodedata.normalize("NFC", text)
+    return unicodedata.normalize("NFC", (text.strip() if trim else text).casefold())
 
 
 class _Normalised:
@@ -109,7 +110,7 @@ class _Normalised:
 
 
 class LineField(_Normalised, models.CharField):  # type: ignore[type-arg]
-    """A name, code or other short text; may be blank unless told otherwise, at most 255 characters."""
+    """A name, code or other short text; may be blank by default, at most 255 characters."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("max_length", NAME)
@@ -119,7 +120,7 @@ class LineField(_Normalised, models.CharField):  # type: ignore[type-arg]
 
 
 class FreeTextField(_Normalised, models.TextField):  # type: ignore[type-arg]
-    r"""Text of several lines separated by `\n`; may be blank unless told otherwise, at most 20,000 characters."""
+    r"""Text of several lines separated by `\n`; may be blank by default, at most 20,000 characters."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("max_length", FREE_TEXT)

@@ -34,6 +34,7 @@ from records.history.snapshots import (
 from records.history.statements import Reading, Statement, reading, together
 from records.history.trail import Author, Trail, now, recording
 from records.sites.models import ChildRow, SiteRecord
+from records.sites.reasons import required_reason
 from records.sites.sequences import count_archived, insert_numbered, take_numbers
 from records.sites.targets import check_lists, check_references
 from records.sites.values import Loaded, Values, apply, merged_rows, new_rows, replace_children, set_columns, set_list
@@ -378,13 +379,15 @@ def archive_record(
     *,
     archived: bool,
     author: Author,
-    operation: str,
     reason: str,
-    precondition: Precondition | None = None,
+    operation: str = "",
 ) -> R:
-    """Archive or restore a record, with a reason; repeating it changes nothing (DECISIONS 5)."""
-    with changing(
-        model, site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as record:
+    """Archive or restore a record, with a reason; repeating it changes nothing (DECISIONS 5).
+
+    `operation` replaces the usual name in the history, such as `ArchiveItem`. Raises RecordNotFoundError, and
+    ValidationError for a reason that is blank or too long.
+    """
+    name = operation or f"{'Archive' if archived else 'Restore'}{model.__name__}"
+    with changing(model, site_id, record_id, author=author, operation=name, reason=required_reason(reason)) as record:
         record.is_archived = archived
     return record

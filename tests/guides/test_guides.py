@@ -105,7 +105,7 @@ def test_the_warehouse_meets_every_change_once_and_its_copy_is_whole(
     first = run("guides/following-changes.md", language, **page)
     assert len(re.findall(r"^\d+ \w*Item", first.stdout, re.M)) == 5
     items.update_item(caller.site.pk, made[1].pk, {"name": "Thermometer"}, author=make.SYSTEM)
-    items.archive_item(caller.site.pk, made[3].pk, archived=True, author=make.SYSTEM, reason="Sold")
+    make.archive(made[3], reason="Sold")
     second = run("guides/following-changes.md", language, **page)
     assert len(re.findall(r"^\d+ \w*Item", second.stdout, re.M)) == 2
     if language == "python":

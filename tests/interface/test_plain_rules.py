@@ -9,11 +9,9 @@ from django.contrib.auth.models import Permission
 
 from records.accounts import actions as account_actions
 from records.accounts.models import DefaultRole, Role
-from records.complaints.workflow import archive_complaint
 from records.customers.models import Customer
 from records.employees.models import Employee
 from records.history.models import Change
-from records.items.actions import archive_item
 from records.items.models import Item
 from records.sites.models import Site
 from records.sites.text import is_blank
@@ -78,7 +76,7 @@ def test_a_bare_day_as_the_end_of_a_period_is_the_whole_day(api: Any, site: Site
 def test_active_and_archived_records_are_listed_together_when_both_are_asked_for(api: Any, site: Site) -> None:
     items = [make_item(site) for _ in range(5)]
     for item in items[1:3]:
-        archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason="Sold")
+        make.archive(item, reason="Sold")
     listing = "/item/GetItemList?"
     assert listed(api.get(listing), "SiteSequenceId") == [1, 4, 5]
     assert listed(api.get(f"{listing}isArchived=TRUE"), "SiteSequenceId") == [2, 3]
@@ -176,7 +174,7 @@ def test_an_archived_record_is_not_changed(row: Any, viewset: Any, api: Any) -> 
 @pytest.mark.django_db
 def test_an_archived_record_that_is_sent_back_as_it_is_stored_is_no_change(api: Any, site: Site) -> None:
     item = make_item(site)
-    archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason="Sold")
+    make.archive(item, reason="Sold")
     path = f"/item/{{}}Item/{item.pk}"
     assert api.send("PUT", path.format("Update"), api.get(path.format("Get")).json()).status_code == 200
 
@@ -263,11 +261,11 @@ def test_a_check_of_a_document_leaves_no_file(api: Any, site: Site, files: Any) 
 @pytest.mark.django_db
 def test_an_archived_complaint_is_not_changed_before_it_is_restored(api: Any, site: Site) -> None:
     complaint = make_complaint(site)
-    archive_complaint(site.pk, complaint.pk, archived=True, author=make.SYSTEM, reason="Filed twice")
+    make.archive(complaint, reason="Filed twice")
     path = f"/complaint/UpdateComplaintDetail/{complaint.pk}"
     body = {**api.get(f"/complaint/GetComplaint/{complaint.pk}").json(), "TraceNumber": "X", "ReasonForChange": "x"}
     assert refused(api.send("PUT", path, body), 409, "InvalidTransition")
-    archive_complaint(site.pk, complaint.pk, archived=False, author=make.SYSTEM, reason="Not so")
+    make.archive(complaint, archived=False, reason="Not so")
     assert api.send("PUT", path, body).status_code == 200
 
 

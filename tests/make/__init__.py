@@ -20,6 +20,7 @@ from records.employees.models import Employee, JobDescription
 from records.history.trail import Author, Channel, now
 from records.reference.models import EducationResult, NatureOfEmployment
 from records.sites.models import Entity, EntityFolder, Site
+from records.sites.writing import archive_record
 
 SYSTEM = Author(None, "Test", Channel.SYSTEM)
 PASSWORD = "correct-horse-battery"
@@ -84,6 +85,11 @@ def make_key(site: Site, role: DefaultRole = DefaultRole.MANAGER, *, user: User 
 def author_of(user: User) -> Author:
     """Return an author for changes made by the user in a test."""
     return Author(user.pk, user.printed_name, Channel.JSON, "Test key")
+
+
+def archive(record: Any, *, archived: bool = True, reason: str = "Old") -> Any:
+    """Archive a record, or restore it, and return it as it is then."""
+    return archive_record(type(record), record.site_id, record.pk, archived=archived, author=SYSTEM, reason=reason)
 
 
 def make_folder(site: Site, entity: Entity = Entity.EMPLOYEE, name: str = "", **fields: Any) -> EntityFolder:

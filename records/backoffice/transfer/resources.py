@@ -6,9 +6,8 @@ A room's `resources.py` contains one class for each kind of record:
     class CustomerResource(RecordResource):
         model = Customer
         table = WireTable(CustomerSerializer)
-
-        def add(self, values): return actions.add_customer(self.site_id, values, author=self.author, …)
-        def change(self, record, values): return actions.update_customer(self.site_id, record.pk, values, …)
+        add_action = staticmethod(actions.add_customer)         # (site_id, values, *, author, reason)
+        update_action = staticmethod(actions.update_customer)   # (site_id, id, values, *, author, reason)
 
 `RecordAdmin` finds it by the model and offers the pages (records.backoffice.transfer.pages).
 
@@ -106,13 +105,16 @@ class RecordResource:
 
     # --- What a room says --------------------------------------------------------------------------------------------
 
+    add_action: ClassVar[Callable[..., Any]]
+    update_action: ClassVar[Callable[..., Any]]
+
     def add(self, values: Values) -> Any:
         """Store a new record through the room's action and return it."""
-        raise NotImplementedError
+        return type(self).add_action(self.site_id, values, author=self.author, reason=self.reason)
 
     def change(self, record: Any, values: Values) -> Any:
         """Change a record of the site through the room's action and return it."""
-        raise NotImplementedError
+        return type(self).update_action(self.site_id, record.pk, values, author=self.author, reason=self.reason)
 
     def add_all(self, rows: Sequence[Values]) -> Sequence[Any] | None:
         """Store many new records in a few statements; return None if the room has no such action."""
@@ -328,8 +330,8 @@ class RecordResource:
     def _resolve_rows(self) -> None:
         """Replace the ids in child rows that stand in a cell by the records."""
         sources = [column.source for column in self.headings.used if column.kind == "rows"]
-        held = [{source: row.values[source] for source in sources if row.values.get(source)} for row in self.rows]
-        for row, faults in zip(self.rows, self.table.resolve_rows(held), strict=True):
+        references = [{source: row.values[source] for source in sources if row.values.get(source)} for row in self.rows]
+        for row, faults in zip(self.rows, self.table.resolve_rows(references), strict=True):
             row.faults += faults
 
     @property

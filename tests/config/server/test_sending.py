@@ -85,13 +85,13 @@ def test_an_answer_that_many_do_not_read_is_held_once(monkeypatch: pytest.Monkey
         outlets.append(Outlet(theirs))
         outlets[-1].sendall(document)
     assert all(outlet._spool is None for outlet in outlets)
-    assert outgoing.shared.held == 900_000
+    assert outgoing.shared.size == 900_000
     outlets[0].sendall(b"e" * 900_000)
     assert outlets[0]._spool is not None
     assert drain(pairs[0][0], outlets[0], 1_800_000) == document + b"e" * 900_000
     for outlet in outlets:
         outlet.close()
-    assert outgoing.shared.held == 0
+    assert outgoing.shared.size == 0
     for pair in pairs:
         for end in pair:
             end.close()

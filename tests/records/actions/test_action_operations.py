@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from records.accounts.models import DefaultRole, User
-from records.actions import actions
 from records.actions.models import Action, Status
 from records.complaints import workflow
 from records.history.models import Change
-from records.items.actions import archive_item
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
@@ -88,7 +86,7 @@ def test_a_finding_is_one_of_the_audit_that_the_action_is_about(site: Site) -> N
 def test_an_action_about_an_archived_record_is_refused_and_one_that_is_there_goes_on(site: Site) -> None:
     item = make_item(site)
     action = make_action(site, about=item)
-    archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason="Sold.")
+    make.archive(item, reason="Sold.")
     api = api_of(site, STANDARD)
     answer = api.post("/action/AddAction", body(site, RecordId=str(item.pk)))
     assert (answer.status_code, answer.json()["Error"]) == (409, "InvalidTransition")
@@ -218,7 +216,7 @@ def test_an_owner_of_any_role_answers_their_own_and_changes_nothing_else(site: S
 def test_an_archived_action_is_changed_through_no_door(site: Site) -> None:
     api = api_of(site, MANAGER)
     action = make_action(site)
-    actions.archive_action(site.pk, action.pk, archived=True, author=make.SYSTEM, reason="Twice.")
+    make.archive(action, reason="Twice.")
     shape = api.get(f"/action/GetAction/{action.pk}").json()
     assert put(api, action, **shape).status_code == 200
     for fields in ({"Name": "Other"}, {"RecordStatus": "Done", "Result": "x"}):

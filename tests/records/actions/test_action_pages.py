@@ -9,7 +9,6 @@ from records.accounts.models import DefaultRole
 from records.actions import actions
 from records.actions.models import Action, Status
 from records.actions.workflow import Mover
-from records.items.actions import archive_item
 from records.sites.models import Site
 from tests import make
 from tests.make.actions import everything, make_action, move
@@ -73,7 +72,7 @@ def test_a_record_that_is_archived_or_elsewhere_takes_no_action_and_the_input_st
 ) -> None:
     client = browser(site, MANAGER)
     archived = make_item(site)
-    archive_item(site.pk, archived.pk, archived=True, author=make.SYSTEM, reason="Sold.")
+    make.archive(archived, reason="Sold.")
     for record in (archived, make_item(other_site)):
         answer = add(client, f"?about={record.pk}")
         assert answer.status_code == 200

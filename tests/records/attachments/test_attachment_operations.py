@@ -11,7 +11,6 @@ from records.attachments import actions
 from records.attachments.models import Attachment
 from records.complaints import workflow
 from records.history.models import Change
-from records.items.actions import archive_item
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
@@ -112,7 +111,7 @@ def test_a_record_that_the_site_does_not_show_is_no_such_record(site: Site, othe
 
 def test_nobody_attaches_to_an_archived_record_and_no_file_is_left(site: Site, settings: Any) -> None:
     item = make_item(site)
-    archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason="Sold.")
+    make.archive(item, reason="Sold.")
     answer = attach(api_of(site, MANAGER), item)
     assert (answer.status_code, answer.json()["Error"]) == (409, "InvalidTransition")
     assert not Attachment.objects.exists()
@@ -181,12 +180,12 @@ def test_what_is_on_a_draft_appears_when_the_draft_is_submitted(site: Site) -> N
 
 def test_an_archived_attachment_leaves_the_list_and_can_still_be_read(site: Site) -> None:
     api, attachment = api_of(site, READER), make_attachment(site)
-    actions.archive_attachment(site.pk, attachment.pk, archived=True, author=make.SYSTEM, reason="Wrong photo.")
+    make.archive(attachment, reason="Wrong photo.")
     assert api.get("/attachment/GetAttachmentList").json() == []
     assert [row["IsArchived"] for row in api.get("/attachment/GetAttachmentList?isArchived=true").json()] == [True]
     assert api.get(f"/attachment/GetAttachment/{attachment.pk}").json()["IsArchived"] is True
     with pytest.raises(actions.ValidationError):
-        actions.archive_attachment(site.pk, attachment.pk, archived=False, author=make.SYSTEM, reason=" ")
+        make.archive(attachment, archived=False, reason=" ")
 
 
 def test_a_site_holds_so_many_bytes_and_no_more(site: Site, other_site: Site, settings: Any) -> None:

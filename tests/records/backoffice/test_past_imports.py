@@ -78,7 +78,7 @@ def test_a_match_with_an_archived_record_is_refused_and_one_at_another_site_does
 ) -> None:
     make_customer(other_site, name="Acme", code="A1")
     gone = make_customer(site, name="Bell")
-    customer_actions.archive_customer(site.pk, gone.pk, archived=True, author=make.SYSTEM, reason="Closed")
+    make.archive(gone, reason="Closed")
     client = browser(site)
     assert warnings(check(client, Customer, FILE)) == {
         3: ["The customer Bell (No. 1), which is archived, has the same name."]

@@ -14,7 +14,6 @@ from records.accounts.models import DefaultRole
 from records.complaints.actions import update_complaint_detail
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
-from records.complaints.workflow import archive_complaint
 from records.history.models import Change
 from records.reference.actions import archive_entry
 from records.reference.models import Product
@@ -192,7 +191,7 @@ def test_nothing_is_put_back_into_an_archived_record(site: Site) -> None:
     changed(complaint, severity="Minor")
     client, place = browser(site), where(complaint, "severity")
     data = confirmed(client.get(place))
-    archive_complaint(site.pk, complaint.pk, archived=True, author=make.SYSTEM, reason="Old")
+    make.archive(complaint, reason="Old")
     assert offered(client, complaint) == []
     said = client.post(place, data, follow=True).content.decode()
     assert "This complaint is archived. Restore it before you change it." in said

@@ -4,6 +4,7 @@ import datetime
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from django.utils import timezone
 from records.accounts import actions
 from records.accounts.models import DefaultRole, SecurityEvent, User
 from records.backoffice import passwords
+from records.backoffice.sign_in import middleware
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
@@ -222,9 +224,8 @@ def test_what_no_passkey_sends_is_refused_in_words(sent: str) -> None:
 
 
 def later(monkeypatch: pytest.MonkeyPatch, **by: int) -> None:
-    seconds = datetime.timedelta(**by).total_seconds()
-    started = time.time()
-    monkeypatch.setattr("records.backoffice.sign_in.middleware.time.time", lambda: started + seconds)
+    moment = time.time() + datetime.timedelta(**by).total_seconds()
+    monkeypatch.setattr(middleware, "time", SimpleNamespace(time=lambda: moment))
 
 
 def test_a_session_that_is_not_used_ends(ann: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,13 +238,13 @@ def test_a_session_that_is_not_used_ends(ann: User, monkeypatch: pytest.MonkeyPa
 
 def test_a_used_session_goes_on_until_its_last_hour(ann: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = sign_in(ann)
+    clock = SimpleNamespace(time=time.time)
+    monkeypatch.setattr(middleware, "time", clock)
     started = time.time()
     for minutes in range(50, 12 * 60, 50):
-        monkeypatch.setattr(
-            "records.backoffice.sign_in.middleware.time.time", lambda minutes=minutes: started + minutes * 60
-        )
+        clock.time = lambda minutes=minutes: started + minutes * 60
         assert is_signed_in(client), minutes
-    monkeypatch.setattr("records.backoffice.sign_in.middleware.time.time", lambda: started + 12 * 3600 + 60)
+    clock.time = lambda: started + 12 * 3600 + 60
     assert not is_signed_in(client)
 
 
@@ -297,11 +298,7 @@ def test_a_sign_in_is_noted_with_account_address_and_way(ann: User) -> None:
     try_password(client, "ann", address="203.0.113.7")
     client.post(FACTOR, {"code": code_of_app()}, REMOTE_ADDR="203.0.113.7")
     event = SecurityEvent.objects.get(kind="SignIn")
-    assert (event.account_id, event.address, event.detail) == (
-        ann.pk,
-        "203.0.113.7",
-        "password, authenticator app",
-    )
+    assert (event.account_id, event.address, event.detail) == (ann.pk, "203.0.113.7", "password, authenticator app")
 
 
 def test_a_lock_out_is_noted_once(ann: User) -> None:
@@ -320,9 +317,7 @@ def test_a_reset_does_the_same_work_for_an_unknown_address(ann: User, django_ass
     for address in ("ann@example.com", "nobody@example.com"):
         client = Client(REMOTE_ADDR="203.0.113.7")
         client.post("/accounts/password/", {"email": address})
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             client.post("/accounts/password/", {"email": address})
         counts.append(len(queries))
     assert counts[0] == counts[1]

@@ -242,9 +242,8 @@ def test_two_rows_about_one_record_are_refused(site: Site) -> None:
 
 def test_archived_records_are_not_changed(site: Site) -> None:
     customer = make_customer(site, name="Acme")
-    from records.customers.actions import archive_customer
 
-    archive_customer(site.pk, customer.pk, archived=True, author=make.SYSTEM, reason="Closed")
+    make.archive(customer, reason="Closed")
     client = browser(site)
     assert table(export(client, Customer)) == []
     rows = table(export(client, Customer, query="?archived=all"))

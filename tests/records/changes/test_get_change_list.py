@@ -9,12 +9,9 @@ import pytest
 from documents.models import Document
 from records.accounts.default_roles import ORDER
 from records.accounts.models import DefaultRole
-from records.actions.actions import archive_action
-from records.attachments.actions import archive_attachment
 from records.complaints.actions import update_complaint_detail
 from records.employees import actions
 from records.history.models import ChainHead, Change
-from records.items import actions as items
 from records.reference.models import Product
 from records.sites.models import Site
 from tests import make
@@ -90,7 +87,7 @@ def test_entities_are_named_as_the_documents_name_them(site: Site, api: Api) -> 
 
 def test_archiving_is_in_the_feed(site: Site, api: Api) -> None:
     item = make_item(site)
-    items.archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason="Sold")
+    make.archive(item, reason="Sold")
     row = api.get(PATH, {"entity": "Item"}).json()[-1]
     assert (row["Operation"], row["Fields"]) == ("ArchiveItem", ["IsArchived"])
 
@@ -144,7 +141,7 @@ def test_an_attachment_is_in_the_feed_of_those_who_may_see_it_on_its_record(
     site: Site, api_of: Callable[..., Api], make_record: Callable[[Site], Any], lowest: DefaultRole | None
 ) -> None:
     attachment = make_attachment(site, on=make_record(site))
-    archive_attachment(site.pk, attachment.pk, archived=True, author=make.SYSTEM, reason="Blurred")
+    make.archive(attachment, reason="Blurred")
     for place, role in enumerate(ORDER):
         found = api_of(role).get(PATH, {"entity": "Attachment"}).json()
         seen = lowest is not None and place >= ORDER.index(lowest)
@@ -157,7 +154,7 @@ def test_an_action_about_a_document_that_is_not_in_force_is_in_the_feed_of_manag
     hidden = make_action(site, about=make_pending(site))
     shown = [make_action(site), make_action(site, about=make_complaint(site)), make_action(site, about=make_item(site))]
     for one in (hidden, *shown):
-        archive_action(site.pk, one.pk, archived=True, author=make.SYSTEM, reason="Twice")
+        make.archive(one, reason="Twice")
     for role in (DefaultRole.READER, DefaultRole.STANDARD):
         found = [row["RecordId"] for row in api_of(role).get(PATH, {"entity": "Action"}).json()]
         assert found == [str(one.pk) for one in shown] * 2

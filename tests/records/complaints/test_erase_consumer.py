@@ -7,7 +7,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from records.complaints import actions, workflow
+from records.complaints import actions
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
 from records.history.digests import digest
@@ -55,7 +55,7 @@ def test_nothing_of_the_consumer_is_left_and_the_chain_verifies(
     site: Site, complaint: Complaint, archived: bool
 ) -> None:
     if archived:
-        workflow.archive_complaint(site.pk, complaint.pk, archived=True, author=make.SYSTEM, reason="Old")
+        make.archive(complaint, reason="Old")
     hashes = list(Change.objects.values_list("pk", "hash"))
     for value in [*CONSUMER.values(), "Oak Street"]:
         assert value.casefold() in everything()

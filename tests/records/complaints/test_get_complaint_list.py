@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from records.complaints import workflow
 from records.complaints.models import Complaint
 from records.reference.models import Brand, ComplaintSource, ProductionUnit
 from records.sites.sequences import take_numbers
@@ -83,10 +82,10 @@ def test_archived_ones_are_listed_only_when_asked_for(api: Any) -> None:
     site = api.key.site
     first = make_complaint(site)
     make_complaint(site)
-    workflow.archive_complaint(site.pk, first.pk, archived=True, author=make.SYSTEM, reason="Doubled")
+    make.archive(first, reason="Doubled")
     assert numbers(api) == [2]
     assert numbers(api, isArchived="true") == [1]
-    workflow.archive_complaint(site.pk, first.pk, archived=False, author=make.SYSTEM, reason="Not doubled")
+    make.archive(first, archived=False, reason="Not doubled")
     assert numbers(api) == [1, 2]
 
 

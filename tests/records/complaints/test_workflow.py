@@ -12,7 +12,7 @@ from records.complaints.models import Complaint, RecordStatus
 from records.history.models import Change
 from records.sites.models import SiteSequence
 from records.sites.writing import RecordNotFoundError
-from tests.make import SYSTEM
+from tests.make import SYSTEM, archive
 from tests.make.complaints import make_complaint, make_completed, make_draft, required_of
 
 
@@ -124,7 +124,7 @@ def test_archiving_needs_a_reason_is_repeatable_and_keeps_the_kept_totals_right(
     complaint, draft = make_complaint(site), make_draft(site)
 
     def turn(record: Complaint, archived: bool, reason: str = "Doubled") -> Complaint:
-        return workflow.archive_complaint(site.pk, record.pk, archived=archived, author=SYSTEM, reason=reason)
+        return archive(record, archived=archived, reason=reason)
 
     with pytest.raises(ValidationError):
         turn(complaint, True, " ")

@@ -9,7 +9,7 @@ from django.db import models
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
-from records.customers.actions import archive_customer, update_customer
+from records.customers.actions import update_customer
 from records.customers.erasure import contacts_of, erase_contact
 from records.customers.models import Customer, PartyContact
 from records.history.models import Change
@@ -106,7 +106,7 @@ def test_repeating_it_changes_nothing_and_later_changes_verify(customer: Custome
 
 
 def test_an_archived_customer_can_be_erased_from_and_a_held_one_cannot(site: Site, customer: Customer) -> None:
-    archive_customer(site.pk, customer.pk, archived=True, author=make.SYSTEM, reason="Closed")
+    make.archive(customer, reason="Closed")
     set_hold(Customer, site.pk, customer.pk, author=make.SYSTEM, reason="Court")
     with pytest.raises(ValidationError, match="on legal hold"):
         erase(customer, jane_of(customer).pk)

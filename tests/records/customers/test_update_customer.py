@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from records.customers import actions
 from records.customers.models import Customer
 from records.history.models import Change
 from records.reference.models import Country
-from tests.make import SYSTEM
+from tests import make
 from tests.make.complaints import complaint_body, make_complaint
 from tests.make.customers import make_customer
 
@@ -109,9 +108,9 @@ def test_an_archived_customer_stays_on_its_complaints_and_is_refused_on_new_ones
     customer = complaint.customer
     assert customer is not None
     with pytest.raises(ValidationError):
-        actions.archive_customer(site.pk, customer.pk, archived=True, author=SYSTEM, reason="")
+        make.archive(customer, reason="")
     for _ in range(2):
-        actions.archive_customer(site.pk, customer.pk, archived=True, author=SYSTEM, reason="Closed down")
+        make.archive(customer, reason="Closed down")
     changes = Change.objects.filter(record_id=customer.pk, operation="ArchiveCustomer")
     assert [change.reason for change in changes] == ["Closed down"]
     read = api.get(f"/complaint/GetComplaint/{complaint.pk}").json()
@@ -122,7 +121,7 @@ def test_an_archived_customer_stays_on_its_complaints_and_is_refused_on_new_ones
     listed = api.get(LIST)
     assert str(customer.pk) not in [row["Id"] for row in listed.json()]
     assert [row["Id"] for row in api.get(LIST, {"isArchived": "1"}).json()] == [str(customer.pk)]
-    actions.archive_customer(site.pk, customer.pk, archived=False, author=SYSTEM, reason="Open again")
+    make.archive(customer, archived=False, reason="Open again")
     assert api.post("/complaint/AddComplaintDetail", body).status_code == 200
 
 

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from records.history.models import Change
-from records.items import actions
 from records.items.models import Item
 from records.sites.models import Entity
 from tests import make
@@ -91,11 +90,11 @@ def test_archiving_an_item_needs_a_reason_and_can_be_undone(api: Any) -> None:
     site = api.key.site
     item = make_item(site)
     with pytest.raises(ValidationError):
-        actions.archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason=" ")
-    actions.archive_item(site.pk, item.pk, archived=True, author=make.SYSTEM, reason="Scrapped")
+        make.archive(item, reason=" ")
+    make.archive(item, reason="Scrapped")
     assert api.get(LIST).json() == []
     assert api.get(f"{GET}{item.pk}").status_code == 200
-    actions.archive_item(site.pk, item.pk, archived=False, author=make.SYSTEM, reason="Found again")
+    make.archive(item, archived=False, reason="Found again")
     assert len(api.get(LIST).json()) == 1
     changes = Change.objects.filter(record_id=item.pk).order_by("number")
     assert [change.reason for change in changes] == ["", "Scrapped", "Found again"]

@@ -16,7 +16,7 @@ from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.history.models import Change
 from records.history.verification import verify
-from records.retention.actions import held_since, lift_hold, set_hold
+from records.retention.actions import lift_hold, on_hold_since, set_hold
 from records.retention.pages import PAGE
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
@@ -59,7 +59,7 @@ def name_of(complaint: Complaint) -> str:
 def test_a_manager_sets_a_hold_and_a_site_administrator_lifts_it(site: Site, complaint: Complaint) -> None:
     manager, administrator = browser(site), browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert hold(manager, complaint, "set", reason=" ").status_code == 200
-    assert held_since(complaint) is None
+    assert on_hold_since(complaint) is None
     assert hold(manager, complaint, "set").status_code == 302
     page = manager.get(address(complaint, "read")).text
     assert "On legal hold since" in page
@@ -145,7 +145,7 @@ def test_a_record_of_another_site_does_not_exist(site: Site, other_site: Site, c
     assert browser(site).get(f"/admin/retention/hold/set/nothing/{complaint.pk}/").status_code == 404
     with pytest.raises(RecordNotFoundError):
         set_hold(Complaint, other_site.pk, complaint.pk, author=make.SYSTEM, reason="Court")
-    assert held_since(complaint) is None
+    assert on_hold_since(complaint) is None
 
 
 def test_a_hold_on_an_archived_record_stays(site: Site, complaint: Complaint) -> None:

@@ -9,9 +9,10 @@ from records.accounts.models import DefaultRole
 from records.complaints.models import Complaint
 from records.history.models import Change
 from records.history.verification import verify
-from records.retention.actions import add_period, kept_until, months_after
+from records.retention.actions import add_period, kept_until
 from records.retention.models import RetentionPeriod
 from records.sites.models import Site
+from records.sites.months import months_after
 from tests import make
 from tests.make.backoffice import address, browser, form_of, list_address, save
 from tests.make.complaints import make_complaint
