@@ -7,119 +7,12 @@ from records.accounts.models import User
 from records.actions import actions
 from records.actions.models import Status
 from records.actions.workflow import Mover
-from records.dashboard.demo.place import Place
+from records.dashboard.demo.place import Place, content
 from records.history.trail import recording
 from records.sites.about import kinds
 from records.sites.models import Entity
 
 OPEN, DONE, CLOSED, CANCELLED = Status
-
-# What is to be done, why, of which kind and how urgent, about what, due in how many days, and how far it is.
-STORIES: tuple[tuple[str, str, str, str, Entity | None, int, Status, bool | None], ...] = (
-    (
-        "Replace the scrapers by detectable ones",
-        "Blue plastic in the crumb.",
-        "Corrective",
-        "High",
-        Entity.COMPLAINT,
-        -60,
-        CLOSED,
-        True,
-    ),
-    (
-        "Retrain line clearance at changeover",
-        "Labels of another product.",
-        "Corrective",
-        "High",
-        Entity.COMPLAINT,
-        -45,
-        CLOSED,
-        True,
-    ),
-    (
-        "Check the seal temperature at each reel change",
-        "Films torn along the seal.",
-        "Preventive",
-        "Medium",
-        Entity.COMPLAINT,
-        -30,
-        CLOSED,
-        False,
-    ),
-    (
-        "Ask the carrier for logged temperatures",
-        "Mould before the date.",
-        "Preventive",
-        "Medium",
-        Entity.COMPLAINT,
-        -12,
-        DONE,
-        None,
-    ),
-    (
-        "Verify the customer's scale together",
-        "Packs are said to be light.",
-        "Correction",
-        "Low",
-        Entity.COMPLAINT,
-        9,
-        OPEN,
-        None,
-    ),
-    (
-        "Fit a second lamp over the slicer",
-        "The finding was marked as a failure.",
-        "Corrective",
-        "Medium",
-        Entity.AUDIT_RECORD,
-        -100,
-        OPEN,
-        None,
-    ),
-    (
-        "Move the hand basin next to the door",
-        "Found twice in a year.",
-        "Preventive",
-        "High",
-        Entity.AUDIT_RECORD,
-        -20,
-        OPEN,
-        None,
-    ),
-    (
-        "Repair the floor in front of the oven",
-        "Water stands there.",
-        "Correction",
-        "Medium",
-        Entity.AUDIT_RECORD,
-        14,
-        DONE,
-        None,
-    ),
-    (
-        "Rewrite the section about allergens",
-        "Operators read it in two ways.",
-        "Preventive",
-        "Medium",
-        Entity.DOCUMENT,
-        21,
-        OPEN,
-        None,
-    ),
-    ("Calibrate again after the repair", "The head was changed.", "Correction", "High", Entity.ITEM, -3, OPEN, None),
-    ("Buy a spare head", "Delivery takes eight weeks.", "Preventive", "Low", Entity.ITEM, 60, CANCELLED, None),
-    (
-        "Visit the customer with the new specification",
-        "Agreed in the yearly talk.",
-        "Preventive",
-        "Low",
-        Entity.CUSTOMER,
-        28,
-        OPEN,
-        None,
-    ),
-    ("Plan the pest control contract anew", "It ends this year.", "", "Medium", None, 40, OPEN, None),
-)
 
 
 def fill(place: Place) -> None:
@@ -128,25 +21,21 @@ def fill(place: Place) -> None:
     owner, judge = place.users.get("standard") or place.admin, place.users.get("manager") or place.admin
     place.records["Action"] = []
     with recording():
-        for number, story in enumerate(STORIES):
-            name, text, kind, priority, entity, days, status, effective = story
+        for number, story in enumerate(content("actions")["actions"]):
             owner = people[number % len(people)] if people else owner
-            record, finding = _about(place, entity)
+            record, finding = _about(place, story.get("about"))
             action = actions.add_action(
                 place.site.pk,
                 {
-                    "name": name,
-                    "description": text,
-                    "kind": kind,
-                    "priority": priority,
+                    **{name: story[name] for name in ("name", "description", "kind", "priority")},
                     "owner": owner,
-                    "due_date": _day(place, days),
+                    "due_date": _day(place, story["due_in_days"]),
                     "record_id": None if record is None else record.pk,
                     "finding_id": finding,
                 },
                 author=place.author(),
             )
-            for step, values in _steps(status, effective):
+            for step, values in _steps(Status(story["status"]), story.get("effective")):
                 by = owner if step == DONE else place.admin if judge == owner else judge
                 mover = _mover(place, by, "Another way was found." if step == CANCELLED else "", values)
                 given = {"record_status": step, **values}
@@ -154,11 +43,12 @@ def fill(place: Place) -> None:
             place.records["Action"].append(action)
 
 
-def _about(place: Place, entity: Entity | None) -> tuple[Any, Any]:
+def _about(place: Place, entity: str | None) -> tuple[Any, Any]:
     """Return one of the site's records of the kind, with one of its findings where it has some."""
     if entity is None:
         return None, None
-    rows: Any = kinds()[entity]._base_manager.filter(site=place.site, is_archived=False, site_sequence_id__isnull=False)
+    model: Any = kinds()[Entity(entity)]
+    rows = model._base_manager.filter(site=place.site, is_archived=False, site_sequence_id__isnull=False)
     if entity == Entity.AUDIT_RECORD:
         rows = rows.filter(findings__isnull=False).distinct()
     newest = list(rows.order_by("-site_sequence_id")[:20])

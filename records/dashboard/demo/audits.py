@@ -6,70 +6,45 @@ from typing import Any
 from records.audits import actions, workflow
 from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.audits.schedule import months_later
-from records.dashboard.demo.place import Place
+from records.dashboard.demo.place import Place, content
 from records.reference.models import Rating, RatingResponse
 from records.sites.models import Entity
 
-INTERNAL, SITE, SELF = "Internal Audit", "Site Audit", "Site Self-assessment"
-PROGRAMS = (
-    # Name, type, department, risk, checklists, every so many months, completed audits, how the latest one stands
-    ("GMP and hygiene walk", INTERNAL, "Production", "Medium", ("GMP walk",), 1, 5, "due"),
-    ("Glass and hard plastic", INTERNAL, "Production", "High", ("Glass and hard plastic",), 3, 3, "In Progress"),
-    ("Allergen management", INTERNAL, "Quality", "High", ("Allergen control",), 3, 3, "Awaiting Review"),
-    ("Cleaning validation", INTERNAL, "Hygiene", "High", ("Cleaning and disinfection",), 6, 2, "overdue"),
-    ("Pest control", SITE, "Hygiene", "Medium", ("Pest control",), 3, 3, "due"),
-    ("HACCP plan review", INTERNAL, "Quality", "High", ("HACCP plan review",), 12, 1, "overdue"),
-    ("Warehouse and dispatch", SELF, "Warehouse", "Low", ("GMP walk", "Pest control"), 6, 2, "Cancelled"),
-    ("Maintenance and calibration", SELF, "Engineering", "Low", (), 6, 1, "due"),
-    ("Ingredient intake", INTERNAL, "Warehouse", "Medium", ("Allergen control",), 6, 2, "overdue in progress"),
-    ("Staff facilities", SELF, "Production", "None", ("GMP walk",), 12, 1, "none"),
-    ("Certification body", SITE, "Quality", "High", ("HACCP plan review", "GMP walk"), 12, 1, "due"),
-    ("Key customer visit", SITE, "Quality", "", ("GMP walk",), None, 0, "due"),
-)
-REMARKS = (
-    "Seen on both shifts.",
-    "One instance, put right at once.",
-    "Second time this year; retraining agreed.",
-    "Record for Tuesday is not signed.",
-    "Discussed with the shift supervisor.",
-)
-
 
 def fill(place: Place) -> None:
-    """Add twelve programs, each with the audits that have led to where it stands."""
-    for idx, row in enumerate(PROGRAMS):
-        name, kind, department, risk, checklists, months, completed, stands = row
+    """Add twelve programs, each with the audits that have led to its present state."""
+    for idx, row in enumerate(content("audits")["programs"]):
+        months, latest = row.get("months"), row["latest"]
         program = actions.add_audit_program(
             place.site.pk,
             {
-                "name": name,
-                "type": kind,
-                "department": department,
-                "risk": risk,
+                **{name: row[name] for name in ("name", "type", "department", "risk")},
                 "auditors": _people(place, idx, 1 + idx % 2),
                 "auditees": _people(place, idx + 20, 1),
                 "procedures": place.records.get("Document", [])[idx : idx + 1],
-                "checklists": [entry for entry in place.lists["Checklist"] if entry.name in checklists],
-                "rating": place.lists["Rating"][idx % 2] if checklists else None,
+                "checklists": [entry for entry in place.lists["Checklist"] if entry.name in row["checklists"]],
+                "rating": place.lists["Rating"][idx % 2] if row["checklists"] else None,
                 "frequency_months": months,
-                "entity_folder": place.folder(Entity.AUDIT_PROGRAM, "External" if kind == SITE else "Internal"),
+                "entity_folder": place.folder(
+                    Entity.AUDIT_PROGRAM, "External" if row["type"] == "Site Audit" else "Internal"
+                ),
             },
             author=place.author(),
         )
-        due = _last_due(place, idx, stands)
-        for step in range(completed, 0, -1):
+        due = _last_due(place, idx, latest)
+        for step in range(row["completed"], 0, -1):
             _complete(place, program, months_later(due, -step * (months or 12), datetime.UTC) or due)
-        _stand(place, program, due, stands)
+        _add_latest(place, program, due, latest)
 
 
 def _people(place: Place, start: int, count: int) -> list[Any]:
     return [place.employees[(start + step * 7) % len(place.employees)] for step in range(count)]
 
 
-def _last_due(place: Place, idx: int, stands: str) -> datetime.datetime:
+def _last_due(place: Place, idx: int, latest: str) -> datetime.datetime:
     """Return the day on which the program's latest audit is due: gone by where it is overdue, else to come."""
     today = place.today.replace(hour=0, minute=0, second=0, microsecond=0)
-    days = -(6 + 3 * idx) if stands.startswith("overdue") else 4 + 5 * idx
+    days = -(6 + 3 * idx) if latest.startswith("overdue") else 4 + 5 * idx
     return today + datetime.timedelta(days=days)
 
 
@@ -86,22 +61,22 @@ def _complete(place: Place, program: AuditProgram, due: datetime.datetime) -> No
     workflow.complete_audit_record(place.site.pk, record.pk, author=reviewer)
 
 
-def _stand(place: Place, program: AuditProgram, due: datetime.datetime, stands: str) -> None:
-    """Bring the latest audit to where it stands."""
-    if stands == "none":
+def _add_latest(place: Place, program: AuditProgram, due: datetime.datetime, latest: str) -> None:
+    """Schedule the latest audit and bring it to its present state; `none` only sets the program's next due date."""
+    if latest == "none":
         values = {"next_due_date": due}
         actions.update_audit_program(place.site.pk, program.pk, values, author=place.author())
         return
     record = _schedule(place, program, due)
     author = place.author()
-    if stands == "Cancelled":
+    if latest == "Cancelled":
         workflow.cancel_audit_record(
             place.site.pk, record.pk, author=author, reason="The warehouse is being rebuilt until the spring."
         )
-    if stands not in ("In Progress", "Awaiting Review", "overdue in progress"):
+    if latest not in ("In Progress", "Awaiting Review", "overdue in progress"):
         return
     _start(place, record, min(due, place.today) - datetime.timedelta(days=1))
-    whole = stands == "Awaiting Review"
+    whole = latest == "Awaiting Review"
     _answer(place, record, finish=place.today - datetime.timedelta(hours=2) if whole else None, whole=whole)
     if whole:
         workflow.submit_audit_record(place.site.pk, record.pk, author=author)
@@ -129,7 +104,7 @@ def _answer(place: Place, record: AuditRecord, *, finish: datetime.datetime | No
             row["rating_response"] = (
                 place.chance.choice(responses[1:] if poor else responses[:1]) if responses else None
             )
-            row["comment"] = place.chance.choice(REMARKS) if poor or idx == 0 else ""
+            row["comment"] = place.chance.choice(content("audits")["remarks"]) if poor or idx == 0 else ""
             row["nonconformance"] = place.chance.choice(place.lists["Nonconformance"]) if poor else None
         rows.append(row)
     values = {} if finish is None else {"finish_date": finish, "notes": "Opening and closing meeting held."}

@@ -8,7 +8,7 @@ from typing import Any
 
 from records.complaints import actions, units, workflow
 from records.complaints.models import Complaint, RecordStatus, Severity
-from records.dashboard.demo.place import Place
+from records.dashboard.demo.place import Place, content
 from records.history.trail import Channel, recording
 from records.reference.models import Title
 from records.sites.models import Entity
@@ -16,79 +16,7 @@ from records.sites.models import Entity
 TWO_YEARS, IMPORTED_DAYS = 730, 60
 CLUSTER_DAYS_AGO, CLUSTER = 140, 17
 
-# What is reported, how it is described, what the review found, and how much more often in summer (+) or winter (-).
-STORIES: tuple[tuple[str, tuple[str, ...], str, float], ...] = (
-    (
-        "Mould",
-        ("Green mould on the crust two days before the date.", "White spots under the wrapper."),
-        "Retained samples were sound to the end of life; storage at the shop was warm. The customer was advised.",
-        0.9,
-    ),
-    (
-        "Off taste or odour",
-        ("Smells of solvent on opening.", "Tastes sour, thrown away."),
-        "Retained samples tasted; no fault found. Cleaning records of the day were in order.",
-        0.6,
-    ),
-    (
-        "Damaged packaging",
-        ("Film torn along the seal.", "Case crushed, four packs unsaleable."),
-        "Seal temperature was low after a reel change. Setting corrected and added to the start-up check.",
-        -0.5,
-    ),
-    (
-        "Late delivery",
-        ("Arrived at eleven instead of six.", "Half of the order came a day late."),
-        "Road closure; the carrier now telephones ahead.",
-        -0.8,
-    ),
-    (
-        "Short weight",
-        ("Pack weighs 40 g less than declared.", "One roll missing from the pack."),
-        "Check weigher log shows no rejects missed; the scale of the customer was not verified. Credit given.",
-        0.0,
-    ),
-    (
-        "Foreign body",
-        ("A hair in the crumb.", "A small stone, tooth not hurt.", "A thread, probably from a sack."),
-        "Sieve and hair-net checks were in order; supplier of the raw material informed.",
-        0.1,
-    ),
-    (
-        "Wrong date code",
-        ("Date of last week on packs of today.",),
-        "Printer was set by hand after a stop. Second check by the line leader introduced.",
-        0.0,
-    ),
-    (
-        "Quality below standard",
-        ("Much drier than usual.", "Uneven colour, pale underneath."),
-        "Bake profile of the day was at the lower limit; oven zone 3 recalibrated.",
-        0.0,
-    ),
-    (
-        "Allergen labelling",
-        ("Label of another product on two packs.",),
-        "Label roll left on the printer at changeover. Line clearance retrained; stock checked, no more found.",
-        0.0,
-    ),
-)
-WEIGHTS = (20, 12, 14, 10, 9, 10, 3, 14, 2)
-SEVERITIES = {
-    "Foreign body": Severity.CRITICAL,
-    "Allergen labelling": Severity.CRITICAL,
-    "Mould": Severity.MAJOR,
-    "Wrong date code": Severity.MAJOR,
-}
 DAYS_TO_ANSWER = {Severity.CRITICAL: 5, Severity.MAJOR: 10, Severity.MINOR: 21}
-CONSUMERS = (
-    ("Alex", "Arden"),
-    ("Bo", "Berg"),
-    ("Charlie", "Cole"),
-    ("Dana", "Dale"),
-    ("Eli", "Ekman"),
-    ("Fran", "Fox"),
-)
 
 
 def fill(place: Place) -> None:
@@ -141,9 +69,10 @@ def _summer(place: Place, ago: int) -> float:
 
 def _ordinary(place: Place, ago: int) -> dict[str, Any]:
     chance, summer = place.chance, _summer(place, ago)
-    weights = [weight * max(0.1, 1 + season * summer) for weight, (*_, season) in zip(WEIGHTS, STORIES, strict=True)]
-    name, texts, review, _ = chance.choices(STORIES, weights)[0]
-    return _values(place, ago, name, chance.choice(texts), review, product=chance.choice(place.lists["Product"]))
+    stories = content("complaints")["stories"]
+    story = chance.choices(stories, [one["weight"] * max(0.1, 1 + one["season"] * summer) for one in stories])[0]
+    name, text, review = story["nonconformance"], chance.choice(story["descriptions"]), story["review"]
+    return _values(place, ago, name, text, review, product=chance.choice(place.lists["Product"]))
 
 
 def _of_the_cluster(place: Place, number: int) -> dict[str, Any]:
@@ -167,7 +96,7 @@ def _values(place: Place, ago: int, name: str, text: str, review: str, *, produc
     source = chance.choices(lists["ComplaintSource"], (6, 3, 0.2, 0.8))[0]
     consumer = {}
     if source.name == "Consumer":
-        first, last = chance.choice(CONSUMERS)
+        first, last = chance.choice(content("complaints")["consumers"])
         consumer = {
             "consumer_salutation": chance.choice(list(place.known(Title).values())[:4]),
             "consumer_first_name": first,
@@ -201,7 +130,9 @@ def _handling(place: Place, number: int, values: dict[str, Any]) -> dict[str, An
     if age < 3 or not (owners := [user for name, user in place.users.items() if name in ("manager", "standard")]):
         return {}
     day = values["date"].replace(hour=0, minute=0, second=0, microsecond=0)
-    severity = SEVERITIES.get(values["nonconformance"].name, Severity.MINOR)
+    name = values["nonconformance"].name
+    stories = content("complaints")["stories"]
+    severity = Severity(next(one["severity"] for one in stories if one["nonconformance"] == name))
     found = {
         "owner": owners[number % len(owners)],
         "severity": severity,

@@ -18,7 +18,7 @@ from records.accounts.models import (
     SubscriptionKey,
     User,
 )
-from records.dashboard.demo.people import LEADING
+from records.dashboard.demo.place import content
 from records.dashboard.demo.story import ADMIN, SITES
 from records.history.models import Change
 from records.history.trail import Author, Channel
@@ -53,7 +53,10 @@ def issue() -> dict[str, Any]:
         "subscription_key": _new_key(manager, site, author),
         "reader_key": _new_key(reader, site, author),
         "reader": {"id": str(reader.pk), "userName": reader.user_name},
-        "other_site": {"id": str(other.pk), "subscription_key": _new_key(_manager_of(other), other, author)},
+        "other_site": {
+            "id": str(other.pk),
+            "subscription_key": _new_key(_member(other, f"manager.{other.code.lower()}"), other, author),
+        },
         "oauth": _new_client(manager, author),
         **_new_tokens(site, author),
         "people": _new_people(site, other),
@@ -62,10 +65,6 @@ def issue() -> dict[str, Any]:
 
 def _member(site: Site, name: str) -> User:
     return _made_by_demo(User.objects.filter(user_name=name, home_site=site), name)
-
-
-def _manager_of(site: Site) -> User:
-    return _member(site, f"manager.{site.code.lower()}")
 
 
 def _made_by_demo(accounts: QuerySet[User], name: str) -> User:
@@ -84,8 +83,9 @@ def _new_people(*sites: Site) -> dict[str, dict[str, str]]:
     One hash for all, because hashing is slow on purpose.
     """
     password = secrets.token_urlsafe(12)
-    main = {name: _member(sites[0], name) for name, *_ in LEADING}
-    others = [_member(site, f"{name}.{site.code.lower()}") for site in sites[1:] for name, *_ in LEADING]
+    names = [leading["user_name"] for leading in content("people")["leading"]]
+    main = {name: _member(sites[0], name) for name in names}
+    others = [_member(site, f"{name}.{site.code.lower()}") for site in sites[1:] for name in names]
     keys_of_people = [user.pk for user in (*main.values(), *others)]
     User.objects.filter(pk__in=keys_of_people).update(password=make_password(password))
     return {name: {"username": user.user_name, "password": password} for name, user in main.items()}

@@ -14,31 +14,10 @@ from documents import actions, approvals
 from documents.models import Document, DocumentVersion
 from records.accounts.confirmations import Confirmation
 from records.accounts.models import User
-from records.dashboard.demo.place import Place
+from records.dashboard.demo.place import Place, content
 from records.employees.actions import update_job_description
 from records.files.content import UploadedPart
 from records.sites.models import Entity
-
-TITLES = [
-    ("Food safety policy", "Policies", "What we promise our customers and how we keep it."),
-    ("Hazard analysis of the main line", "HACCP", "Every step, its hazards, and how each is controlled."),
-    ("Metal detection at packing", "HACCP", "Critical control point 2: limits, checks, what to do on failure."),
-    ("Allergen management", "Procedures", "Keeping allergens apart from goods-in to dispatch."),
-    ("Cleaning of mixers", "Work instructions", "Who cleans what, with which agent, and how it is checked."),
-    ("Hand washing", "Work instructions", "When and how hands are washed before entering production."),
-    ("Glass and hard plastic register", "Forms", "Where glass is, and when it was last seen whole."),
-    ("Product recall", "Procedures", "Who decides, who is called, and how stock is traced in four hours."),
-    ("Supplier approval", "Procedures", "How a supplier is chosen, assessed and watched."),
-    ("Pest control", "Procedures", "Bait points, visits and what a finding leads to."),
-    ("Calibration of scales and probes", "Work instructions", "Intervals, reference weights and tolerances."),
-    ("Visitor declaration", "Forms", "What visitors confirm before they enter."),
-    ("Waste and by-products", "Procedures", "Separating, labelling and handing over waste."),
-    ("Temperature control at goods-in", "HACCP", "Critical control point 1: limits and what to refuse."),
-    ("Maintenance requests", "Forms", "Reporting a fault and releasing the machine again."),
-    ("Training plan", "Policies", "Who is trained in what, and how often."),
-    ("Water quality", "Procedures", "Sampling points, limits and the laboratory's part."),
-    ("Shelf-life testing", "Procedures", "How a best-before date is found and confirmed."),
-]
 
 Fate = Callable[[Place, Document], None]
 
@@ -57,9 +36,9 @@ def fill(place: Place) -> None:
         (False, True, _approved),
     ]
     place.records["Document"] = []
-    for idx, title in enumerate(TITLES if place.main else TITLES[:9]):
+    for idx, given in enumerate(content("documents")["documents"][: None if place.main else 9]):
         reviewed, approved, fate = fates[idx % len(fates)]
-        document = _add(place, idx, title, reviewed=reviewed, approved=approved)
+        document = _add(place, idx, given, reviewed=reviewed, approved=approved)
         fate(place, document)
         place.records["Document"].append(document)
     for idx, job in enumerate(place.records.get("JobDescription", ())[:3]):
@@ -68,27 +47,27 @@ def fill(place: Place) -> None:
         update_job_description(place.site.pk, job.pk, chosen, author=place.author(), reason=reason)
 
 
-def _add(place: Place, idx: int, title: tuple[str, str, str], *, reviewed: bool, approved: bool) -> Document:
-    name, folder, description = title
+def _add(place: Place, idx: int, given: dict[str, str], *, reviewed: bool, approved: bool) -> Document:
+    name, description = given["name"], given["description"]
     values = {
         "name": name,
         "description": description,
-        "entity_folder": place.folder(Entity.DOCUMENT, folder),
+        "entity_folder": place.folder(Entity.DOCUMENT, given["folder"]),
         "review_date": place.days_ago(-(idx * 37 % 400) + 40).replace(hour=0, minute=0),
         "user_to_review": [place.users["reviewer"]] if reviewed else [],
         "user_to_approve": [place.users["approver"]] if approved else [],
         "user_to_notify": [place.users["standard"], place.users["reader"]] if idx % 3 == 0 else [],
     }
-    content, facts = _pdf(place, name, description, 1)
-    return actions.add_document(place.site.pk, {**values, **facts}, content, author=place.author())
+    file, facts = _pdf(place, name, description, 1)
+    return actions.add_document(place.site.pk, {**values, **facts}, file, author=place.author())
 
 
 def _newer(place: Place, document: Document) -> None:
-    content, facts = _pdf(place, document.name, document.description, 2)
+    file, facts = _pdf(place, document.name, document.description, 2)
     values = {"name": document.name, **facts}
     reason = "Yearly review."
     author = place.author()
-    actions.update_document(place.site.pk, document.pk, values, content, author=author, reason=reason)
+    actions.update_document(place.site.pk, document.pk, values, file, author=author, reason=reason)
 
 
 def _pdf(place: Place, name: str, description: str, number: int) -> tuple[UploadedPart, dict[str, Any]]:

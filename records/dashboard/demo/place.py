@@ -2,13 +2,23 @@
 
 import datetime
 import random
+import tomllib
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
+
+from django.conf import settings
 
 from records.accounts.models import User
 from records.employees.models import Employee
 from records.history.trail import Author, Channel, now
 from records.sites.models import Entity, EntityFolder, Site
+
+
+@cache
+def content(part: str) -> dict[str, Any]:
+    """Return the names and texts of a part of the demo, which are in `deploy/demo/<part>.toml`."""
+    return tomllib.loads((settings.BASE_DIR / "deploy" / "demo" / f"{part}.toml").read_text("utf-8"))
 
 
 @dataclass
@@ -28,6 +38,11 @@ class Place:
     folders: dict[str, dict[str, EntityFolder]] = field(default_factory=dict)
     records: dict[str, list[Any]] = field(default_factory=dict)
     """Records that a part made for others to point at, such as `Customer`."""
+
+    @property
+    def key(self) -> str:
+        """Return the name under which the demo's files keep what differs between the sites: `main` or `other`."""
+        return "main" if self.main else "other"
 
     def author(self, user: User | None = None) -> Author:
         """Return the author that the demo's changes are written down to: a person at the back-office."""

@@ -2,7 +2,6 @@
 
 import random
 from importlib import import_module
-from importlib.util import find_spec
 
 from django.apps import apps
 from django.db import connection, transaction
@@ -57,8 +56,7 @@ def fill() -> None:
             site = actions.add_site(Site(name=name, code=code, time_zone=zone), author=author)
             place = Place(site, number == 0, admin, random.Random(20240501 + number))  # noqa: S311 (a made-up story)
             for part in PARTS:
-                if find_spec(f"records.dashboard.demo.{part}"):
-                    import_module(f"records.dashboard.demo.{part}").fill(place)
+                import_module(f"records.dashboard.demo.{part}").fill(place)
             for part in _parts_of_rooms_above():
                 import_module(part).fill(place)
     _analyze()
