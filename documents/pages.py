@@ -36,15 +36,12 @@ PAGE = 200
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the addresses below /admin/ that do not belong to a single document."""
 
-    def inbox_page(request: HttpRequest) -> HttpResponseBase:
-        return inbox(admin_site, request)
-
     def sign_page(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
         return signing.sign(admin_site, request, version_id)
 
     view = admin_site.admin_view
     return [
-        path("documents/inbox/", view(inbox_page), name="documents_inbox"),
+        path("documents/inbox/", view(partial(inbox, admin_site)), name="documents_inbox"),
         path("documents/inbox/<uuid:version_id>/", view(sign_page), name="documents_sign"),
         path("documents/file/<uuid:version_id>/", view(file), name="documents_file"),
         path("documents/in-force/<uuid:document_id>/", view(file_in_force), name="documents_in_force"),

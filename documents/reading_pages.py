@@ -3,6 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -34,21 +35,11 @@ PEOPLE, DOCUMENTS = 50, 8
 
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the addresses below /admin/ that do not belong to a single document."""
-
-    def list_page(request: HttpRequest) -> HttpResponse:
-        return my_reading(admin_site, request)
-
-    def confirm_page(request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
-        return confirm(admin_site, request, version_id)
-
-    def matrix_page(request: HttpRequest) -> HttpResponse:
-        return matrix(admin_site, request)
-
     view = admin_site.admin_view
     return [
-        path("documents/reading/", view(list_page), name="documents_reading"),
-        path("documents/reading/<uuid:version_id>/", view(confirm_page), name="documents_read"),
-        path("documents/readings/", view(matrix_page), name="documents_readings"),
+        path("documents/reading/", view(partial(my_reading, admin_site)), name="documents_reading"),
+        path("documents/reading/<uuid:version_id>/", view(partial(confirm, admin_site)), name="documents_read"),
+        path("documents/readings/", view(partial(matrix, admin_site)), name="documents_readings"),
     ]
 
 

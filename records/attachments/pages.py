@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -44,13 +45,13 @@ BYTES = "application/octet-stream"
 
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the addresses below /admin/ of a record's attachments."""
-
-    def add_page(request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse:
-        return add(admin_site, request, entity, record_id)
-
     view = admin_site.admin_view
     return [
-        path("attachments/on/<str:entity>/<uuid:record_id>/", view(require_POST(add_page)), name="attachments_add"),
+        path(
+            "attachments/on/<str:entity>/<uuid:record_id>/",
+            view(require_POST(partial(add, admin_site))),
+            name="attachments_add",
+        ),
         path("attachments/file/<uuid:attachment_id>/", view(file), name="attachments_file"),
         path("attachments/preview/<uuid:attachment_id>/", view(preview), name="attachments_preview"),
     ]

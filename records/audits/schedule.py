@@ -5,7 +5,6 @@ import zoneinfo
 from collections.abc import Iterator
 
 from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
-from records.history.trail import now
 from records.sites.months import months_after
 
 
@@ -81,12 +80,6 @@ def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) ->
         step += 1
         due = months_later(anchor, step * program.frequency_months, zone)
     return due
-
-
-def overdue_before(zone: datetime.tzinfo) -> datetime.datetime:
-    """Return the time before which a due date is overdue: today's date in the zone, as a bare date (midnight UTC)."""
-    today = now().astimezone(zone).date()
-    return datetime.datetime(today.year, today.month, today.day, tzinfo=datetime.UTC)
 
 
 def zone_of(program: AuditProgram) -> datetime.tzinfo:

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -86,11 +87,7 @@ class Line:
 
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the page's address below /admin/."""
-
-    def page(request: HttpRequest) -> HttpResponse:
-        return year_page(admin_site, request)
-
-    return [path("audit-year/", admin_site.admin_view(require_safe(page)), name="audit_year")]
+    return [path("audit-year/", admin_site.admin_view(require_safe(partial(year_page, admin_site))), name="audit_year")]
 
 
 def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:

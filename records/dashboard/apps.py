@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 
 
-class DeskConfig(AppConfig):
+class DashboardConfig(AppConfig):
     """Registers records.dashboard and puts its pages into the back-office."""
 
     name = "records.dashboard"

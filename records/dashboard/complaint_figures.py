@@ -25,11 +25,11 @@ PERIOD = ("from", "to", "months")
 
 def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the page's address below /admin/."""
-
-    def page(request: HttpRequest) -> HttpResponse:
-        return figures(admin_site, request)
-
-    return [path("complaints/complaint/charts/", admin_site.admin_view(page), name="complaint_charts")]
+    return [
+        path(
+            "complaints/complaint/charts/", admin_site.admin_view(partial(figures, admin_site)), name="complaint_charts"
+        )
+    ]
 
 
 def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:

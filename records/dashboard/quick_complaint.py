@@ -67,11 +67,13 @@ class QuickComplaintForm(forms.Form):
 
 def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the form's address below /admin/."""
-
-    def page(request: HttpRequest) -> HttpResponse:
-        return quick_complaint(admin_site, request)
-
-    return [path("complaints/complaint/quick/", admin_site.admin_view(page), name="quick_complaint")]
+    return [
+        path(
+            "complaints/complaint/quick/",
+            admin_site.admin_view(partial(quick_complaint, admin_site)),
+            name="quick_complaint",
+        )
+    ]
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:

@@ -74,9 +74,10 @@ def stop_stamping() -> None:
 
 
 def until_column(site_id: uuid.UUID) -> tuple[str, tuple[Any, ...]]:
-    """Return the time of `visible_until` as a column of a statement that runs before the rows are read.
+    """Return a column, with its parameters, for a statement that runs before the rows of a site are read.
 
-    Also returns the column's parameters. `until_of` reads its value.
+    `until_of` reads its value as the time before which all stamps of the site's records are visible to everybody who
+    reads afterwards. No record that becomes visible later has an earlier stamp.
     """
     if connection.vendor == "postgresql":
         return f"({_UNTIL})", ()
@@ -92,14 +93,3 @@ def until_of(value: Any) -> datetime.datetime:
         return LONG_AGO
     moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
     return moment.replace(tzinfo=datetime.UTC)
-
-
-def visible_until(site_id: uuid.UUID) -> datetime.datetime:
-    """Return the time before which all stamps of the site's records are visible to everybody who reads after this call.
-
-    No record that becomes visible later has an earlier stamp. Call this before the rows are read; one query.
-    """
-    column, parameters = until_column(site_id)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {column}", parameters)
-        return until_of(cursor.fetchone()[0])

@@ -3,6 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -87,17 +88,10 @@ class PackForm(forms.Form):
 
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the addresses of the pages below /admin/."""
-
-    def listed(request: HttpRequest) -> HttpResponse:
-        return packs(admin_site, request)
-
-    def new(request: HttpRequest) -> HttpResponse:
-        return new_pack(admin_site, request)
-
     view = admin_site.admin_view
     return [
-        path("packs/", view(require_safe(listed)), name="packs"),
-        path("packs/new/", view(new), name="packs_new"),
+        path("packs/", view(require_safe(partial(packs, admin_site))), name="packs"),
+        path("packs/new/", view(partial(new_pack, admin_site)), name="packs_new"),
         path("packs/<uuid:pack_id>/file/", view(require_safe(file)), name="packs_file"),
     ]
 

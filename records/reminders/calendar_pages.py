@@ -1,6 +1,7 @@
 """The part of the profile page on which people make and revoke their calendar link."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -21,11 +22,7 @@ from records.backoffice.shown_once import redirect_with_secret, secret_of, showi
 
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the address, below /admin/, to which the buttons of the part are sent, and which shows a new link."""
-
-    def page(request: HttpRequest) -> HttpResponse:
-        return calendar_link(admin_site, request)
-
-    return [path("calendar-link/", admin_site.admin_view(page), name="calendar_link")]
+    return [path("calendar-link/", admin_site.admin_view(partial(calendar_link, admin_site)), name="calendar_link")]
 
 
 def panels(request: HttpRequest) -> Sequence[RecordPanel]:

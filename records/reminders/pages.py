@@ -1,6 +1,7 @@
 """The page on which people see their next reminder and choose how often they want one."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -29,11 +30,7 @@ class FrequencyForm(forms.Form):
 
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the page's address below /admin/."""
-
-    def page(request: HttpRequest) -> HttpResponse:
-        return reminders(admin_site, request)
-
-    return [path("reminders/", admin_site.admin_view(page), name="reminders")]
+    return [path("reminders/", admin_site.admin_view(partial(reminders, admin_site)), name="reminders")]
 
 
 def links(request: HttpRequest) -> Sequence[RecordLink]:

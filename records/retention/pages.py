@@ -4,6 +4,7 @@ import datetime
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -61,18 +62,11 @@ ADDRESSES = {"set": SET, "lift": LIFT}
 
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the address below /admin/ of the pages that set and lift holds."""
-
-    def page(request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> HttpResponse:
-        return hold(admin_site, request, name, entity, record_id)
-
-    def list_page(request: HttpRequest) -> HttpResponse:
-        return holds(admin_site, request)
-
     view = admin_site.admin_view
     address = "retention/hold/<str:name>/<str:entity>/<uuid:record_id>/"
     return [
-        path("retention/holds/", view(list_page), name="retention_holds"),
-        path(address, view(page), name="retention_hold"),
+        path("retention/holds/", view(partial(holds, admin_site)), name="retention_holds"),
+        path(address, view(partial(hold, admin_site)), name="retention_hold"),
     ]
 
 

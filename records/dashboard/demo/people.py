@@ -117,7 +117,7 @@ def _personal(place: Place, number: int) -> dict[str, object]:
     return {
         "title": titles[number % len(titles)],
         "code": f"{place.site.code}-{number + 1:04d}",
-        "nature_of_employment": place.system(nature, NatureOfEmployment),
+        "nature_of_employment": place.known(NatureOfEmployment)[nature],
         "address": f"{chance.randrange(1, 200)} Mill Lane\n{place.site.name.split()[0]}",
         "phone": f"+44 1632 960{chance.randrange(100, 999)}",
         "mobile": f"+44 7700 900{chance.randrange(100, 999)}",

@@ -49,10 +49,6 @@ class Place:
         who = user or self.users.get("manager") or self.admin
         return Author(who.pk, who.printed_name, Channel.BACKOFFICE)
 
-    def system(self, name: str, model: Any) -> Any:
-        """Return the entry of a shared list by its name."""
-        return self.known(model)[name]
-
     def known(self, model: Any) -> dict[str, Any]:
         """Return the entries of a shared list by name."""
         key = f"system {model.__name__}"

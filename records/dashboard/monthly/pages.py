@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -33,17 +34,10 @@ PARTS = (
 
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the addresses below /admin/."""
-
-    def page(request: HttpRequest) -> HttpResponse:
-        return report_page(admin_site, request)
-
-    def paper(request: HttpRequest) -> HttpResponse:
-        return report_paper(admin_site, request)
-
     view = admin_site.admin_view
     return [
-        path("monthly/", view(require_safe(page)), name="monthly"),
-        path("monthly/paper/", view(require_safe(paper)), name="monthly_paper"),
+        path("monthly/", view(require_safe(partial(report_page, admin_site))), name="monthly"),
+        path("monthly/paper/", view(require_safe(partial(report_paper, admin_site))), name="monthly_paper"),
     ]
 
 

@@ -1,5 +1,6 @@
 """The addresses of print views, and the button that leads there from a record's page."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib.admin.utils import quote
@@ -18,11 +19,9 @@ from records.dashboard.printing.papers import PAPERS
 
 def addresses(admin_site: Any) -> list[Any]:
     """Return the address of print views: `print/complaint/<Id>/` and the like."""
-
-    def view(request: HttpRequest, kind: str, object_id: str) -> HttpResponse:
-        return print_view(admin_site, request, kind, object_id)
-
-    return [path("print/<str:kind>/<str:object_id>/", admin_site.admin_view(view), name="print")]
+    return [
+        path("print/<str:kind>/<str:object_id>/", admin_site.admin_view(partial(print_view, admin_site)), name="print")
+    ]
 
 
 def links(request: HttpRequest, record: Any) -> list[RecordLink]:

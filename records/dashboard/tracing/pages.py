@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
@@ -36,17 +37,10 @@ LOTS = {Complaint: "trace_number", Material: "external_id", Item: "serial_number
 
 def addresses(admin_site: Any) -> Sequence[Any]:
     """Return the addresses below /admin/."""
-
-    def page(request: HttpRequest) -> HttpResponse:
-        return trace_page(admin_site, request)
-
-    def file(request: HttpRequest, kind: str) -> HttpResponseBase:
-        return trace_file(admin_site, request, kind)
-
     view = admin_site.admin_view
     return [
-        path("trace/", view(require_safe(page)), name="trace"),
-        path("trace/<str:kind>/", view(require_safe(file)), name="trace_file"),
+        path("trace/", view(require_safe(partial(trace_page, admin_site))), name="trace"),
+        path("trace/<str:kind>/", view(require_safe(partial(trace_file, admin_site))), name="trace_file"),
     ]
 
 

@@ -100,10 +100,7 @@ def summary_of(admin_site: AdminSite, found: Found) -> Summary:
 
     return Summary(
         total,
-        _lines(
-            found.complaints,
-            lambda row: (fold(row.trace_number), row.trace_number or gettext("Without a trace number"), ""),
-        ),
+        _lines(found.complaints, _lot_of),
         _lines(found.complaints, target("customer")),
         _lines(found.complaints, target("product")),
         [_group(admin_site, source, found) for source in SOURCES if found.records.get(source.model)],

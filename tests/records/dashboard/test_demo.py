@@ -11,13 +11,13 @@ import pytest
 from django.contrib import admin
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils import timezone
 
 from documents.models import IN_FORCE, DocumentVersion, Signature
 from records.accounts.models import DefaultRole, SecurityEvent
 from records.attachments.models import Attachment
 from records.audits.models import OPEN, AuditProgram, AuditRecord, Finding
 from records.audits.models import RecordStatus as AuditStatus
-from records.audits.schedule import overdue_before
 from records.complaints.models import Complaint, RecordStatus
 from records.customers.models import Customer
 from records.dashboard.demo.place import content
@@ -89,7 +89,10 @@ def audits_make_sense() -> None:
         assert not programs.filter(records=None).exists()
         records = AuditRecord.objects.filter(site=site)
         assert set(records.values_list("record_status", flat=True)) == set(AuditStatus.values)
-        overdue = records.filter(record_status__in=OPEN, due_date__lt=overdue_before(ZoneInfo(site.time_zone)))
+        today = timezone.localdate(timezone=ZoneInfo(site.time_zone))
+        overdue = records.filter(
+            record_status__in=OPEN, due_date__lt=datetime.datetime.combine(today, datetime.time(), datetime.UTC)
+        )
         assert set(overdue.values_list("record_status", flat=True)) == {"Scheduled", "In Progress"}
         assert not records.filter(is_archived=True).exists()
         scored = records.filter(record_status="Completed", rating_scale__isnull=False, score__isnull=False)
