@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from records.history.moments import until_column, until_of
 from records.history.trail import recording
 from records.sites.models import Site
 from tests import make
