@@ -128,7 +128,7 @@ def explanations(example: str) -> dict[str, tuple[str, str]]:
 
 def settings_page(top: Path) -> str:
     """Return the page: a table with each setting, what it holds, its default, an example and what it does."""
-    told = explanations((top / ".env.example").read_text(encoding="utf-8"))
+    explained = explanations((top / ".env.example").read_text(encoding="utf-8"))
     read = settings_read(top)
     lines = [
         "# Settings",
@@ -139,9 +139,9 @@ def settings_page(top: Path) -> str:
         "| Setting | What it holds | Default | Example | Meaning |",
         "|---|---|---|---|---|",
     ]
-    for name in told:
+    for name in explained:
         setting = read[name]
-        example, meaning = told[name]
+        example, meaning = explained[name]
         cells = [f"`{name}`", setting.kind, setting.default, f"`{example}`" if example else "", meaning]
         lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join([*lines, ""])

@@ -21,7 +21,7 @@ SHOWN = 100
 LOOKED_AT = 20
 """Among how many of its newest changes the last step of an action is looked for."""
 TOLD = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
-"""The statuses whose reason is told on the action's page, since its owner may not see the history."""
+"""The statuses whose reason is shown on the action's page, since its owner may not see the history."""
 
 
 def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:

@@ -224,8 +224,8 @@ def answer_question(
         finding = findings.get(finding_id)
         if finding is None:
             raise ValidationError(gettext("This question was removed from the audit."), code="InvalidTransition")
-        stands = Answer(finding.rating_response_id, finding.comment)
-        if stands == answer:
+        stored = Answer(finding.rating_response_id, finding.comment)
+        if stored == answer:
             return record
         if record.record_status != IN_PROGRESS or record.is_archived:
             status = "archived" if record.is_archived else record.record_status
@@ -233,7 +233,7 @@ def answer_question(
                 "status": status
             }
             raise ValidationError(text, code="InvalidTransition")
-        if stands != seen:
+        if stored != seen:
             raise AnsweredMeanwhileError(finding)
         given = {"rating_response": _response(record, answer.response), "comment": answer.comment}
         rows = [{"id": key, **(given if key == finding_id else {})} for key in findings]

@@ -89,7 +89,7 @@ def untold(model: Any, may: Callable[[str], bool]) -> set[str]:
 def told_to(user: User, changes: QuerySet[Any], sites: Collection[uuid.UUID]) -> QuerySet[Any]:
     """Return those of the changes of these sites that are not about a kind of record that is partly hidden there.
 
-    What was hidden at some time stands in the history for ever.
+    What was hidden at some time stays in the history for ever.
     """
     for model in (kind for kind in kinds().values() if kind.SEEN_WHOLE_WITH):
         partly = [site for site in sites if hides(model, asking(user, site))]

@@ -100,7 +100,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         If some records of the kind are hidden from the user, the whole history of the kind is.
         """
         may = asking(user_of(request), self.site_id_of(obj))
-        # What was hidden at some time stands in the history for ever.
+        # What was hidden at some time stays in the history for ever.
         return may("history.view_change") and not hides(self.model, may)
 
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:

@@ -19,11 +19,11 @@ SECONDS = 60
 def redirect_with_secret(request: HttpRequest, secret: dict[str, str]) -> HttpResponse:
     """Redirect to the same page, which then gets the secret from `secret_of`."""
     page = request.get_full_path()
-    told = {"user": str(user_of(request).pk), "page": page, "secret": secret}
+    content = {"user": str(user_of(request).pk), "page": page, "secret": secret}
     response = redirect(page)
     response.set_cookie(
         COOKIE,
-        signing.dumps(told, salt=SALT),
+        signing.dumps(content, salt=SALT),
         path=request.path,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -35,11 +35,11 @@ def redirect_with_secret(request: HttpRequest, secret: dict[str, str]) -> HttpRe
 def secret_of(request: HttpRequest) -> dict[str, str] | None:
     """Return the secret that the page has to show, or None."""
     try:
-        told = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=SECONDS)
+        content = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=SECONDS)
     except signing.BadSignature:
         return None
-    is_meant = told["user"] == str(user_of(request).pk) and told["page"] == request.get_full_path()
-    secret: dict[str, str] = told["secret"]
+    is_meant = content["user"] == str(user_of(request).pk) and content["page"] == request.get_full_path()
+    secret: dict[str, str] = content["secret"]
     return secret if is_meant else None
 
 

@@ -27,7 +27,7 @@ NAMES = {
     "ComplaintMethod": "Telephone",
     "Rating": RATING_NAME,
 }
-"""The entry that a site's list is shown with, where it stands in other examples too."""
+"""The entry in the example of a site's list, if examples of other rooms use one too."""
 
 
 def row(key: str, name: str, code: str = "", idx: int = 0) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def _abilities(model: Any, permissions: list[Permission]) -> dict[str, Any]:
 
 
 def _rank(role: Role) -> int:
-    """Return where the role stands: default ones from the lowest up, then the site's own."""
+    """Return the place of the role: default ones from the lowest up, then the site's own."""
     ranks = [str(default.value) for default in ORDER]
     return ranks.index(role.default_role) if role.default_role in ranks else len(ranks)
 

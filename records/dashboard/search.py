@@ -117,7 +117,7 @@ class Hit:
     about: str
     is_archived: bool
     snippet: tuple[str, str, str] | None = None
-    """Where the text was found: what stands before it, the text, and what follows."""
+    """Where the text was found: what comes before it, the text, and what follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _hit(
 
 
 def snippet(row: Any, columns: Sequence[str], text: str, name: str) -> tuple[str, str, str] | None:
-    """Return the place in one of the row's columns where a word of the text stands, unless the name shows it."""
+    """Return the place in one of the row's columns where a word of the text occurs, unless the name shows it."""
     words = [word.casefold() for word in text.split()]
     if any(word in name.casefold() for word in words):
         return None

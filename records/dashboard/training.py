@@ -35,7 +35,7 @@ VALID, ENDS_SOON, EXPIRED, MISSING = "valid", "soon", "expired", "missing"
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One thing that a person must have for a job, and how it stands: valid, soon to expire, expired or missing."""
+    """One thing that a person must have for a job, and its state: valid, soon to expire, expired or missing."""
 
     person: Employee
     job: JobDescription

@@ -18,8 +18,8 @@ from django.db import connection, models, transaction
 
 from records.history import digests, parts
 from records.history.models import INSTALLATION, ChainHead, Change
+from records.history.replay import deviations, replay
 from records.history.snapshots import snapshots
-from records.history.standing import deviations, replay
 from records.history.stored import Row, stored_rows
 
 RECORDS_AT_ONCE = 1000

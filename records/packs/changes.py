@@ -50,7 +50,7 @@ class Stretch:
 def stretch_of(site_id: uuid.UUID, span: Span) -> Stretch | None:
     """Return the site's changes of the period, or None where there are none.
 
-    The chain is never cut: where a change of the period stands between two others, these come along.
+    The chain is never cut: where a change of the period lies between two others, these come along.
     """
     found = Change.objects.filter(site_id=site_id, chain=site_id, at__gte=span.begins, at__lt=span.ends)
     ends = found.order_by().aggregate(first=Min("number"), last=Max("number"))

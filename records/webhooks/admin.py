@@ -217,20 +217,20 @@ class SubscriptionAdmin(PlainAdmin):
         return [path("<str:object_id>/secret/", view, name="webhooks_subscription_secret"), *super().get_urls()]
 
     def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Tell about the secret; a POST asks for that of a new webhook (`show`) or makes another one (`rotate`)."""
+        """Show when the secret was made; a POST shows that of a new webhook (`show`) or makes another (`rotate`)."""
         webhook = self.found(request, object_id)
         if not self.has_change_permission(request, webhook):
             raise PermissionDenied
         show_times_of(site_at(request, webhook.site_id))
         if request.method == "POST":
             return self._made_secret(request, webhook)
-        told = secret_of(request)
+        secret = secret_of(request)
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Secret of %(webhook)s") % {"webhook": webhook},
             "opts": self.opts,
             "original": webhook,
-            "secret": told["secret"] if told else "",
+            "secret": secret["secret"] if secret else "",
             "made": shown(webhook.secret_made),
             "former_until": shown(webhook.former_until) if webhook.former_secret else "",
             "hours": actions.OVERLAP.total_seconds() // 3600,

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         """Fill, issue and print; never in production, which has no demo (DECISIONS 9.10)."""
         if settings.PRODUCTION:
             raise CommandError("The demo does not run in production. Use bootstrap there; nothing was changed.")
-        # What is made here is printed below and stands in the history; the security log's lines would hide it.
+        # What is made here is printed below and is in the history; the security log's lines would hide it.
         logging.disable(logging.INFO)
         try:
             self._fill_and_print(as_json=options["json"])

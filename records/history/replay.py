@@ -42,14 +42,14 @@ def _bare(value: Any) -> Any:
     return value
 
 
-def deviations(model: type[models.Model], content: Snapshot, standing: Snapshot) -> list[str]:
+def deviations(model: type[models.Model], content: Snapshot, stored: Snapshot) -> list[str]:
     """Return the names of the fields in which the stored record differs from its history.
 
     A field that the history never names must be empty or have its default, as in a record that is older than the field.
     """
     children = set(getattr(model, "HISTORY_CHILDREN", ()))
     found = []
-    for name, value in standing.items():
+    for name, value in stored.items():
         if name in children:
             kind: Any = model._meta.get_field(name).related_model
             known = content.get(name) or {}
@@ -59,24 +59,24 @@ def deviations(model: type[models.Model], content: Snapshot, standing: Snapshot)
                 found += [
                     f"{name}.{column}"
                     for row, columns in value.items()
-                    for column, stands in columns.items()
-                    if not _agree(kind, column, known[row], stands)
+                    for column, cell in columns.items()
+                    if not _agree(kind, column, known[row], cell)
                 ]
         elif not _agree(model, name, content, value):
             found.append(name)
     return list(dict.fromkeys(found))
 
 
-def _agree(model: Any, name: str, content: Snapshot, stands: Any) -> bool:
+def _agree(model: Any, name: str, content: Snapshot, value: Any) -> bool:
     said = content.get(name)
-    if said == stands or (_empty(said) and _empty(stands)):
+    if said == value or (_empty(said) and _empty(value)):
         return True
     field = model._meta.get_field(name)
     if name not in content:
-        return bool(field.has_default() and field.get_default() == stands)
-    if isinstance(field, models.DecimalField) and said is not None and stands is not None:
-        return decimal.Decimal(str(said)) == decimal.Decimal(str(stands))
-    return str(said) == str(stands) and said is not None
+        return bool(field.has_default() and field.get_default() == value)
+    if isinstance(field, models.DecimalField) and said is not None and value is not None:
+        return decimal.Decimal(str(said)) == decimal.Decimal(str(value))
+    return str(said) == str(value) and said is not None
 
 
 def _empty(value: Any) -> bool:
