@@ -1,7 +1,7 @@
 """The year view of the audit programs: twelve months for each program, with what is planned, due, done and overdue.
 
-An audit is shown in the month of its due date. A month without an audit, for which the program's frequency asks for one,
-is planned; if its day has passed, it is overdue too.
+An audit is shown in the month of its due date. If a program's frequency asks for an audit in a month that has none, the
+month is planned; once its day has passed, it is overdue too.
 """
 
 import datetime
