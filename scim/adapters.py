@@ -42,10 +42,37 @@ def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class UserAdapter(SCIMUser):
-    """A User: an account together with its employee."""
+class _Adapter:
+    """What the adapters of both resource types share."""
 
     id_field = "pk"
+    resource_type: str
+    caller: Caller
+    obj: Any
+    id: str
+    version: str
+
+    @property
+    def location(self) -> str:
+        """Return the address of the resource on the mount that was called."""
+        return f"{self.caller.base}/{self.resource_type}s/{self.id}"
+
+    def to_dict(self, query: Query | None = None) -> Representation:
+        """Return the document, or the part of it that the query asks for; what it excludes may not be read at all."""
+        if self.obj is None:
+            raise Refused(404, f"There is no such {self.resource_type}.")
+        projection = Projection.of(self.resource_type, query or Query(), spares=self.caller.reads_rfc)
+        document = self._document(self.obj, projection)
+        self.version = document["meta"]["version"]
+        return projection.apply(document)
+
+    def _document(self, obj: Any, projection: Projection) -> Representation:
+        raise NotImplementedError
+
+
+class UserAdapter(_Adapter, SCIMUser):
+    """A User: an account together with its employee."""
+
     resource_type = "User"
     obj: User | None
 
@@ -55,19 +82,8 @@ class UserAdapter(SCIMUser):
         self.desired: provisioning.DesiredPerson | None = None
         self.external_id = ""
 
-    @property
-    def location(self) -> str:
-        """Return the address of the resource on the mount that was called."""
-        return f"{self.caller.base}/Users/{self.id}"
-
-    def to_dict(self, query: Query | None = None) -> Representation:
-        """Return the document, or the part of it that the query asks for."""
-        if self.obj is None:
-            raise Refused(404, "There is no such User.")
-        projection = Projection.of("User", query or Query(), spares=self.caller.reads_rfc)
-        document = user_document_of(self.caller, self.obj, self.external_id, projection)
-        self.version = document["meta"]["version"]
-        return projection.apply(document)
+    def _document(self, obj: User, projection: Projection) -> Representation:
+        return user_document_of(self.caller, obj, self.external_id, projection)
 
     def lock(self, key: uuid.UUID) -> bool:
         """Lock the person before reading the current state; returns whether the token can see the person."""
@@ -137,10 +153,9 @@ class UserAdapter(SCIMUser):
         provisioning.remove_person(self.person, self.caller.directory, author=self.caller.author)
 
 
-class GroupAdapter(SCIMGroup):
+class GroupAdapter(_Adapter, SCIMGroup):
     """A Group: a role of a site."""
 
-    id_field = "pk"
     resource_type = "Group"
     obj: Role | None
 
@@ -150,19 +165,8 @@ class GroupAdapter(SCIMGroup):
         self.desired: DesiredRole | None = None
         self.site_id = self.caller.directory.home_site_id
 
-    @property
-    def location(self) -> str:
-        """Return the address of the resource on the mount that was called."""
-        return f"{self.caller.base}/Groups/{self.id}"
-
-    def to_dict(self, query: Query | None = None) -> Representation:
-        """Return the document, or the part of it that the query asks for; members that it excludes are not read."""
-        if self.obj is None:
-            raise Refused(404, "There is no such Group.")
-        projection = Projection.of("Group", query or Query(), spares=self.caller.reads_rfc)
-        document = group_document_of(self.caller, self.obj, projection)
-        self.version = document["meta"]["version"]
-        return projection.apply(document)
+    def _document(self, obj: Role, projection: Projection) -> Representation:
+        return group_document_of(self.caller, obj, projection)
 
     def lock(self, key: uuid.UUID) -> bool:
         """Lock the role before reading the current state; returns whether the token can see the role."""

@@ -70,14 +70,15 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """A date-time that every row has."""
+class Assigned:
+    """A date-time or boolean that every row has, with the function that compares it."""
 
     expression: Term
+    comparison: Callable[[Term, CompareOperator, Any], Condition]
 
     def compare(self, op: CompareOperator, value: Any) -> Condition:
         """Return the comparison."""
-        return compare_moment(self.expression, op, value)
+        return self.comparison(self.expression, op, value)
 
     def present(self) -> Condition:
         """Return a condition that is always true, because every row has a value."""
@@ -88,23 +89,14 @@ class Moment:
         return self.expression
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """A boolean that every row has."""
+def moment(expression: Term) -> Assigned:
+    """Return the source of a date-time that every row has."""
+    return Assigned(expression, compare_moment)
 
-    expression: Term
 
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
-        """Return the comparison."""
-        return compare_flag(self.expression, op, value)
-
-    def present(self) -> Condition:
-        """Return a condition that is always true, because every row has a value."""
-        return ALWAYS
-
-    def order(self) -> Term:
-        """Return the expression."""
-        return self.expression
+def flag(expression: Term) -> Assigned:
+    """Return the source of a boolean that every row has."""
+    return Assigned(expression, compare_flag)
 
 
 @dataclass(frozen=True, slots=True)

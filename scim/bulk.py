@@ -10,7 +10,7 @@ from django.http import HttpResponse
 
 from scim.errors import Refused, error_response
 from scim.representations import Representation
-from scim.requests import refuse_misspelt
+from scim.requests import parts_of, refuse_misspelt
 from scim.wording import by_lower_name
 
 MOST_OPERATIONS = 1_000
@@ -68,20 +68,9 @@ def _operation(given: dict[str, Any]) -> Operation:
     operation = Operation(
         texts["method"].upper(), texts["path"].strip(), parts.get("data"), texts["bulkid"], texts["version"]
     )
-    operation.references = {match for text in _texts([operation.path, operation.data]) for match in _named(text)}
+    parts = parts_of([operation.path, operation.data])
+    operation.references = {match for part in parts if isinstance(part, str) for match in _named(part)}
     return operation
-
-
-def _texts(value: Any) -> Iterator[str]:
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            waiting += item.values()
-        elif isinstance(item, list):
-            waiting += item
 
 
 def _named(text: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from records.employees.provisioning import DesiredPerson, superior_fault
 from records.sites.text import normalise, read_uuid
 from scim.callers import Caller
 from scim.representations import STATE, TAKEN, Representation, display_of, formatted_name
+from scim.requests import parts_of
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
 
 MOST_ENTRIES = 100
@@ -280,16 +281,10 @@ def address_of(document: Representation) -> str:
 
 
 def _refuse_excess(document: Representation) -> None:
-    waiting: list[Any] = [document]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list):
-            if len(value) > MOST_ENTRIES:
-                raise InvalidValueException(detail=f"An attribute holds at most {MOST_ENTRIES} values.")
-            waiting += value
-        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+    for part in parts_of(document):
+        if isinstance(part, list) and len(part) > MOST_ENTRIES:
+            raise InvalidValueException(detail=f"An attribute holds at most {MOST_ENTRIES} values.")
+        if isinstance(part, str) and len(part) > LONGEST_TEXT:
             raise InvalidValueException(detail=f"A value is longer than {LONGEST_TEXT} characters.")
 
 

@@ -17,6 +17,9 @@ from scim.representations import Representation, group_documents, list_response,
 from scim.requests import Query
 from scim.schemas import LIST_RESPONSE, MODELS, bound
 
+Keys = list[tuple[str, uuid.UUID]]
+"""The kind and id of each resource of a page."""
+
 
 def rows_of(caller: Caller, kind: str) -> QuerySet[Any]:
     """Return the users or roles that the token sees."""
@@ -97,13 +100,17 @@ def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representatio
     start, total = query.start_index - 1, sum(counts.values())
     choose = _sorted_among if query.sort_by else _one_after_the_other
     keys = choose(caller, rows, counts, query, start)
+    return list_response(_documents(caller, kinds, keys, query), total, query.start_index)
+
+
+def _documents(caller: Caller, kinds: tuple[str, ...], keys: Keys, query: Query) -> list[Representation]:
+    """Return the documents of a page whose resources may be of several kinds, in the order of the keys."""
     by_id = {
         document["id"]: document
         for kind in kinds
         for document in documents_at(caller, kind, [key for of, key in keys if of == kind], query)
     }
-    listed = [by_id[str(key)] for _, key in keys if str(key) in by_id]
-    return list_response(listed, total, query.start_index)
+    return [by_id[str(key)] for _, key in keys if str(key) in by_id]
 
 
 def _cursor_page(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
@@ -123,21 +130,12 @@ def _cursor_page(caller: Caller, kinds: tuple[str, ...], query: Query) -> Repres
         room = query.count + 1 - len(page)
         page += [(kind, key, value) for key, value in cursors.sorted_by(rows, query)[:room]] if room > 0 else []
     shown = page[: query.count]
-    by_id = {
-        document["id"]: document
-        for kind in kinds
-        for document in documents_at(caller, kind, [key for of, key, _ in shown if of == kind], query)
-    }
-    documents = [by_id[str(key)] for _, key, _ in shown if str(key) in by_id]
-    found = list_response(documents, total, 1)
+    found = list_response(_documents(caller, kinds, [(of, key) for of, key, _ in shown], query), total, 1)
     del found["startIndex"]
     if shown and len(page) > len(shown):
         kind, key, value = shown[-1]
         found["nextCursor"] = cursors.written(caller, kinds, query, (kind, key, value if query.sort_by else None))
     return found
-
-
-Keys = list[tuple[str, uuid.UUID]]
 
 
 def _one_after_the_other(

@@ -48,8 +48,9 @@ def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, An
         raise Refused(400, f"The body is not valid JSON: {error}", "invalidSyntax") from error
     if not isinstance(body, dict):
         raise Refused(400, "The body must be a JSON object.", "invalidSyntax")
-    for string in _strings(body):
-        refuse_odd_text(string, "invalidValue")
+    for part in parts_of(body):
+        for text in part if isinstance(part, dict) else [part] if isinstance(part, str) else ():
+            refuse_odd_text(text, "invalidValue")
     return body
 
 
@@ -86,19 +87,17 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _strings(body: Any) -> Iterator[str]:
-    """Yield every key and string of a JSON value, level by level; raises Refused for too many levels."""
-    level = [body]
+def parts_of(value: Any) -> Iterator[Any]:
+    """Yield a JSON value and every value inside it, level by level; raises Refused (400) for too many levels."""
+    level = [value]
     for _ in range(DEEPEST + 1):
+        yield from level
         inner: list[Any] = []
-        for value in level:
-            if isinstance(value, str):
-                yield value
-            elif isinstance(value, dict):
-                inner += value.keys()
-                inner += value.values()
-            elif isinstance(value, list):
-                inner += value
+        for part in level:
+            if isinstance(part, dict):
+                inner += part.values()
+            elif isinstance(part, list):
+                inner += part
         if not inner:
             return
         level = inner

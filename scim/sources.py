@@ -12,7 +12,7 @@ from scim2_models.path import CompareOperator
 from records.accounts.employee_facts import folded as folded_text
 from records.accounts.models import ExternalId, Role, RoleMembership, UserAttribute, UserEmail
 from records.sites.text import fold, read_uuid
-from scim.attributes import Attributes, Entries, Flag, Listed, Moment, Nothing, Source, Term, Text
+from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term, Text, flag, moment
 from scim.callers import Scope
 from scim.expressions import (
     ALWAYS,
@@ -144,7 +144,7 @@ def user_attributes(caller: Scope) -> Attributes:
         "usertype": folded(F("user_type")),
         "preferredlanguage": folded(F("preferred_language")),
         "locale": folded(F("locale")),
-        "active": Flag(F("is_active")),
+        "active": flag(F("is_active")),
         "password": Nothing(),
         "schemas": Listed(((USER.lower(), ALWAYS), (EMPLOYEE.lower(), ALWAYS), (ENTERPRISE.lower(), has_enterprise))),
         "emails": Rows(
@@ -153,7 +153,7 @@ def user_attributes(caller: Scope) -> Attributes:
                 "value": Text(F("value_key"), prepare=keyed),
                 "type": folded(F("type")),
                 "display": folded(F("display")),
-                "primary": Flag(F("primary")),
+                "primary": flag(F("primary")),
             },
             ("-primary", "idx", "pk"),
         ),
@@ -221,8 +221,8 @@ def profile_prefix() -> str:
 def _meta(kind: str, prefix: str, modified: Term) -> dict[str, Source]:
     return {
         "meta.resourcetype": _constant(kind),
-        "meta.created": Moment(F("created")),
-        "meta.lastmodified": Moment(modified),
+        "meta.created": moment(F("created")),
+        "meta.lastmodified": moment(modified),
         "meta.location": _id_below(folded_text(prefix), "pk"),  # it is not caseExact
         "meta.version": Text(
             Concat(text('W/"'), TextOfNumber(F("revision")), text('"'), output_field=TextField()),
