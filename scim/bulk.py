@@ -68,8 +68,8 @@ def _operation(given: dict[str, Any]) -> Operation:
     operation = Operation(
         texts["method"].upper(), texts["path"].strip(), parts.get("data"), texts["bulkid"], texts["version"]
     )
-    parts = parts_of([operation.path, operation.data])
-    operation.references = {match for part in parts if isinstance(part, str) for match in _named(part)}
+    sent = parts_of([operation.path, operation.data])
+    operation.references = {match for part in sent if isinstance(part, str) for match in _named(part)}
     return operation
 
 
