@@ -1,12 +1,34 @@
 """The admin pages of a log: the product writes its entries, and people only read them."""
 
+import datetime
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.lists import RecordList, UncountedPaginator, search
 from records.backoffice.permissions import SitePermissions
+from records.history.trail import now
+
+PERIODS = {"1": _("Last 24 hours"), "7": _("Last 7 days"), "30": _("Last 30 days"), "365": _("Last 365 days")}
+
+
+class PeriodFilter(admin.SimpleListFilter):
+    """Filters a log to the last few days; its entries have their time in `at`."""
+
+    title = _("period")
+    parameter_name = "days"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the periods to choose from."""
+        return list(PERIODS.items())
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Filter the list."""
+        days = self.value()
+        return queryset.filter(at__gte=now() - datetime.timedelta(days=int(days))) if days in PERIODS else queryset
 
 
 class LogAdmin(SitePermissions):

@@ -1,6 +1,5 @@
 """The history of a site: every change of every kind of record, read-only, for Managers and above."""
 
-import datetime
 import uuid
 from typing import Any, ClassVar
 
@@ -23,32 +22,13 @@ from records.backoffice.datetimes import moment_column, shown
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long, kind_of
 from records.backoffice.history_pages import lines_of, told_to, untold
 from records.backoffice.lists import UnreadableListError
-from records.backoffice.logs import LogAdmin
+from records.backoffice.logs import LogAdmin, PeriodFilter
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import operation_label, operation_words
 from records.history.models import Change
 from records.history.proofs import last_proof, named_at
-from records.history.trail import now
 from records.sites.text import read_uuid
-
-PERIODS = {"1": _("Today"), "7": _("Last 7 days"), "30": _("Last 30 days"), "365": _("Last 365 days")}
-
-
-class PeriodFilter(admin.SimpleListFilter):
-    """Filters the history by a period of days that ends today."""
-
-    title = _("period")
-    parameter_name = "days"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the periods to choose from."""
-        return list(PERIODS.items())
-
-    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
-        days = self.value()
-        return queryset.filter(at__gte=now() - datetime.timedelta(days=int(days))) if days in PERIODS else queryset
 
 
 class ModelFilter(admin.SimpleListFilter):

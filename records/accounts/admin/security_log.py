@@ -20,7 +20,7 @@ from records.accounts.models import DefaultRole, SecurityEvent, SecurityKind
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.datetimes import NOTHING, moment_column
 from records.backoffice.lists import UnreadableListError
-from records.backoffice.logs import LogAdmin
+from records.backoffice.logs import LogAdmin, PeriodFilter
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, write_csv
@@ -29,26 +29,9 @@ from records.sites.models import Site
 
 register("accounts.view_securityevent", DefaultRole.SITE_ADMINISTRATOR)
 
-PERIODS = {"1": _("Last 24 hours"), "7": _("Last 7 days"), "30": _("Last 30 days"), "365": _("Last 365 days")}
 EXACT = frozenset({"account_id", "author_id", "address"})
 """The columns by which links on the page filter the list."""
 STEP = 1_000
-
-
-class PeriodFilter(admin.SimpleListFilter):
-    """Filters the log to the last few days."""
-
-    title = _("period")
-    parameter_name = "days"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the periods to choose from."""
-        return list(PERIODS.items())
-
-    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Filter the list."""
-        days = self.value()
-        return queryset.filter(at__gte=now() - datetime.timedelta(days=int(days))) if days in PERIODS else queryset
 
 
 class KindFilter(admin.SimpleListFilter):
