@@ -151,8 +151,9 @@ def _xml_cell(value: Cell, number: int, style: str) -> str:
         if serial is not None:
             return f'<c s="{serial[1]}"><v>{serial[0]}</v></c>'
         value = _text(value) or ""
-    if not isinstance(value, str):
+    if isinstance(value, int | Decimal):
         return f"<c><v>{_plain(value)}</v></c>"
+    value = str(value)  # It may be a text that is translated only here.
     if len(value) > LONGEST_CELL:
         raise TooLongError(
             gettext("A cell of row %(number)s holds more than an XLSX file can. Export as CSV instead.")
