@@ -14,6 +14,7 @@ def guarded(text: str) -> str:
     Text that begins with apostrophes followed by such a character gets one more, so that `restored` is the exact
     inverse.
     """
+    text = str(text)  # It may be a text that is translated only here.
     return f"'{text}" if _DANGEROUS.match(text) and not _NEGATIVE.fullmatch(text) else text
 
 
