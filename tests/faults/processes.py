@@ -20,7 +20,7 @@ import psycopg
 from tests import postgres
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SCIM = "urn:ietf:params:scim:schemas"
+SCIM = "urn:ietf:params:scim"
 UNSET = ("PORT", "BIND", "DATABASE_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL", "BASE_URL", "ENVIRONMENT")
 
 
@@ -114,7 +114,7 @@ class Server(Process):
 
     def provision(self, name: str, method: str = "POST", key: str = "") -> Answer:
         """Add a person, or change the one with an id, with the demo's token for the standard's shapes."""
-        body: dict[str, Any] = {"schemas": [f"{SCIM}:core:2.0:User"], "userName": f"{name}@example.com"}
+        body: dict[str, Any] = {"schemas": [f"{SCIM}:schemas:core:2.0:User"], "userName": f"{name}@example.com"}
         body |= {"name": {"givenName": name, "familyName": "Field"}, "emails": [{"value": f"{name}@example.com"}]}
         if method == "PATCH":
             change = {"op": "replace", "path": "name.givenName", "value": name}

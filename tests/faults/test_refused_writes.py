@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from records.operations import outages
-from tests.faults.browser import FORM, Browser, fields_of
+from tests.faults.browser import FORM, Browser
 from tests.faults.processes import Answer, Installation, Postgres, Server
 from tests.make.transfer import as_csv
 
@@ -62,7 +63,10 @@ def doors_of(server: Server, person: Browser) -> dict[str, Callable[[], Answer]]
 
     def imported() -> Answer:
         report = person.post_file(IMPORT, question, "file", as_csv([{"Name": name()}]))
-        return person.post(IMPORT, fields_of(report) | {"change_reason": "A test"})
+        upload = re.search(rb'name="upload" value="([^"]+)"', report.body)
+        assert upload, report.body
+        token = {"csrfmiddlewaretoken": question["csrfmiddlewaretoken"]}
+        return person.post(IMPORT, token | {"upload": upload[1].decode(), "change_reason": "A test"})
 
     def sent(method: str, path: str, body: dict[str, Any]) -> Answer:
         return server.send(method, path, json.dumps(body).encode(), server.key)
