@@ -184,6 +184,15 @@ def test_delete_archives_once_with_its_reason_and_can_be_repeated(materials: Any
     assert (sequence.last, sequence.archived) == (1, 0)
 
 
+def test_a_reason_in_the_body_of_a_delete_is_refused_instead_of_lost(materials: Any) -> None:
+    materials.upsert({"externalId": "M-1", "name": "Flour"})
+    refused = materials.send("DELETE", materials.at("M-1"), {"reasonForChange": "Not bought"})
+    assert refused.status_code == 400, refused.content
+    assert [fault["Field"] for fault in refused.json()["Fields"]] == ["reasonForChange"]
+    assert materials.get(materials.at("M-1")).json()["isArchived"] is False
+    assert materials.send("DELETE", materials.at("M-1"), {}).status_code == 200
+
+
 def test_other_methods_are_405_with_what_the_path_takes(materials: Any) -> None:
     for path, allowed in (
         (materials.at(), {"GET", "POST", "HEAD", "OPTIONS"}),
