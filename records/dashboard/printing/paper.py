@@ -65,7 +65,7 @@ class Paper:
     def texts(self) -> list[str]:
         """Return every text on the paper."""
         values = [text for part in self.parts for value in part.values for text in (value.label, value.text)]
-        return [self.title, self.subtitle, self.foot, *(part.title for part in self.parts), *values]
+        return [self.title, self.subtitle, self.foot, *(str(part.title) for part in self.parts), *values]
 
 
 def style_of(name: str, size: float, font: str = PLAIN, **more: Any) -> ParagraphStyle:
@@ -186,7 +186,8 @@ def _paragraphs(text: str) -> list[Flowable]:
 
 
 def paragraph(text: str, style: ParagraphStyle) -> Flowable:
-    """Return a text of any script, ready to be set in the style."""
+    """Return a text of any script, ready to be set in the style; a translated one is set in the present language."""
+    text = str(text)
     if is_right_to_left(text):
         return TextBothWays(text, style)
     if is_east_asian(text):
