@@ -39,9 +39,7 @@ BYTES = "application/octet-stream"
 
 def upload_field() -> forms.FileField:
     """Return the form field for a version's file."""
-    return forms.FileField(
-        label=gettext("File"), max_length=NAME, help_text=gettext("Kept as it is, under its own name.")
-    )
+    return forms.FileField(label=_("File"), max_length=NAME, help_text=_("Kept as it is, under its own name."))
 
 
 class SignaturesFilter(admin.SimpleListFilter):

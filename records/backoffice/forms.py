@@ -23,11 +23,11 @@ NO_REASON = _("Say why the record is changed.")
 def reason_field(*, required: bool) -> TextField:
     """Return the field that asks for the reason of a change."""
     return TextField(
-        label=gettext("Reason for change"),
+        label=_("Reason for change"),
         max_length=REASON,
         required=required,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=gettext("Kept in the record's history."),
+        help_text=_("Kept in the record's history."),
     )
 
 
@@ -56,8 +56,9 @@ class WithoutReason(ReasonForm):
 class CredentialForm(forms.Form):
     """The name of a new key or client, and how long it is valid."""
 
-    name = TextField(max_length=100, help_text=_("What will use it, such as “ERP sync”."))
+    name = TextField(label=_("Name"), max_length=100, help_text=_("What will use it, such as “ERP sync”."))
     expires = forms.DateField(
+        label=_("Expires"),
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text=_("The last day on which it works; empty when it is good until it is revoked."),

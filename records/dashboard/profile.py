@@ -32,7 +32,9 @@ ENDED = 10
 class KeyForm(CredentialForm):
     """What a new key is called, which site it opens, and until when."""
 
-    site = forms.ModelChoiceField(Site.objects.none(), empty_label=None, help_text=_("The site that it acts on."))
+    site = forms.ModelChoiceField(
+        Site.objects.none(), label=_("Site"), empty_label=None, help_text=_("The site that it acts on.")
+    )
     field_order = ("name", "site", "expires")
 
     def __init__(self, sites: Any, *args: Any, **kwargs: Any) -> None:

@@ -57,7 +57,7 @@ def _day_field(label: str) -> forms.DateField:
         label=label,
         widget=DayInput(),
         input_formats=["%Y-%m-%d"],
-        error_messages={"invalid": gettext("Enter a date as year-month-day."), "required": gettext("Choose a day.")},
+        error_messages={"invalid": _("Enter a date as year-month-day."), "required": _("Choose a day.")},
     )
 
 

@@ -68,7 +68,7 @@ def _once(*scope: str) -> tuple[models.UniqueConstraint, ...]:
             opclasses=[*scope_ops, text_ops, text_ops],
             name="%(class)s_name_once",
             violation_error_code="Duplicate",
-            violation_error_message=gettext("The list already has an active entry with this name and code."),
+            violation_error_message=_("The list already has an active entry with this name and code."),
         ),
         models.UniqueConstraint(
             fields=(*scope, "code_key"),
@@ -76,7 +76,7 @@ def _once(*scope: str) -> tuple[models.UniqueConstraint, ...]:
             opclasses=[*scope_ops, text_ops],
             name="%(class)s_code_once",
             violation_error_code="Duplicate",
-            violation_error_message=gettext("The list already has an active entry with this code."),
+            violation_error_message=_("The list already has an active entry with this code."),
         ),
     )
 

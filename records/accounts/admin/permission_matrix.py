@@ -12,6 +12,11 @@ from django.utils.translation import gettext, gettext_noop
 from records.backoffice.fields import as_number
 
 COLUMNS = (gettext_noop("view"), gettext_noop("add"), gettext_noop("change"), gettext_noop("archive"))
+CAN = {
+    "view": gettext_noop("Can view %(kind)s"),
+    "add": gettext_noop("Can add %(kind)s"),
+    "change": gettext_noop("Can change %(kind)s"),
+}
 
 
 class PermissionMatrix(forms.SelectMultiple):
@@ -43,7 +48,11 @@ class PermissionMatrix(forms.SelectMultiple):
             if model is None:
                 continue
             rest = dict(found)
-            cells = [_cell(rest.pop(f"{column}_{content_type.model}", None), chosen) for column in COLUMNS]
+            kind = model._meta.verbose_name
+            cells = [
+                _cell(rest.pop(f"{column}_{content_type.model}", None), chosen, CAN.get(column, ""), kind)
+                for column in COLUMNS
+            ]
             others = [_cell(permission, chosen) for permission in sorted(rest.values(), key=lambda p: p.codename)]
             name = capfirst(str(model._meta.verbose_name_plural))
             rows.append({"name": name, "app": content_type.app_label, "cells": cells, "others": others})
@@ -56,7 +65,9 @@ def permission_words(name: str) -> str:
     return f"{shown[:1].upper()}{shown[1:]}"
 
 
-def _cell(permission: Permission | None, chosen: set[int]) -> dict[str, Any] | None:
+def _cell(permission: Permission | None, chosen: set[int], pattern: str = "", kind: Any = "") -> dict[str, Any] | None:
+    """Return a checkbox; Django names the permissions that every kind has after their `pattern`."""
     if permission is None:
         return None
-    return {"key": permission.pk, "checked": permission.pk in chosen, "name": gettext(permission.name)}
+    name = gettext(pattern) % {"kind": kind} if pattern else gettext(permission.name)
+    return {"key": permission.pk, "checked": permission.pk in chosen, "name": name}
