@@ -111,7 +111,7 @@ class BulkPages(FormPages):
         if site is not None and self.may(request, "change"):
             for name in editable:
                 fault, act = partial(self._fault_of_field, request, name), partial(self._set_field, request, name)
-                found.append(Bulk(name, FIELDS[name], fault, act, name))
+                found.append(Bulk(name, str(FIELDS[name]), fault, act, name))
         return found
 
     def _may_bulk(self, request: HttpRequest, permission: str) -> bool:

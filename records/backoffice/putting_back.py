@@ -238,12 +238,12 @@ def fault_of(record: Any, field: Any, entry: Mapping[str, Any]) -> str:
     if field.is_relation:
         if not isinstance(old, dict) or "id" not in old:
             return gettext("The history does not say which record it was.")
-        return SAME if str(now) == str(old["id"]) else ""
+        return str(SAME) if str(now) == str(old["id"]) else ""
     try:
         is_same = columns(record)[field.name] == old or field.to_python(old) == now
     except ValidationError as fault:
         return " ".join(fault.messages)
-    return SAME if is_same else ""
+    return str(SAME) if is_same else ""
 
 
 def _what_happened(record: Any) -> str:

@@ -40,17 +40,18 @@ class RecordStep:
     """One button of a record's page: its name in the URL, label, who may use it, when, and what it does.
 
     `permission` is an action of the model's own permissions (`archive`) or a full name, such as
-    `complaints.complete_complaint`. `act` is called as `(model_admin, request, record, reason, data)`.
+    `complaints.complete_complaint`. The texts are translated when they are shown. `act` is called as
+    `(model_admin, request, record, reason, data)`.
     """
 
     name: str
-    label: str
+    label: Any
     permission: str
     act: Callable[[Any, HttpRequest, Any, str, dict[str, Any]], Any]
     applies: Callable[[Any], bool] = lambda record: True
     form: type[ReasonForm] = ReasonForm
-    explanation: str = ""
-    done: str = ""
+    explanation: Any = ""
+    done: Any = ""
     initial: Callable[[Any], dict[str, Any]] | None = None
     tells: Callable[[Any, HttpRequest, Any], Sequence[str]] | None = None
     is_next: bool = False

@@ -95,7 +95,7 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
         if item.site_id in access.sites_where(user, item.needs)
     ]
     sites = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))
-    sorted_in: dict[str, list[Line]] = {title: [] for title in TITLES}
+    sorted_in: dict[Any, list[Line]] = {title: [] for title in TITLES}
     for item in items:
         day = day_of(item.due, zone)
         title = _title(item, user, (day - today).days)
@@ -106,7 +106,7 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
     for title, lines in sorted_in.items():
         if lines and (frequency != Frequency.OFF or title in LATE):
             lines.sort(key=lambda line: (line.day, line.owner, line.text))
-            found.append(Part(title, lines[:MOST], max(len(lines) - MOST, 0)))
+            found.append(Part(str(title), lines[:MOST], max(len(lines) - MOST, 0)))
     return found
 
 
@@ -117,7 +117,7 @@ TITLES = (OVERDUE, TODAY, SOON, STAFF)
 LATE = (OVERDUE, STAFF)
 
 
-def _title(item: Item, user: User, days: int) -> str:
+def _title(item: Item, user: User, days: int) -> Any:
     """Return the part for an item that is due in this number of days; an empty text if it is not shown."""
     if item.owner_id != user.pk:
         return STAFF if days < -ESCALATED_AFTER else ""

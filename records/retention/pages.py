@@ -36,11 +36,11 @@ PAGE = 100
 class HoldStep:
     """Setting or lifting a hold, as the step's page shows it."""
 
-    label: str
-    explanation: str
+    label: Any
+    explanation: Any
     permission: str
     act: Callable[..., SiteRecord]
-    done: str
+    done: Any
 
 
 SET = HoldStep(

@@ -83,4 +83,4 @@ class SecurityEvent(models.Model):
     @property
     def what(self) -> str:
         """Return the label of the kind."""
-        return SecurityKind(self.kind).label if self.kind in SecurityKind else self.kind
+        return str(SecurityKind(self.kind).label) if self.kind in SecurityKind else self.kind

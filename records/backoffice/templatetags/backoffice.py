@@ -28,7 +28,9 @@ def script_words() -> str:
 @cache
 def _words_in(language: str) -> str:
     catalogue = JavaScriptCatalog()
-    catalogue.translation = DjangoTranslation(language, domain="djangojs", localedirs=settings.LOCALE_PATHS)
+    catalogue.translation = DjangoTranslation(
+        language, domain="djangojs", localedirs=[str(path) for path in settings.LOCALE_PATHS]
+    )
     return json.dumps(catalogue.get_catalog(), ensure_ascii=False)
 
 

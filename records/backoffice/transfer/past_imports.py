@@ -146,7 +146,7 @@ class _Taking:
             changes = story.get(key, [])
             later = _later(changes, own)
             if record is None:
-                line.reasons.append(GONE)
+                line.reasons.append(str(GONE))
             elif record.is_archived:
                 line.reasons.append(gettext("It is archived."))
             elif entries[0].is_new:

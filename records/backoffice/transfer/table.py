@@ -24,6 +24,10 @@ class Column(Protocol):
         """Return what people call the field, which a header may contain too."""
 
     @property
+    def english_label(self) -> str:
+        """Return the label of an English file, which is read in every language."""
+
+    @property
     def source(self) -> str:
         """Return the model's name of the field."""
 

@@ -122,7 +122,7 @@ def signature_paper(version: DocumentVersion, copy: ControlledPrint, at: str) ->
     """Return the last page of a copy: which file it shows, who printed it when, and who signed the file; one query."""
     document = version.document
     paper = Paper(
-        title=gettext("Signatures: %(name)s") % {"name": document.name}, subtitle=UNCONTROLLED, numbered=False
+        title=gettext("Signatures: %(name)s") % {"name": document.name}, subtitle=str(UNCONTROLLED), numbered=False
     )
     paper.parts = [
         Part(

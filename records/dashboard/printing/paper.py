@@ -139,9 +139,9 @@ def set_on_pages(paper: Paper, body: Sequence[Flowable], texts: Sequence[str]) -
     use_fonts()
     story = [paragraph(paper.title, TITLE), paragraph(paper.subtitle, SUBTITLE), *body]
     if not all(is_set_faithfully(in_shape(text)) for text in texts):
-        story.append(paragraph(CAUTION, NOTE))
+        story.append(paragraph(str(CAUTION), NOTE))
     if any(is_east_asian(text) for text in texts):
-        story.append(paragraph(EAST_ASIAN, NOTE))
+        story.append(paragraph(str(EAST_ASIAN), NOTE))
     out = BytesIO()
     document = SimpleDocTemplate(
         out,

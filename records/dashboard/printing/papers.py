@@ -158,8 +158,8 @@ def _paper(record: SiteRecord, site: Site, user: User) -> Paper:
     )
 
 
-def _parts(record: Any, layout: Sequence[tuple[str, Sequence[str]]], moments: Moments) -> list[Part]:
-    return [Part(title, [value_of(record, name, moments) for name in names]) for title, names in layout]
+def _parts(record: Any, layout: Sequence[tuple[Any, Sequence[str]]], moments: Moments) -> list[Part]:
+    return [Part(str(title), [value_of(record, name, moments) for name in names]) for title, names in layout]
 
 
 def _stamps(record: Any) -> Part:

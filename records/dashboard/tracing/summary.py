@@ -136,7 +136,7 @@ def _group(admin_site: AdminSite, source: Source, found: Found) -> Group:
             texts.append(found.site_names.get(record.site_id, ""))
         rows.append(Row(name_of(record), page_of(admin_site, source.record, record.pk), texts, record.is_archived))
     head = [
-        *columns,
+        *map(str, columns),
         *((gettext("Named in"),) if source.lots else ()),
         *((gettext("Consumer"),) if may_see else ()),
         *((gettext("Site"),) if many_sites else ()),
@@ -159,7 +159,7 @@ def _text(value: Any) -> str:
     return NOTHING if value in (None, "") else str(value)
 
 
-TOLD: dict[str, tuple[Sequence[str], Callable[[Any], Sequence[str]]]] = {
+TOLD: dict[str, tuple[Sequence[Any], Callable[[Any], Sequence[str]]]] = {
     "complaint": (
         (_("Lot"), _("Date"), _("Customer"), _("Product"), _("Quantity"), _("Nonconformance"), _("Status")),
         lambda row: (

@@ -103,7 +103,7 @@ class FolderTree(SitePermissions):
         if folder_id is None or (target and target_id is None):
             raise Http404(gettext("There is no such folder."))
         if not form.is_valid():
-            return self._again(request, folder_id, NO_REASON)
+            return self._again(request, folder_id, str(NO_REASON))
         try:
             folder = actions.move_folder(
                 site.pk, folder_id, target_id, author=author_of(request), reason=form.cleaned_data["change_reason"]
