@@ -52,7 +52,7 @@ class DayInput(forms.DateInput):
         super().__init__(format="%Y-%m-%d")
 
 
-def _day_field(label: str) -> forms.DateField:
+def _day_field(label: Any) -> forms.DateField:
     return forms.DateField(
         label=label,
         widget=DayInput(),
@@ -101,7 +101,7 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, MAKE):
         return ()
-    return (RecordLink("packs", TITLE, reverse("admin:packs"), "Reports"),)
+    return (RecordLink("packs", str(TITLE), reverse("admin:packs"), "Reports"),)
 
 
 def _site_for(request: HttpRequest) -> Site:

@@ -5,6 +5,7 @@ import uuid
 import zoneinfo
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q
 from django.utils.text import format_lazy
