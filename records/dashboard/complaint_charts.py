@@ -100,7 +100,7 @@ def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -
         found.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
     for relation, title in PARETO:
         shares = complaints.pareto(scope.rows, period, relation, total)
-        found.append(pareto_chart(scope, relation, title, shares, period))
+        found.append(pareto_chart(scope, relation, str(title), shares, period))
     causes = complaints.pareto(scope.rows, period, "cause", complaints.with_cause(scope.rows, period))
     cause_chart = pareto_chart(scope, "cause", gettext("Complaints by cause"), causes, period)
     cause_chart.empty = cause_chart.empty and gettext("No complaint in %(name)s names its cause yet.") % {
@@ -139,7 +139,7 @@ def response_chart(scope: Scope, period: Period) -> Chart:
     for (value, name, days), count in zip(RESPONSES, found.spans, strict=True):
         more = {"record_status__in": SUBMITTED, "response": value}
         url = scope.list_of("answered_on", period.first, period.last, **more) if count else ""
-        bars.append(Row(name, count, f"{name}: {count}", url, "" if days else "late"))
+        bars.append(Row(str(name), count, f"{name}: {count}", url, "" if days else "late"))
     draw_rows(chart, bars)
     chart.description = gettext("%(total)s complaints were answered in %(name)s.") % {
         "total": total,

@@ -151,7 +151,7 @@ def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts
     else:
         names = (
             gettext("Answered"),
-            *(name for _, name, _ in RESPONSES),
+            *(str(name) for _, name, _ in RESPONSES),
             gettext("With a target date"),
             gettext("In time"),
         )
