@@ -136,7 +136,7 @@ def _line(user: User, pack: Pack) -> dict[str, Any]:
     again.setlist("kinds", pack.kinds)
     return {
         "pack": pack,
-        "contents": ", ".join(TITLES.get(key, key) for key in pack.kinds),
+        "contents": ", ".join(str(TITLES.get(key, key)) for key in pack.kinds),
         "asked": shown(pack.created),
         "until": shown(pack.kept_until),
         "file": pack.file if pack.status == Status.MADE and hasattr(pack, "file") else None,
