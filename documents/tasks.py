@@ -28,7 +28,7 @@ DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60,
 BATCH = 200
 GIVEN_UP = datetime.timedelta(days=7)
 NOT_OWED = "No longer owed; not sent."
-INBOX = "/admin/documents/inbox/"
+SIGNING = "/admin/documents/inbox/"
 READING = "/admin/documents/reading/"
 TEMPLATES = {Notice.Kind.IN_FORCE: "document_in_force", Notice.Kind.READ: "document_read"}
 
@@ -104,8 +104,8 @@ def still_owed(notice: Notice) -> bool:
 
 def _page_of(notice: Notice) -> str:
     if notice.kind == Notice.Kind.IN_FORCE:
-        return f"/admin/documents/document/{notice.version.document_id}/change/"
-    return f"{READING}{notice.version_id}/" if notice.kind == Notice.Kind.READ else INBOX
+        return f"/admin/documents/document/{notice.version.document_id}/"
+    return f"{READING if notice.kind == Notice.Kind.READ else SIGNING}{notice.version_id}/"
 
 
 def message_of(notice: Notice) -> EmailMessage:

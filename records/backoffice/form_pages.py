@@ -9,6 +9,7 @@ from copy import copy
 from functools import partial
 from typing import Any, ClassVar
 
+from django.contrib import messages
 from django.contrib.admin import helpers
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -16,6 +17,7 @@ from django.forms.formsets import all_valid
 from django.forms.models import modelform_factory
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice import conflicts
 from records.backoffice.about import address_of, asking, hide_targets
@@ -33,12 +35,15 @@ from records.backoffice.current import (
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
 from records.backoffice.history_pages import TrailPages
+from records.backoffice.once import FIELD, DoneAlreadyError, claim, key_of
 from records.backoffice.transitions import StepPages
+from records.history.trail import recording
 from records.sites.hidden import references, with_hidden_kept
 from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError, Values, add_record, apply, changing
 
 Action = Callable[..., Any]
+SAVED_ALREADY = _("This form was saved already. Nothing was added again.")
 
 
 class FormPages(StepPages, TrailPages):
@@ -138,7 +143,7 @@ class FormPages(StepPages, TrailPages):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show the record's form, or write the sent data; the action opens the only transaction of the write."""
+        """Show the record's form, or write the sent data; everything that a save writes is one transaction."""
         record = self.found(request, object_id) if object_id is not None else None
         writable = self.has_change_permission(request, record) if record else self.has_add_permission(request)
         if not writable and (record is None or request.method == "POST"):
@@ -156,6 +161,8 @@ class FormPages(StepPages, TrailPages):
             return self._write(request, state, instance, form_class, extra_context)
         initial = self.get_changeform_initial_data(request) if record is None else {}
         tokens = {"larder_seen": conflicts.last_change(record) if record else "", "larder_site": site_id or ""}
+        if record is None:
+            tokens[FIELD] = str(uuid.uuid4())
         form = form_class(instance=instance, initial={**initial, **tokens})
         formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
         return self._show(request, state, form, formsets, inlines, None, extra_context)
@@ -204,6 +211,9 @@ class FormPages(StepPages, TrailPages):
                 return self._write(request, state, copy(state.record), form_class, extra_context)
             except RecordNotFoundError:
                 raise Http404 from None
+            except DoneAlreadyError:
+                self.message_user(request, SAVED_ALREADY, messages.WARNING)
+                return self.response_post_save_add(request, instance)
             else:
                 vars(instance).update({key: value for key, value in vars(written).items() if key != "_state"})
                 if record is None:
@@ -218,7 +228,7 @@ class FormPages(StepPages, TrailPages):
             if formset.has_changed():
                 values[formset.relation] = formset.rows()
         if record is None:
-            return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
+            return self._add_once(request, state, values)
         if references(self.model, asking(user_of(request), state.site_id)):
             stored = self.model._default_manager.get(pk=record.pk)
             values = with_hidden_kept(stored, values, user_of(request).pk, asking(user_of(request), state.site_id))
@@ -229,6 +239,14 @@ class FormPages(StepPages, TrailPages):
             reason=form.reason(),
             precondition=lambda locked: conflicts.refuse_when_stale(locked, seen),
         )
+
+    def _add_once(self, request: HttpRequest, state: FormState, values: Values) -> Any:
+        """Store a new record and return it; raises DoneAlreadyError if the same form was saved before."""
+        site = site_at(request, state.site_id) or current_site(request)
+        with recording():
+            if site is not None and (key := key_of(request)):
+                claim(user_of(request).pk, site.pk, f"Add{self.model.__name__}", key)
+            return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
 
     def _conflict(self, request: HttpRequest, record: Any, form_class: Any, data: QueryDict) -> Conflict | None:
         """Update the sent data with the stored record, and return others' changes meanwhile, if there are any."""

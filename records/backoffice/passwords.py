@@ -111,7 +111,9 @@ def author_of_owner(user: User) -> Author:
 class ForgottenForm(forms.Form):
     """Asks for the e-mail address of an account."""
 
-    email = forms.EmailField(label=_("Email"), max_length=254, widget=forms.EmailInput({"autocomplete": "email"}))
+    email = forms.EmailField(
+        label=_("E-mail address"), max_length=254, widget=forms.EmailInput({"autocomplete": "email"})
+    )
 
 
 class ForgottenView(FormView[ForgottenForm]):

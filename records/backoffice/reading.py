@@ -26,7 +26,7 @@ from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.history_pages import TrailPages
 from records.backoffice.statuses import status_tag
 from records.backoffice.transitions import StepPages
-from records.backoffice.wording import field_label
+from records.backoffice.wording import field_label, without_markup
 from records.sites.uses import pointing_at
 
 RELATED_SHOWN = 5
@@ -46,6 +46,11 @@ class Fact(AdminReadonlyField):
         if isinstance(value, bool):
             return gettext("Yes") if value else gettext("No")
         return str(self.contents())
+
+    @property
+    def plain(self) -> str:
+        """Return the text as paper shows it, without markup; empty if the field has no value."""
+        return "" if self.is_empty else without_markup(self.text)
 
     @property
     def is_empty(self) -> bool:
@@ -99,15 +104,7 @@ class ReadingPage(StepPages, TrailPages):
         """Show the record."""
         page: Any = self
         record = self.found(request, str(object_id))
-        hide_targets(user_of(request), record)
-        site = site_at(request, self.site_id_of(record))
-        state = state_of(request).form = FormState(record, self.site_id_of(record), writable=False)
-        show_times_of(site)
-        state.fieldsets = page.get_fieldsets(request, record)
-        facts = [
-            (title, self._facts(record, flatten_fieldsets(options["fields"] and [(title, options)]), self))
-            for title, options in state.fieldsets
-        ]
+        facts, children = self.content_of(request, record)
         app, model = self.opts.app_label, self.opts.model_name
         kind, status = capfirst(str(self.opts.verbose_name)), getattr(record, "record_status", "")
         steps, added = self.steps_for(request, record), self.added_to(request, record)
@@ -120,10 +117,10 @@ class ReadingPage(StepPages, TrailPages):
             "kind": "" if str(record).startswith(kind) else kind,
             "number": getattr(record, "site_sequence_id", None),
             "status": status_tag(record) if status else "",
-            "record_site": site,
+            "record_site": site_at(request, self.site_id_of(record)),
             "sections": [(title, [fact for fact in found if not fact.is_empty]) for title, found in facts],
             "left_empty": [fact.field["label"] for _, found in facts for fact in found if fact.is_empty],
-            "children": list(self._children(request, record)),
+            "children": children,
             "related": list(self._related(request, record)),
             "edit_url": reverse(f"admin:{app}_{model}_change", args=(quote(record.pk),))
             if page.has_change_permission(request, record)
@@ -138,6 +135,24 @@ class ReadingPage(StepPages, TrailPages):
             "recent": self._recent(request, record),
         }
         return TemplateResponse(request, "backoffice/reading.html", context)
+
+    def content_of(
+        self, request: HttpRequest, record: Any
+    ) -> tuple[list[tuple[str, list[Fact]]], list[dict[str, Any]]]:
+        """Return what the record says to this user: the facts of each part, by its title, and the child rows.
+
+        References to records that do not exist for the user are emptied, and times are those of the record's site.
+        """
+        page: Any = self
+        hide_targets(user_of(request), record)
+        state = state_of(request).form = FormState(record, self.site_id_of(record), writable=False)
+        show_times_of(site_at(request, self.site_id_of(record)))
+        state.fieldsets = page.get_fieldsets(request, record)
+        facts = [
+            (title, self._facts(record, flatten_fieldsets(options["fields"] and [(title, options)]), self))
+            for title, options in state.fieldsets
+        ]
+        return facts, list(self._children(request, record))
 
     def _facts(self, record: Any, names: Sequence[Any], shown_by: Any) -> list[Fact]:
         form = modelform_factory(type(record), form=ModelForm, fields=[])(instance=record)

@@ -18,6 +18,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.models import User
@@ -39,10 +40,17 @@ MOST = 50
 
 
 class NameForm(forms.Form):
-    """A filter's name, and whether it is offered to everybody at the site."""
+    """A filter's name, and whether it is offered to everybody at the site.
 
-    name = TextField(max_length=80)
+    `key` is the id of the stored filter, or empty for the new one of `query`.
+    """
+
+    name = TextField(label=_("Name"), max_length=80)
     is_shared = forms.BooleanField(required=False)
+
+    def __init__(self, data: QueryDict | None = None, *, key: str = "", query: str = "", **given: Any) -> None:
+        super().__init__(data, auto_id=f"{key or 'new'}-%s", label_suffix="", **given)
+        self.key, self.query = key, query
 
 
 def kept_part(query: QueryDict) -> str:
@@ -123,19 +131,27 @@ class SavedFilterPages(SitePermissions):
         site = current_site(request)
         if site is None or not self.has_view_permission(request):
             raise PermissionDenied
-        if request.method == "POST":
-            return self._take_filter(request, site)
+        answer = self._take_filter(request, site) if request.method == "POST" else None
+        if isinstance(answer, HttpResponse):
+            return answer
+        found = self.saved_filters(request)
+        for row in found["rows"]:
+            saved = row["saved"]
+            stored = {"name": saved.name, "is_shared": saved.is_shared}
+            is_refused = answer is not None and answer.key == str(saved.pk)
+            row["form"] = answer if is_refused else NameForm(key=str(saved.pk), initial=stored)
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Saved filters: %(kinds)s") % {"kinds": self.opts.verbose_name_plural},
             "opts": self.opts,
-            "saved_filters": self.saved_filters(request),
+            "saved_filters": found,
+            "refused": answer,
             "list_address": self._address_of_list(),
         }
         return TemplateResponse(request, "backoffice/saved_filters.html", context)
 
-    def _take_filter(self, request: HttpRequest, site: Site) -> HttpResponse:
-        """Save, change or remove one filter; redirects to the page from which it was sent."""
+    def _take_filter(self, request: HttpRequest, site: Site) -> HttpResponse | NameForm:
+        """Save, change or remove one filter; return a redirect, or the form with what is wrong with it."""
         if "query" in request.POST:
             return self._save_filter(request, site)
         saved, user = self._saved_filter_in(request, site), user_of(request)
@@ -143,53 +159,45 @@ class SavedFilterPages(SitePermissions):
             remove(saved, author=author_of(request))
             messages.success(request, gettext("The saved filter “%(saved)s” was removed.") % {"saved": saved})
             return redirect(self._filters_address())
-        form = NameForm(request.POST)
-        if not form.is_valid():
-            messages.error(
-                request, gettext("A saved filter needs a name of 80 characters at most. Nothing was changed.")
-            )
-            return redirect(self._filters_address())
-        values = form.cleaned_data
-        if not access.may(user, site, SHARE):
-            values["is_shared"] = saved.is_shared
-        self._keep_filter(request, saved, values)
-        return redirect(self._filters_address())
+        form = NameForm(request.POST, key=str(saved.pk))
+        if form.is_valid() and not access.may(user, site, SHARE):
+            form.cleaned_data["is_shared"] = saved.is_shared
+        return self._kept(request, saved, form, self._filters_address())
 
-    def _save_filter(self, request: HttpRequest, site: Site) -> HttpResponse:
+    def _save_filter(self, request: HttpRequest, site: Site) -> HttpResponse | NameForm:
         """Save the active filter; it replaces one of the user's own with the same name."""
-        form, query = NameForm(request.POST), kept_part(QueryDict(request.POST["query"]))
+        query = kept_part(QueryDict(request.POST["query"]))
+        form = NameForm(request.POST, query=query)
         back = f"{self._address_of_list()}?{query}"
         user, listing = user_of(request), self.opts.label_lower
         own = SavedFilter.objects.at(site).filter(user=user, listing=listing)
-        if not form.is_valid() or not query or len(query) > QUERY:
-            messages.error(
-                request, gettext("Choose a filter and give it a name of 80 characters at most. Nothing was saved.")
-            )
-            return redirect(back)
+        if not query or len(query) > QUERY:
+            messages.error(request, gettext("Filter or search the list first. Nothing was saved."))
+            return redirect(self._address_of_list())
         if fault := self._fault_of_filter(request, QueryDict(query)):
             messages.error(request, gettext("%(fault)s Nothing was saved.") % {"fault": fault})
             return redirect(self._address_of_list())
-        values = {**form.cleaned_data, "query": query}
-        values["is_shared"] &= access.may(user, site, SHARE)
-        saved = own.filter(name__iexact=values["name"]).first()
-        if saved is None and own.count() >= MOST:
-            messages.error(
-                request, gettext("You keep %(most)s filters of this list already. Remove one first.") % {"most": MOST}
-            )
-            return redirect(back)
-        self._keep_filter(request, saved or SavedFilter(user=user, site=site, listing=listing), values)
-        return redirect(back)
+        saved = own.filter(name__iexact=form.cleaned_data["name"]).first() if form.is_valid() else None
+        if form.is_valid() and saved is None and own.count() >= MOST:
+            text = gettext("You keep %(most)s filters of this list already. Remove one first.")
+            form.add_error("name", text % {"most": MOST})
+        if form.is_valid():
+            form.cleaned_data["query"] = query
+            form.cleaned_data["is_shared"] &= access.may(user, site, SHARE)
+        return self._kept(request, saved or SavedFilter(user=user, site=site, listing=listing), form, back)
 
-    def _keep_filter(self, request: HttpRequest, saved: SavedFilter, values: dict[str, Any]) -> None:
+    def _kept(self, request: HttpRequest, saved: SavedFilter, form: NameForm, back: str) -> HttpResponse | NameForm:
+        """Store the filter as the form says and redirect; return the form if it is refused."""
+        if not form.is_valid():
+            return form
         try:
-            keep(saved, author=author_of(request), **values)
+            keep(saved, author=author_of(request), **form.cleaned_data)
         except ValidationError:
-            messages.error(
-                request,
-                gettext("There is a saved filter “%(name)s” already. Choose another name.") % {"name": values["name"]},
-            )
-        else:
-            messages.success(request, gettext("The filter “%(saved)s” was saved.") % {"saved": saved})
+            text = gettext("There is a saved filter “%(name)s” already. Choose another name.")
+            form.add_error("name", text % {"name": form.cleaned_data["name"]})
+            return form
+        messages.success(request, gettext("The filter “%(saved)s” was saved.") % {"saved": saved})
+        return redirect(back)
 
     def _saved_filter_in(self, request: HttpRequest, site: Site) -> SavedFilter:
         """Return the filter that the form names: one of the user's own, or a shared one if the user may share."""

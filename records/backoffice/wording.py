@@ -1,11 +1,13 @@
-"""How fields, values and operations of the history are shown to users."""
+"""How fields, values and operations are shown to users, in the history and on paper."""
 
 import datetime
 import re
+from html import unescape
 from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
+from django.utils.html import strip_tags
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
@@ -63,6 +65,8 @@ VERBS = {
 }
 """The first word of an operation's name, and the word that users read instead, translated with the words after it."""
 
+_LINE_END = re.compile(r"<(?:br|/p|/li|/div)\b[^>]*>")
+_PICTURE = re.compile(r'<img\b[^>]*?\balt="([^"]*)"[^>]*>')
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -84,6 +88,11 @@ def field_label(model: type[models.Model], name: str) -> str:
             parts.append(str(field.verbose_name))
             owner = getattr(field, "related_model", None)
     return capfirst(": ".join(parts))
+
+
+def without_markup(markup: str) -> str:
+    """Return the text of a value that a page shows as HTML: its lines, and the alternative text of pictures."""
+    return unescape(strip_tags(_PICTURE.sub(r"\1", _LINE_END.sub("\n", markup)))).strip()
 
 
 def operation_label(operation: str, model: str) -> str:

@@ -81,6 +81,10 @@ class ComplaintAdmin(RecordAdmin):
         "complaint_description",
         "customer__name_key",
         "product__name_key",
+        "nonconformance__name_key",
+        "owner__given_name",
+        "owner__family_name",
+        "owner__display_name",
     )
     fieldsets = (
         (

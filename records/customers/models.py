@@ -31,7 +31,7 @@ class Customer(SiteRecord):
     """A business that the site sells to."""
 
     ENTITY = Entity.CUSTOMER
-    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key")
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key", "physical_address_city", "telephone")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("party_contacts",)
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "name_key", "code_key")
 
@@ -107,6 +107,7 @@ class PartyContact(ChildRow):
     email = models.EmailField("e-mail address", max_length=EMAIL, blank=True)
     phone = LineField()
 
+    SEARCHED: ClassVar[tuple[str, ...]] = ("first_name", "last_name", "email", "phone")
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("customer",)
 
     class Meta(ChildRow.Meta):

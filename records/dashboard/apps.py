@@ -30,6 +30,7 @@ class DashboardConfig(AppConfig):
         extension_points.add_list_links(quick_complaint.list_links)
         extension_points.add_list_links(complaint_figures.links)
         extension_points.add_record_links(printing.links)
+        extension_points.add_list_links(printing.list_links)
         extension_points.add_pages(controlled.addresses)
         extension_points.add_record_panels(controlled.panels)
         admin.site.index_template = "dashboard/start.html"

@@ -26,7 +26,7 @@ from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.backoffice.current import current_site, sites_of, user_of
 from records.backoffice.lists import search
 from records.complaints.models import Complaint
-from records.customers.models import Customer
+from records.customers.models import Customer, PartyContact
 from records.dashboard.addresses import list_of, page_of
 from records.employees.models import Employee, JobDescription
 from records.items.models import Item
@@ -87,7 +87,13 @@ KINDS = (
         "complaints.view_private_complaint",
     ),
     Kind(Action, (), ("name", "description"), ("record_status", "owner"), ("owner",)),
-    Kind(Customer, ("name_key", "code_key"), ("name_key", "code_key"), ("code", "physical_address_city")),
+    Kind(
+        Customer,
+        ("name_key", "code_key"),
+        ("name_key", "code_key", "physical_address_city", "telephone"),
+        ("code", "physical_address_city"),
+    ),
+    Kind(PartyContact, (), ("first_name", "last_name", "email", "phone"), of="customer", points_at=("customer",)),
     Kind(Item, ("name_key", "code_key", "serial_number_key"), ("name_key", "code_key", "serial_number_key"), ("code",)),
     Kind(
         Document,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import msgspec
 import orjson
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -25,6 +26,7 @@ from records.operations.references import outside, resolve_all
 from records.operations.serializers import ChildRows, IdList, WireSerializer, source_of
 from records.operations.values import read_boolean, show_date_time
 
+_ROWS = msgspec.json.Decoder(float_hook=Decimal)
 SPOKEN = {"yes": True, "no": False}
 
 
@@ -204,8 +206,8 @@ class WireTable:
             return value
         if kind == "rows":
             try:
-                return orjson.loads(text)
-            except orjson.JSONDecodeError as error:
+                return _ROWS.decode(text)
+            except (msgspec.DecodeError, RecursionError, ValueError, ArithmeticError) as error:
                 raise CellError(
                     gettext("This must be the rows as an export writes them: a JSON array of objects.")
                 ) from error

@@ -173,6 +173,8 @@ class ProductionUnit(SiteEntry):
 class Nonconformance(SiteEntry):
     """A kind of failure to meet a requirement, such as a foreign body."""
 
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key")
+
 
 class Cause(SiteEntry):
     """Why a nonconformance came about."""

@@ -74,6 +74,23 @@ def names_of(
     return found
 
 
+def findings_called(
+    site_id: uuid.UUID, keys: Collection[uuid.UUID], seen: Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
+) -> dict[uuid.UUID, str]:
+    """Return the questions of the findings with these Ids; one query for each kind of record that has findings.
+
+    `seen` removes the records of a kind that do not exist for the user.
+    """
+    found: dict[uuid.UUID, str] = {}
+    for model in kinds().values() if keys else ():
+        relation: Any = next((one for one in model._meta.related_objects if one.name == "findings"), None)
+        if relation is not None:
+            records = seen(model._base_manager.filter(site_id=site_id)).values("pk")
+            rows = relation.related_model._base_manager.filter(pk__in=keys)
+            found |= {row.pk: str(row) for row in rows.filter(**{f"{relation.field.name}__in": records})}
+    return found
+
+
 def about_models() -> list[Any]:
     """Return the models whose rows are about other records."""
     return [model for model in kinds().values() if issubclass(model, AboutRecord)]

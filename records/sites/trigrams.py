@@ -69,22 +69,30 @@ class CreateGrams(Operation):
 
 
 class IndexTrigrams(Operation):
-    """Index the columns in a model's `SEARCHED` by their trigrams; does nothing on SQLite."""
+    """Index the columns in a model's `SEARCHED` by their trigrams; does nothing on SQLite.
+
+    `in_background` lets the service write to the table meanwhile; the migration must then have `atomic = False`.
+    """
 
     reversible = True
 
-    def __init__(self, model_name: str, columns: Sequence[str]) -> None:
+    def __init__(self, model_name: str, columns: Sequence[str], *, in_background: bool = False) -> None:
         self.model_name = model_name
         self.columns = columns
+        self.in_background = in_background
 
     def state_forwards(self, app_label: str, state: Any) -> None:
         """Change no model."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """Create one index per column. Its pending list is short, so that no single write has to process a long one."""
+        how = "CONCURRENTLY " if self.in_background else ""
         for name, table, expression in self._indexes(app_label, schema_editor, to_state):
+            if self.in_background:
+                # What an attempt that was broken off has left is not valid.
+                schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}", params=None)
             schema_editor.execute(
-                f"CREATE INDEX {name} ON {table} USING gin (larder_grams({expression})) "
+                f"CREATE INDEX {how}{name} ON {table} USING gin (larder_grams({expression})) "
                 "WITH (gin_pending_list_limit = 1024)",
                 params=None,
             )

@@ -1,4 +1,5 @@
-// Attaching files to a record: dropped or chosen, several at once, each sent on its own with its progress.
+// Attaching files to a record: dropped or chosen, several at once, each sent on its own with its progress. A file whose
+// answer was lost is sent again under its own id when the button is pressed again, so it is stored once.
 // Without this script the form still sends all chosen files together.
 "use strict";
 (() => {
@@ -10,15 +11,27 @@
     const limit = Number(form.dataset.limit);
     let left = 0;
     let added = 0;
+    let lost = [];
+    let unsent = false;
+    const ids = new WeakMap();
     const faults = [];
+
+    const idOf = (file) => {
+      if (!ids.has(file)) {
+        const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+        ids.set(file, `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`);
+      }
+      return ids.get(file);
+    };
 
     const tell = () => {
       const done = added === 1 ? say("1 file attached.") : say("%(added)s files attached.", { added });
       said.textContent = left ? say("%(left)s still to be sent.", { left }) : [added ? done : "", ...faults].join(" ").trim();
     };
 
-    const finish = (row, answer) => {
+    const finish = (row, answer, file) => {
       left -= 1;
+      if (answer.lost) lost.push(file);
       row.remove();
       for (const html of answer.added || []) {
         const holder = document.createElement("template");
@@ -45,26 +58,31 @@
         row.append(label);
         uploads.append(row);
         const end = (answer) => {
-          finish(row, answer);
+          finish(row, answer, file);
           resolve();
         };
         if (limit && file.size > limit) return end({ faults: [say("%(name)s: The file is too large.", { name: file.name })] });
         const fields = Object.fromEntries([...new FormData(form)].filter(([name]) => name !== "files" && name !== "photo"));
-        window.larderSendFile(form.action, fields, file, (part) => (bar.value = part)).then(end);
+        window.larderSendFile(form.action, { ...fields, once: idOf(file) }, file, (part) => (bar.value = part)).then(end);
         return undefined;
       });
 
     const sendAll = async (files) => {
+      if (left) return;
       added = 0;
+      lost = [];
       faults.length = 0;
       left = files.length;
       tell();
       for (const file of files) await send(file);
       for (const input of form.querySelectorAll("input[type=file]")) input.value = "";
+      unsent = lost.length > 0;
     };
+    form.addEventListener("input", () => { unsent = true; });
+    window.addEventListener("beforeunload", (event) => { if (left || unsent) event.preventDefault(); });
 
     form.addEventListener("submit", (event) => {
-      const files = [...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]);
+      const files = [...lost, ...[...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files])];
       event.preventDefault();
       if (files.length) sendAll(files);
       else said.textContent = say("Choose a file first.");

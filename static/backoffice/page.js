@@ -1,4 +1,4 @@
-// Small things of every page: copying a secret, switching the site at once, the menu on a phone.
+// Small things of every page: copying a secret, sending a form once, switching the site at once, the menu on a phone.
 "use strict";
 (() => {
   for (const select of document.querySelectorAll("select[data-submit]")) {
@@ -40,6 +40,17 @@
       field.focus();
     });
   }
+  // A form is sent once: its buttons do nothing while it is on its way, unless it saves a file and stays (data-again).
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.method !== "post" || "again" in form.dataset) return;
+    if ("sending" in form.dataset) return event.preventDefault();
+    form.dataset.sending = "";
+    setTimeout(() => delete form.dataset.sending, 3000);
+  });
+  window.addEventListener("pageshow", () => {
+    for (const form of document.querySelectorAll("form[data-sending]")) delete form.dataset.sending;
+  });
   // Enter in a one-line field of a record's form would save it half filled: only its buttons save.
   for (const form of document.querySelectorAll(".change-form #content-main form[method=post]")) {
     form.addEventListener("keydown", (event) => {
@@ -48,7 +59,7 @@
   }
   const menu = document.querySelector("details[data-menu]");
   // On a phone a list is shown as cards, in which each value bears the name of its column.
-  for (const table of document.querySelectorAll(".change-list .results table")) {
+  for (const table of document.querySelectorAll(".results table")) {
     const names = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
     for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { if (names[place]) cell.dataset.label = names[place]; });
   }

@@ -1,13 +1,14 @@
 """Photos dropped on a complaint, and an action from a finding to its closing, in the browsers of three people."""
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from records.accounts.models import DefaultRole
 from records.actions.models import Action, Status
@@ -71,6 +72,32 @@ def test_photos_are_dropped_and_chosen_and_what_was_typed_stays(
     assert set(Attachment.objects.values_list("file_name", "description")) == {
         (name, "As the shop sent it.") for name in ("one.jpg", "two.jpg", "three.jpg")
     }
+
+
+def test_a_file_is_attached_once_however_often_the_button_is_pressed_and_the_answer_is_lost(
+    site: Site, files: Path, page_of: Callable[..., Page]
+) -> None:
+    complaint = make_complaint(site)
+    page = page_of(make.make_user(site=site, role=DefaultRole.STANDARD), site)
+    page.goto(address(complaint, "read"))
+    sent = []
+
+    def lose_the_first_answer(route: Route) -> None:
+        sent.append(route.request)
+        if len(sent) == 1:
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(re.compile("/attachments/on/"), lose_the_first_answer)
+    page.set_input_files("#attachment-files", {"name": "one.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
+    page.get_by_role("button", name="Attach").click()
+    expect(page.get_by_text("one.jpg: The connection was lost. Try again.")).to_be_visible()
+    page.get_by_role("button", name="Attach").dblclick()
+    expect(page.get_by_role("link", name="one.jpg", exact=True)).to_have_count(1)
+    assert len(sent) == 2
+    assert Attachment.objects.count() == 1
 
 
 def test_an_action_goes_from_a_finding_to_its_closing(site: Site, page_of: Callable[..., Page]) -> None:

@@ -107,7 +107,7 @@ def test_a_forgotten_password_is_chosen_anew_by_mail(site: Any, page_of: PageOf,
     page = page_of()
     page.goto("/admin/login/")
     page.get_by_role("link", name="Forgotten your password?").click()
-    page.get_by_label("Email").fill("mira@example.com")
+    page.get_by_label("E-mail address").fill("mira@example.com")
     page.get_by_role("button", name="Send the link").click()
     expect(page.get_by_text("a message with a link is on its way")).to_be_visible()
     run_tasks()

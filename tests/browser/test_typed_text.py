@@ -9,11 +9,13 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from records.accounts.models import DefaultRole, SubscriptionKey
+from records.backoffice.models import SavedFilter
 from records.complaints.models import Complaint
 from records.employees.models import Employee
 from records.history.models import Change
 from records.items.models import Item
 from tests import make
+from tests.browser.test_looks import faults_shown, with_axe
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
 from tests.make.items import make_item
@@ -216,3 +218,43 @@ def test_the_reason_for_several_records_survives_a_lost_session(site: Any, manag
     expect(page.get_by_text("Archive: 1 of 1 done.")).to_be_visible()
     assert Change.objects.get(operation="ArchiveItem").reason == "Sold to the harbour site"
     assert page.evaluate(KEPT) == 0
+
+
+def test_a_double_click_on_save_sends_the_form_once(site: Any, manager: Any, page_of: PageOf) -> None:
+    page = page_of(manager, site)
+    page.goto(reverse("admin:items_item_add"))
+    page.get_by_label("Name", exact=True).fill("Oven")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.get_by_role("button", name="Save", exact=True).dblclick()
+    expect(page.locator(".messages")).to_contain_text("was added successfully")
+    assert len(sent) == 1
+    assert Item.objects.get().name == "Oven"
+    page.go_back()
+    expect(page.get_by_label("Name", exact=True)).to_be_visible()
+    page.get_by_label("Name", exact=True).fill("Mixer")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".messages")).to_contain_text("was added successfully")
+    assert sorted(Item.objects.values_list("name", flat=True)) == ["Mixer", "Oven"]
+
+
+def test_a_refused_name_of_a_filter_stays_in_its_field_below_a_summary_with_the_focus(
+    site: Any, manager: Any, page_of: PageOf
+) -> None:
+    page = with_axe(page_of(manager, site))
+    page.goto(f"{list_address(Item)}?archived=yes")
+    page.locator("summary", has_text="Saved filters").click()
+    page.get_by_label("Save this filter as").fill("   ")
+    page.get_by_label("Share with everybody").check()
+    page.get_by_role("button", name="Save the filter").click()
+    summary = page.get_by_role("alert", name="Nothing was saved: please correct one thing")
+    expect(summary).to_be_focused()
+    assert faults_shown(page, "a refused filter") == []
+    summary.get_by_role("link", name="Name").click()
+    name = page.get_by_label("Name", exact=True)
+    expect(name).to_be_focused()
+    expect(page.get_by_label("Share with everybody")).to_be_checked()
+    name.fill("Archived ovens")
+    page.get_by_role("button", name="Save the filter").click()
+    expect(page.get_by_text("The filter “Archived ovens” was saved.")).to_be_visible()
+    assert SavedFilter.objects.get().is_shared

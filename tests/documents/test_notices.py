@@ -8,6 +8,7 @@ from django.core import mail
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.db import transaction
+from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
 from documents import actions, approvals, tasks
@@ -18,6 +19,7 @@ from records.operations import worker
 from records.sites.models import Site
 from tests import make
 from tests.make import documents as docs
+from tests.make.backoffice import address
 
 
 class ServerDownError(Exception):
@@ -43,7 +45,7 @@ def test_mails_follow_the_turn_and_tell_who_is_notified(site: Site) -> None:
     work()
     assert sorted(to()) == sorted([one.email, two.email])
     assert mail.outbox[0].subject == "Please review: Hygiene & <order>, version 1"
-    assert "http://127.0.0.1:8000/admin/documents/inbox/" in mail.outbox[0].body
+    assert f"http://127.0.0.1:8000{reverse('admin:documents_sign', args=(version.pk,))}" in mail.outbox[0].body
     assert one.printed_name in "".join(str(message.body) for message in mail.outbox)
     mail.outbox.clear()
     docs.sign(version, one)
@@ -57,6 +59,7 @@ def test_mails_follow_the_turn_and_tell_who_is_notified(site: Site) -> None:
     work()
     assert to() == [approver.email, told.email]
     assert mail.outbox[1].subject == "In force: Hygiene & <order>, version 1"
+    assert f"http://127.0.0.1:8000{address(document, 'read')}\n" in mail.outbox[1].body
 
 
 @pytest.mark.django_db(transaction=True)

@@ -14,6 +14,7 @@ from django.views.i18n import JavaScriptCatalog
 from records.backoffice.datetimes import times_are_in
 from records.backoffice.filter_bar import chips, controls, kept
 from records.backoffice.form_errors import faults_of
+from records.backoffice.statuses import status_tag
 
 register = template.Library()
 
@@ -58,3 +59,4 @@ def filter_bar(changelist: Any) -> dict[str, Any]:
 
 
 register.simple_tag(times_are_in)
+register.filter(status_tag)

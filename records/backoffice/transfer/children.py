@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import models
+from django.utils.text import capfirst
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.transfer.files import Sheet, as_text
 from records.backoffice.transfer.headings import Headings, headings
@@ -36,6 +38,16 @@ class ChildSheet:
     """The Id and the name or code of the record, as each row gives them."""
 
 
+def owner_heading(model: type[models.Model], table: Table, words: Callable[[Any], str] = str) -> str:
+    """Return the heading of the column that names the record of each row: its kind, unless a column is called so.
+
+    `words` puts it into the reader's language (str) or into English (stored_text).
+    """
+    kind = capfirst(words(model._meta.verbose_name))
+    taken = {text.casefold() for one in table.columns.values() for text in (one.name, one.label, one.english_label)}
+    return words(_("%(kind)s name")) % {"kind": kind} if kind.casefold() in taken else kind
+
+
 def titles_of(columns: Iterable[Column]) -> dict[str, Column]:
     """Return the columns of child rows by the titles, in lower case, that their sheets can have."""
     found: dict[str, Column] = {}
@@ -48,8 +60,8 @@ def titles_of(columns: Iterable[Column]) -> dict[str, Column]:
 
 def read_children(sheet: Sheet, column: Column, table: Table, model: type[models.Model], read: Reader) -> ChildSheet:
     """Return the rows of a further sheet, whose references are not resolved yet. Raises FileError."""
-    kinds = [text(model._meta.verbose_name).casefold() for text in (str, stored_text)]
-    owner_ids = [f"{kind} id" for kind in kinds]
+    kinds = [owner_heading(model, table, words).casefold() for words in (str, stored_text)]
+    owner_ids = [f"{text(model._meta.verbose_name).casefold()} id" for text in (str, stored_text)]
     beside = (*kinds, *owner_ids, NUMBER, gettext("Number").casefold())
     heads = headings(table, sheet.headers, lambda one: one.writable or one.name == "Id", beside)
     found = ChildSheet(column, table, heads, sheet.title)

@@ -120,18 +120,20 @@ def _known(model: type[models.Model], site_id: uuid.UUID, texts: Iterable[str]) 
     columns = [name for some in sources for name in some]
     found = Same()
     keyed = {"name_key", "code_key"} <= names
+    # Entries of lists have no numbers; their codes tell them apart.
+    is_numbered = "site_sequence_id" in names
+    number: Any = models.F("site_sequence_id") if is_numbered else models.Value(None, models.IntegerField())
     # Kinds without folded columns have few records, which are all read.
     for some in steps(folded) if keyed else [folded]:
         among = rows.filter(Q(name_key__in=some) | Q(code_key__in=some)) if keyed else rows
-        for key, archived, number, *values in among.order_by("site_sequence_id", "pk").values_list(
-            "pk", "is_archived", "site_sequence_id", *columns
-        ):
+        among = among.annotate(place=number).order_by("place", "pk")
+        for key, archived, place, *values in among.values_list("pk", "is_archived", "place", *columns):
             own = dict(zip(columns, values, strict=True))
             called = {BY_CODE if some == (BY_CODE,) else BY_NAME: _joined(own, some) for some in sources}
-            shown = gettext("%(value)s (No. %(number)s)") % {
-                "value": called.get(BY_NAME) or called.get(BY_CODE),
-                "number": number,
-            }
+            name, code = called.get(BY_NAME) or called.get(BY_CODE), called.get(BY_CODE)
+            shown = f"{name} ({code})" if code else str(name)
+            if place is not None:
+                shown = gettext("%(value)s (No. %(number)s)") % {"value": name, "number": place}
             for one, text in called.items():
                 if text:
                     kept = found.by[one].setdefault(fold(text), [])

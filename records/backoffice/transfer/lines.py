@@ -17,6 +17,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 
 from records.backoffice.datetimes import stored, wall_clock
+from records.backoffice.transfer.children import owner_heading
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.resources import RecordResource
 from records.backoffice.transfer.rows import name_sources
@@ -40,6 +41,7 @@ class Export:
         self.columns = [column for column in columns if not in_words or self._is_shown(column, self.table)]
         self.children = {column.name: column for column in columns if in_words and column.kind == "rows"}
         self.naming = self._naming()
+        self.is_numbered = "SiteSequenceId" in self.table.columns
 
     def _is_shown(self, column: Column, table: Table) -> bool:
         if column.name == "Id":
@@ -89,10 +91,10 @@ class Export:
     def child_header(self, name: str) -> Line:
         """Return the header of the child rows of a column: first the record that each row belongs to."""
         kind = capfirst(str(self.resource.model._meta.verbose_name))
-        owner = [gettext("Number"), kind] + (
-            [gettext("%(kind)s Id") % {"kind": kind}] if self.resource.can_import else []
-        )
-        return [*owner, *(column.label for column in self._child_columns(name))]
+        number = [gettext("Number")] if self.is_numbered else []
+        owner_id = [gettext("%(kind)s Id") % {"kind": kind}] if self.resource.can_import else []
+        owner = owner_heading(self.resource.model, self.table.children[name])
+        return [*number, owner, *owner_id, *(column.label for column in self._child_columns(name))]
 
     def _child_columns(self, name: str) -> list[Column]:
         table = self.table.children[name]
@@ -120,7 +122,8 @@ class Export:
         rows = iter(entries)
         for values in batch:
             texts = self._line(self.table, self.naming, values, owner_names)
-            owner: list[Cell] = [values.get("SiteSequenceId"), " ".join(str(text) for text in texts if text)]
+            owner: list[Cell] = [values["SiteSequenceId"]] if self.is_numbered else []
+            owner += [" ".join(str(text) for text in texts if text)]
             owner += [str(values["Id"])] if self.resource.can_import else []
             for _ in values[name]:
                 yield [*owner, *self._line(table, columns, next(rows), names)]

@@ -24,13 +24,15 @@ from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UnreadableListError
+from records.backoffice.once import DoneAlreadyError
 from records.backoffice.transfer import files, sheets
+from records.backoffice.transfer.children import owner_heading
 from records.backoffice.transfer.finding import ways_to_match
 from records.backoffice.transfer.lines import Export
 from records.backoffice.transfer.past_import_pages import PastImportPages
 from records.backoffice.transfer.past_imports import keep_import
 from records.backoffice.transfer.registry import resource_of
-from records.backoffice.transfer.resources import AlreadyImportedError, RecordResource
+from records.backoffice.transfer.resources import RecordResource
 from records.backoffice.transfer.rows import Outcome
 from records.backoffice.transfer.table import Column
 from records.sites.models import Site
@@ -176,6 +178,7 @@ class TransferPages(PastImportPages):
             sheets=[
                 {
                     "title": column.label,
+                    "owner": owner_heading(self.model, resource.table.children[column.name]),
                     "columns": _described(resource.table.children[column.name].columns.values(), "row"),
                 }
                 for column in resource.columns()
@@ -274,7 +277,7 @@ class TransferPages(PastImportPages):
         resource.kept = partial(keep_import, resource=resource, file_name=upload["name"])
         try:
             outcomes = resource.import_sheet(files.read(data, resource.sheet_titles()), dry_run=False)
-        except AlreadyImportedError:
+        except DoneAlreadyError:
             self.message_user(
                 request, gettext("This file was imported already; nothing was imported again."), messages.WARNING
             )

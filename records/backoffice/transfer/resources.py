@@ -31,11 +31,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, models
 from django.utils.translation import gettext
 
-from records.accounts.models import KeptAnswer
 from records.backoffice.datetimes import stored
+from records.backoffice.once import claim
 from records.backoffice.transfer.children import ChildSheet, give_children, read_children, titles_of
 from records.backoffice.transfer.files import FileError, Sheet, as_text
 from records.backoffice.transfer.finding import NOT_HERE, find_same, find_targets
@@ -62,10 +62,6 @@ Kept = Callable[[Sequence[Row], Sequence[Change]], Any]
 
 class _RolledBackError(Exception):
     """Raised to roll back a dry run, or an import with faults."""
-
-
-class AlreadyImportedError(Exception):
-    """Raised for an upload that has already been imported."""
 
 
 class RecordResource:
@@ -222,7 +218,7 @@ class RecordResource:
         """Import a file, or report what importing it would do; nothing is stored if any row is faulty.
 
         One transaction; `applied` says whether it was committed. `rows` say what happened to each row, `notes` which
-        columns were ignored. Returns the number of rows by result. Raises FileError or AlreadyImportedError.
+        columns were ignored. Returns the number of rows by result. Raises FileError or DoneAlreadyError.
         """
         self._read_header(sheet)
         others = self._read_others(sheet)
@@ -257,19 +253,8 @@ class RecordResource:
 
     def _claim(self) -> None:
         """Record, in the same transaction, that this upload was imported, so that it cannot be imported again."""
-        if not self.once or self.author.id is None:
-            return
-        try:
-            with transaction.atomic():
-                KeptAnswer.objects.create(
-                    user_id=self.author.id,
-                    site_id=self.site_id,
-                    operation=f"Import{self.model.__name__}",
-                    key=self.once,
-                    body_digest="",
-                )
-        except IntegrityError as error:
-            raise AlreadyImportedError from error
+        if self.once and self.author.id is not None:
+            claim(self.author.id, self.site_id, f"Import{self.model.__name__}", self.once)
 
     def _row(self, number: int, cells: Sequence[Any], heads: Headings, sheet: Sheet, table: Table) -> Row:
         row = Row(number)

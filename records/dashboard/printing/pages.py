@@ -1,52 +1,102 @@
-"""The addresses of print views, and the button that leads there from a record's page."""
+"""The addresses of print views, and the buttons that lead there from records' pages and lists."""
 
-from functools import partial
-from typing import Any
+from typing import Any, cast
 
+from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.current import show_times_of, site_at, user_of
+from documents.models import Document
+from records.backoffice.current import current_site, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.lists import UnreadableListError
+from records.backoffice.reading import reads_first
+from records.dashboard.printing.lists import printed_list
 from records.dashboard.printing.paper import printed
-from records.dashboard.printing.papers import PAPERS
+from records.dashboard.printing.papers import PAPERS, paper_of_page
+from records.history.trail import now
+
+PRINT = _("Print (PDF)")
 
 
 def addresses(admin_site: Any) -> list[Any]:
-    """Return the address of print views: `print/complaint/<Id>/` and the like."""
+    """Return the addresses of print views: `print/complaint/` for the list, `print/complaint/<Id>/` for a record."""
+
+    def record_view(request: HttpRequest, kind: str, object_id: str) -> HttpResponse:
+        return print_view(request, _admin_of(admin_site, kind), object_id)
+
+    def list_view(request: HttpRequest, kind: str) -> HttpResponse:
+        return print_list_view(request, _admin_of(admin_site, kind))
+
     return [
-        path("print/<str:kind>/<str:object_id>/", admin_site.admin_view(partial(print_view, admin_site)), name="print")
+        path("print/<str:kind>/", admin_site.admin_view(list_view), name="print_list"),
+        path("print/<str:kind>/<str:object_id>/", admin_site.admin_view(record_view), name="print"),
     ]
 
 
 def links(request: HttpRequest, record: Any) -> list[RecordLink]:
-    """Return the print button of records that can be printed; whoever sees the record may print it."""
-    if type(record) not in PAPERS:
+    """Return the print button of a record; whoever sees the record may print it."""
+    if not reads_first(admin.site, type(record)):
         return []
+    # A document has a button of its own for its file.
+    label = gettext("Print the details (PDF)") if isinstance(record, Document) else str(PRINT)
     address = reverse("admin:print", args=(record._meta.model_name, quote(record.pk)))
-    return [RecordLink("print", gettext("Print (PDF)"), address)]
+    return [RecordLink("print", label, address)]
 
 
-def print_view(admin_site: Any, request: HttpRequest, kind: str, object_id: str) -> HttpResponse:
+def list_links(request: HttpRequest, model: type[Any]) -> list[RecordLink]:
+    """Return the print button of a list, which keeps the filters, the search and the order of the page."""
+    if not reads_first(admin.site, model):
+        return []
+    query = f"?{request.GET.urlencode()}" if request.GET else ""
+    return [RecordLink("print", str(PRINT), reverse("admin:print_list", args=(model._meta.model_name,)) + query)]
+
+
+def print_view(request: HttpRequest, model_admin: Any, object_id: str) -> HttpResponse:
     """Answer the record as a PDF to be saved; 404 for what the user may not see, as for what does not exist."""
-    model = next((model for model in PAPERS if model._meta.model_name == kind), None)
-    if model is None or not admin_site.is_registered(model):
-        raise Http404
-    model_admin = admin_site.get_model_admin(model)
     record = model_admin.found(request, object_id)
-    site = site_at(request, record.site_id)
-    if site is None:
-        raise ImproperlyConfigured("A record was shown to somebody who holds no role at its site.")
+    site, user = site_at(request, model_admin.site_id_of(record)), user_of(request)
     show_times_of(site)
-    paper = PAPERS[model](record, site, user_of(request), model_admin.moments)
-    name = f"{slugify(str(model._meta.verbose_name))}-{record.site_sequence_id or 'draft'}.pdf"
+    own = PAPERS.get(type(record))
+    if own is not None and site is not None:
+        paper = own(record, site, user, model_admin.moments)
+    else:
+        paper = paper_of_page(record, site, user, model_admin.content_of(request, record))
+    number = getattr(record, "site_sequence_id", record.pk) or "draft"
+    return _answer(printed(paper), f"{slugify(str(record._meta.verbose_name))}-{number}.pdf")
+
+
+def print_list_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    """Answer the list of the current site, under its filters and in the columns of the user, as a PDF to be saved."""
+    site = current_site(request)
+    if site is None or not model_admin.has_view_permission(request):
+        raise PermissionDenied
+    show_times_of(site)
+    try:
+        changelist = model_admin.get_changelist_instance(request)
+        content = printed_list(changelist, site, user_of(request))
+    except UnreadableListError as error:
+        return cast("HttpResponse", model_admin.unreadable(request, error))
+    return _answer(content, f"{slugify(str(model_admin.opts.verbose_name_plural))}-{now().date().isoformat()}.pdf")
+
+
+def _admin_of(admin_site: Any, kind: str) -> Any:
+    """Return the admin of a kind of record that can be printed; raises Http404."""
+    model = next((model for model in admin_site._registry if model._meta.model_name == kind), None)
+    if model is None or not reads_first(admin_site, model):
+        raise Http404
+    return admin_site.get_model_admin(model)
+
+
+def _answer(content: bytes, name: str) -> HttpResponse:
     return HttpResponse(
-        printed(paper),
+        content,
         content_type="application/pdf",
         headers={"Content-Disposition": content_disposition_header(True, name) or "attachment"},
     )

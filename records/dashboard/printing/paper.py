@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from reportlab.lib import colors
-from reportlab.lib.pagesizes import A4
+from reportlab.lib.pagesizes import A4, landscape
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.units import mm
 from reportlab.pdfgen.canvas import Canvas
@@ -60,6 +60,8 @@ class Paper:
     foot: str = ""
     numbered: bool = True
     """Whether each page has its number; pages that are added to another file are numbered with it."""
+    is_wide: bool = False
+    """Whether the pages lie on their long side, as for a table with many columns."""
 
     @property
     def texts(self) -> list[str]:
@@ -112,12 +114,13 @@ class _NumberedCanvas(Canvas):
             self.__dict__.update(page)
             self.setFillColor(colors.HexColor("#525d57"))
             foot = paragraph(self.foot, style_of("foot", 7.5))
-            _, height = foot.wrap(A4[0] - 60 * mm, 20 * mm)
+            width = self._pagesize[0]
+            _, height = foot.wrap(width - 60 * mm, 20 * mm)
             foot.drawOn(self, 18 * mm, 16 * mm - height)
             if self.numbered:
                 self.setFont(PLAIN, 7.5)
                 self.drawRightString(
-                    A4[0] - 18 * mm,
+                    width - 18 * mm,
                     16 * mm - 9,
                     gettext("Page %(number)s of %(count)s") % {"number": number, "count": len(self._pages)},
                 )
@@ -145,7 +148,7 @@ def set_on_pages(paper: Paper, body: Sequence[Flowable], texts: Sequence[str]) -
     out = BytesIO()
     document = SimpleDocTemplate(
         out,
-        pagesize=A4,
+        pagesize=landscape(A4) if paper.is_wide else A4,
         leftMargin=18 * mm,
         rightMargin=18 * mm,
         topMargin=16 * mm,

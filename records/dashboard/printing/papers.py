@@ -1,4 +1,7 @@
-"""What is printed of a complaint, an audit and an action: which fields, in which order, under which headings."""
+"""What is printed of a record: which fields, in which order, under which headings.
+
+Complaints, audits and actions have a layout of their own; every other record is printed as its page shows it.
+"""
 
 import datetime
 from collections.abc import Callable, Sequence
@@ -19,8 +22,10 @@ from records.audits.models import AuditRecord
 from records.backoffice.about import may_see
 from records.backoffice.current import zone_of
 from records.backoffice.datetimes import NOTHING, plain_number, shown
+from records.backoffice.reading import Fact
 from records.complaints.models import HANDLING, Complaint
 from records.dashboard.printing.paper import Paper, Part, Value
+from records.dashboard.search import name_of
 from records.history.trail import now
 from records.sites.models import Site, SiteRecord
 
@@ -137,25 +142,70 @@ def _action_line(action: Action) -> str:
     return f"{line} {action.result}".strip()
 
 
+def paper_of_page(record: Any, site: Site | None, user: User, content: tuple[Any, Any]) -> Paper:
+    """Return the paper of any record: what its page shows, with its child rows, actions and attachments.
+
+    `content` is what `ReadingPage.content_of` returns.
+    """
+    facts, children = content
+    paper, kind = _paper(record, site, user), capfirst(str(record._meta.verbose_name))
+    name = name_of(record) if isinstance(record, SiteRecord) else str(record)
+    paper.title = name if name.startswith(kind) else f"{kind}: {name}"
+    if getattr(record, "record_status", ""):
+        paper.subtitle = f"{record.get_record_status_display()}. {paper.subtitle}"
+    *own, last = [Part(str(title or kind), [_value_of_fact(fact) for fact in found]) for title, found in facts]
+    paper.parts = [part for part in own if part.values]
+    for group in children:
+        rows = [Value(str(number), _row_text(row)) for number, row in enumerate(group["rows"], 1)]
+        paper.parts.append(Part(group["title"], rows))
+    if isinstance(record, SiteRecord):
+        paper.parts += _rows_about(record, user)
+    paper.parts += [last] if last.values else []
+    return paper
+
+
+def _value_of_fact(fact: Fact) -> Value:
+    return Value(capfirst(str(fact.field["label"])), fact.plain)
+
+
+def _row_text(row: Sequence[Fact]) -> str:
+    """Return a child row as one text: a line for each value, with its label if there are several."""
+    values = [value for value in map(_value_of_fact, row) if value.text]
+    return values[0].text if len(row) == 1 else "\n".join(f"{value.label}: {value.text}" for value in values)
+
+
 PAPERS: dict[type[models.Model], Callable[[Any, Site, User, Moments], Paper]] = {
     Complaint: complaint_paper,
     AuditRecord: audit_paper,
     Action: action_paper,
 }
-"""The kinds of record that can be printed."""
+"""The kinds of record with a layout of their own."""
 
 
-def _paper(record: SiteRecord, site: Site, user: User) -> Paper:
-    at = f"{shown(now())} ({zone_of(site).key})"
-    subtitle = gettext("%(site)s. Id %(pk)s, revision %(revision)s")
-    if record.is_archived:
-        subtitle = gettext("%(site)s, archived. Id %(pk)s, revision %(revision)s")
+def _paper(record: Any, site: Site | None, user: User) -> Paper:
+    subtitle = (
+        gettext("%(site)s, archived. Id %(pk)s") if getattr(record, "is_archived", False) else "%(site)s. Id %(pk)s"
+    )
+    parts = [subtitle % {"site": place_of(site), "pk": record.pk}]
+    if isinstance(record, SiteRecord):
+        parts.append(gettext("revision %(revision)s") % {"revision": record.revision})
     return Paper(
         title=str(record),
-        subtitle=subtitle % {"site": site.name, "pk": record.pk, "revision": record.revision},
-        foot=gettext("%(name)s · printed %(at)s by %(printed_name)s")
-        % {"name": site.name, "at": at, "printed_name": user.printed_name},
+        subtitle=", ".join(parts),
+        foot=foot_of(site, user),
     )
+
+
+def place_of(site: Site | None) -> str:
+    """Return the name of the site that a record belongs to, or that all sites share it."""
+    return site.name if site is not None else gettext("All sites")
+
+
+def foot_of(site: Site | None, user: User) -> str:
+    """Return the line at the foot of each page: the site, and when and by whom it was printed."""
+    at = f"{shown(now())} ({zone_of(site).key})"
+    said = {"name": place_of(site), "at": at, "printed_name": user.printed_name}
+    return gettext("%(name)s · printed %(at)s by %(printed_name)s") % said
 
 
 def _parts(record: Any, layout: Sequence[tuple[Any, Sequence[str]]], moments: Moments) -> list[Part]:

@@ -61,7 +61,7 @@ def to_review(viewer: Viewer) -> Section:
     section = Section(
         "renew",
         gettext("Documents due for review"),
-        gettext("No document has to be looked through within %(days)s days.") % {"days": AHEAD.days},
+        gettext("No document is due for review within %(days)s days.") % {"days": AHEAD.days},
         list_url=viewer.list_of(Document, **address_part("review_date", None, viewer.today + AHEAD)),
     )
     due = Document.objects.at(viewer.site).filter(viewer.is_due("review_date"), is_archived=False)

@@ -15,7 +15,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from records.backoffice.current import author_of, current_site
-from records.backoffice.forms import NO_REASON, ReasonForm
+from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import SitePermissions
 from records.sites import actions
 from records.sites.models import FILED, Entity, EntityFolder, Site
@@ -55,7 +55,10 @@ class FolderTree(SitePermissions):
         site = current_site(request)
         if site is None:
             raise PermissionDenied
-        moving = self._moving(request, site)
+        return self._tree(request, site, self._moving(request, site), ReasonForm())
+
+    def _tree(self, request: HttpRequest, site: Site, moving: EntityFolder | None, form: ReasonForm) -> HttpResponse:
+        """Show the tree, with the form for moving a folder if there is one to be moved."""
         entity = Entity(moving.entity) if moving else self._entity(request)
         nodes = self._tree_of(request, site, entity, moving)
         context = {
@@ -67,7 +70,7 @@ class FolderTree(SitePermissions):
             "kinds": [(kind, kind == entity) for kind in FILED],
             "nodes": nodes,
             "moving": moving,
-            "moving_form": ReasonForm() if moving else None,
+            "moving_form": form if moving else None,
             "may_add": self.has_add_permission(request),
             "may_change": self.has_change_permission(request),
         }
@@ -103,7 +106,7 @@ class FolderTree(SitePermissions):
         if folder_id is None or (target and target_id is None):
             raise Http404(gettext("There is no such folder."))
         if not form.is_valid():
-            return self._again(request, folder_id, str(NO_REASON))
+            return self._again(request, site, folder_id, form)
         try:
             folder = actions.move_folder(
                 site.pk, folder_id, target_id, author=author_of(request), reason=form.cleaned_data["change_reason"]
@@ -111,13 +114,17 @@ class FolderTree(SitePermissions):
         except RecordNotFoundError:
             raise Http404(gettext("There is no such folder.")) from None
         except ValidationError as fault:
-            return self._again(request, folder_id, "; ".join(fault.messages))
+            form.add_error(None, fault.messages)
+            return self._again(request, site, folder_id, form)
         self.message_user(request, gettext("%(folder)s was moved.") % {"folder": folder}, messages.SUCCESS)
         return redirect(f"{reverse('admin:sites_entityfolder_changelist')}?{urlencode({'entity': folder.entity})}")
 
-    def _again(self, request: HttpRequest, folder_id: uuid.UUID, text: str) -> HttpResponse:
-        self.message_user(request, text, messages.ERROR)
-        return redirect(f"{reverse('admin:sites_entityfolder_changelist')}?{urlencode({'move': str(folder_id)})}")
+    def _again(self, request: HttpRequest, site: Site, folder_id: uuid.UUID, form: ReasonForm) -> HttpResponse:
+        """Show the tree with what was typed and what is wrong with it."""
+        folder = EntityFolder.objects.at(site).filter(pk=folder_id, is_archived=False).first()
+        if folder is None:
+            raise Http404(gettext("There is no such folder."))
+        return self._tree(request, site, folder, form)
 
     def _tree_of(
         self, request: HttpRequest, site: Site, entity: Entity, moving: EntityFolder | None = None

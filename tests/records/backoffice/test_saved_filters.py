@@ -6,13 +6,14 @@ import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.backoffice import saved_filters
 from records.backoffice.models import SavedFilter
 from records.complaints.models import Complaint
 from records.history.models import Change
 from records.items.models import Item
 from records.reference.models import Product
 from tests import make
-from tests.make.backoffice import browser, list_address, sign_in
+from tests.make.backoffice import browser, form_of, list_address, sign_in
 from tests.make.complaints import make_complaint, make_entry
 
 pytestmark = pytest.mark.django_db
@@ -84,8 +85,9 @@ def test_a_filter_is_renamed_and_unshared_with_its_history(site: Any) -> None:
     client.post(FILTERS, {"saved": one.pk, "name": "Archived ones"})
     one.refresh_from_db()
     assert (one.name, one.is_shared, one.query) == ("Archived ones", False, "archived=yes")
-    client.post(FILTERS, {"saved": one.pk, "name": "two"})
-    assert "There is a saved filter “two” already" in client.get(FILTERS).content.decode()
+    taken = client.post(FILTERS, {"saved": one.pk, "name": "two"}).content.decode()
+    assert "There is a saved filter “two” already" in taken
+    assert 'value="two"' in taken
     client.post(FILTERS, {"saved": one.pk, "name": "  "})
     one.refresh_from_db()
     assert one.name == "Archived ones"
@@ -94,6 +96,29 @@ def test_a_filter_is_renamed_and_unshared_with_its_history(site: Any) -> None:
         ("SaveFilter", user.pk),
         ("ChangeSavedFilter", user.pk),
     ]
+
+
+@pytest.mark.parametrize("name", ["  ", "x" * 81, "a\x00b"])
+def test_a_name_that_is_refused_stays_in_the_form_and_can_be_saved_from_there(site: Any, name: str) -> None:
+    client = browser(site)
+    answer = save(client, "archived=yes", name, is_shared="on")
+    assert answer.status_code == 200
+    assert not SavedFilter.objects.exists()
+    shown = form_of(answer)
+    assert (shown["query"], shown["is_shared"]) == (["archived=yes"], ["on"])
+    assert shown["name"] == [name]
+    answer = client.post(FILTERS, {**shown, "name": "Archived"})
+    assert answer.url == f"{list_address(Complaint)}?archived=yes"
+    assert SavedFilter.objects.get().is_shared
+
+
+def test_beyond_the_most_filters_the_name_stays_in_the_form(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved_filters, "MOST", 1)
+    client = browser(site)
+    save(client, "archived=yes", "One")
+    answer = save(client, "archived=all", "Two")
+    assert "You keep 1 filters of this list already." in answer.content.decode()
+    assert 'value="Two"' in answer.content.decode()
 
 
 @pytest.mark.parametrize("query", ["archived=maybe", "date__since=yesterday", "q=", "nonsense=1", f"q={'x' * 5000}"])

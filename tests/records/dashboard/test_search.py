@@ -8,14 +8,16 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.actions.models import Action
 from records.audits.models import Finding
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.dashboard.search import KINDS, Kind, matches
-from records.reference.models import Product
+from records.reference.models import Nonconformance, Product
 from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
+from tests.make.actions import make_action
 from tests.make.backoffice import address, browser, list_address, sign_in
 from tests.make.complaints import make_complaint, make_draft, make_entry
 from tests.make.customers import make_customer
@@ -185,3 +187,33 @@ def test_the_list_of_complaints_is_searched_by_product_and_customer(site: Site) 
     make_complaint(site)
     rows = browser(site).get(list_address(Complaint), {"q": "rye"}).context["cl"].result_list
     assert [row.pk for row in rows] == [rye.pk]
+
+
+def test_a_customer_is_found_by_its_city_its_telephone_and_its_contacts(site: Site, other_site: Site) -> None:
+    contacts = [{"first_name": "Mira", "last_name": "Quill", "email": "mira@harbour.example", "phone": "555-0142"}]
+    make_customer(
+        site, name="Harbour Foods", physical_address_city="Lübeck", telephone="+49 451 77", party_contacts=contacts
+    )
+    make_customer(other_site, name="Elsewhere", party_contacts=contacts)
+    client = browser(site, DefaultRole.READER)
+    for text in ("übec", "451", "quill", "Mira", "0142", "mira@harbour"):
+        hits = found(client, text)
+        assert {name for several in hits.values() for name in several} == {"Harbour Foods (No. 1)"}, text
+    assert "Harbour Foods" in client.get(f"{list_address(Customer)}?q=lübeck").content.decode()
+    assert "Nothing matches" in client.get(f"{list_address(Customer)}?q=hamburg").content.decode()
+
+
+def test_lists_are_searched_by_the_names_that_their_columns_show(site: Site) -> None:
+    ada = make.make_user("ada", site=site, role=DefaultRole.MANAGER, given_name="Ada", family_name="Lovell")
+    metal = make_entry(Nonconformance, site, "Foreign body: metal")
+    complaint = make_complaint(site, nonconformance=metal)
+    Complaint.objects.filter(pk=complaint.pk).update(owner=ada)
+    make_complaint(site, trace_number="L-OTHER")
+    action = make_action(site, owner=ada)
+    make_action(site)
+    client = browser(site)
+    for text in ("metal", "lovell", "ada metal"):
+        page = client.get(list_address(Complaint), {"q": text})
+        assert [row.pk for row in page.context["cl"].result_list] == [complaint.pk], text
+    page = client.get(list_address(Action), {"q": "ada lovell"})
+    assert [row.pk for row in page.context["cl"].result_list] == [action.pk]

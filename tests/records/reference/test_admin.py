@@ -13,11 +13,11 @@ from tests.make.backoffice import address, browser, form_of, make_superuser, sav
 def test_a_list_entry_is_added_changed_and_archived_by_the_sites_administrator(site: Site, other_site: Site) -> None:
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     add = reverse("admin:reference_product_add")
-    data = form_of(client.get(add)) | {"name": "Rye loaf", "code": "007"}
-    assert client.post(add, data).status_code == 302
+    data = {"name": "Rye loaf", "code": "007"}
+    assert client.post(add, form_of(client.get(add)) | data).status_code == 302
     product = Product.objects.get(name="Rye loaf")
     assert (product.site_id, product.code) == (site.pk, "007")
-    twice = client.post(add, data)
+    twice = client.post(add, form_of(client.get(add)) | data)
     assert twice.status_code == 200
     assert "already has an active entry" in twice.content.decode()
     assert save(client, product, name="Rye bread", change_reason="New name").status_code == 302

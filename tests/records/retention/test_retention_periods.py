@@ -52,7 +52,7 @@ def test_a_site_administrator_sets_a_period_and_records_of_the_kind_show_it(site
     assert "Kept at least until 2028-03-01." in client.get(address(complaint, "read")).text
     assert kept_until(other) is None
     assert kept_until(make.make_employee(site)) is None
-    again = client.post(add, given)
+    again = client.post(add, given | {"larder_once": ""})
     assert (again.status_code, RetentionPeriod.objects.count()) == (200, 1)
     period = RetentionPeriod.objects.get()
     assert save(client, period, months="36", change_reason="New rule").status_code == 302

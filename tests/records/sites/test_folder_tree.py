@@ -73,9 +73,9 @@ def test_a_folder_is_moved_where_it_fits_and_nowhere_else(site):
     refused = client.post(
         reverse("admin:sites_entityfolder_move"),
         {"folder": two.pk, "target": inner.pk, "change_reason": "Circle"},
-        follow=True,
     )
     assert "cannot be moved into itself" in refused.content.decode()
+    assert "Circle</textarea>" in refused.content.decode()
     move(client, one, None)
     one.refresh_from_db()
     assert one.parent is None

@@ -1,0 +1,30 @@
+"""The export of rows that are about other records, such as actions and attachments."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+
+from records.backoffice.transfer.resources import RecordResource
+from records.sites.about import findings_called, names_of
+
+
+class AboutResource(RecordResource):
+    """The export of such rows, with the names of those records and findings that the user may see."""
+
+    can_import: ClassVar[bool] = False
+
+    def describe(self, values: Sequence[dict[str, Any]]) -> dict[str, dict[uuid.UUID, str]]:
+        """Return the names of the records and the questions of the findings; a fixed number of queries."""
+
+        def seen(rows: QuerySet[Any]) -> QuerySet[Any]:
+            options = rows.model._meta
+            permission = f"{options.app_label}.view_{options.model_name}"
+            return self.names.seen(rows) if self.may(permission) else rows.none()
+
+        records, findings = ({row[name] for row in values} - {None} for name in ("RecordId", "FindingId"))
+        return {
+            "RecordId": names_of(self.site_id, records, seen),
+            "FindingId": findings_called(self.site_id, findings, seen),
+        }

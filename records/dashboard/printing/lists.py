@@ -1,0 +1,87 @@
+"""A list on paper: what the page of the list shows, without its pages."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.admin.templatetags.admin_list import items_for_result, result_headers
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from reportlab.lib import colors
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.units import mm
+from reportlab.platypus import Flowable, LongTable
+
+from records.accounts.models import User
+from records.backoffice.datetimes import NOTHING
+from records.backoffice.filter_bar import chips
+from records.backoffice.wording import without_markup
+from records.dashboard.printing.fonts import BOLD, use_fonts
+from records.dashboard.printing.paper import BODY, LINES, Paper, paragraph, set_on_pages, style_of
+from records.dashboard.printing.papers import foot_of
+from records.sites.hidden import without_hidden
+from records.sites.models import Site
+
+MOST = 500
+"""The most records of a list on paper; longer lists are exported."""
+WIDTH = A4[1] - 36 * mm
+HEAD = style_of("column", 8, BOLD)
+CELL = style_of("cell", 8)
+LINES_OF_CELL = 30
+"""About the most lines of a cell, so that a row always fits on a page."""
+LETTER = 1.6 * mm
+"""About the width of a letter of a cell."""
+YES_OR_NO = {"True": _("Yes"), "False": _("No"), "None": NOTHING}
+HEADING = ("BACKGROUND", (0, 0), (-1, 0), colors.HexColor("#eef1ee"))
+
+
+def printed_list(changelist: Any, site: Site, user: User) -> bytes:
+    """Return a list's records as a PDF: the columns that the user sees, under the filters, at most 500 records."""
+    use_fonts()
+    found = list(changelist.queryset[: MOST + 1])
+    rows = found[:MOST]
+    without_hidden(user.pk, changelist.may, rows, lists=False)
+    places = [place for place, name in enumerate(changelist.list_display) if name != "action_checkbox"]
+    headers = list(result_headers(changelist))
+    lines = [[capfirst(str(headers[place]["text"])) for place in places]]
+    for row in rows:
+        cells = [*map(str, items_for_result(changelist, row, None))]
+        lines.append([_text(cells[place]) for place in places])
+    narrowed = [chip["text"] for chip in chips(changelist)]
+    notes = []
+    if narrowed:
+        notes.append(gettext("Only: %(filters)s") % {"filters": "; ".join(narrowed)})
+    if len(found) > MOST:
+        text = gettext("These are the first %(most)s records. Narrow the list, or export it, to have all of them.")
+        notes.append(text % {"most": MOST})
+    if not rows:
+        notes.append(gettext("Nothing matches.") if narrowed else gettext("The list is empty."))
+    paper = Paper(capfirst(str(changelist.opts.verbose_name_plural)), site.name, foot=foot_of(site, user), is_wide=True)
+    body: list[Flowable] = [paragraph(note, BODY) for note in notes]
+    texts = [paper.title, paper.subtitle, paper.foot, *notes, *(text for line in lines for text in line)]
+    return set_on_pages(paper, [*body, _table(lines)] if rows else body, texts)
+
+
+def _text(cell: str) -> str:
+    """Return a cell of the list as text; Django shows yes and no as pictures."""
+    text = without_markup(cell)
+    return str(YES_OR_NO.get(text, text) if "<img" in cell else text) or NOTHING
+
+
+def _table(lines: Sequence[Sequence[str]]) -> Flowable:
+    """Return the lines as a table that repeats its first line on each page; very long texts are cut."""
+    wanted = [min(max(len(text) for text in column), 60) + 4 for column in zip(*lines, strict=True)]
+    widths = [WIDTH * part / sum(wanted) for part in wanted]
+    head, *body = lines
+    cells = [[paragraph(text, HEAD) for text in head]]
+    for line in body:
+        cells.append([paragraph(_cut(text, width), CELL) for text, width in zip(line, widths, strict=True)])
+    return LongTable(cells, colWidths=widths, style=(*LINES.getCommands(), HEADING), repeatRows=1, hAlign="LEFT")
+
+
+def _cut(text: str, width: float) -> str:
+    lines = text.splitlines()
+    if len(lines) > LINES_OF_CELL:
+        text = "\n".join(lines[:LINES_OF_CELL]) + " …"
+    most = int(width / LETTER) * LINES_OF_CELL
+    return text if len(text) <= most else f"{text[: max(most - 2, 1)]} …"

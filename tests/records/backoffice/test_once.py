@@ -1,0 +1,58 @@
+"""A form for a new record that is sent twice adds one record, and text that was typed into it later is not lost."""
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole, Role
+from records.history.models import Change
+from records.items.models import Item
+from records.reference.models import Product
+from tests import make
+from tests.make.backoffice import browser, form_of, sign_in
+
+pytestmark = pytest.mark.django_db
+
+ADD = reverse("admin:items_item_add")
+
+
+def test_the_same_form_sent_twice_adds_one_record_and_says_so(site: Any) -> None:
+    client = browser(site)
+    sent = {**form_of(client.get(ADD)), "name": "Oven"}
+    assert client.post(ADD, {**sent, "_save": "1"}).status_code == 302
+    again = client.post(ADD, {**sent, "_continue": "1"}, follow=True)
+    assert "This form was saved already. Nothing was added again." in again.content.decode()
+    assert Item.objects.filter(site=site).count() == 1
+    assert Change.objects.filter(operation="AddItem").count() == 1
+
+
+def test_other_content_or_another_form_or_person_adds_another_record(site: Any) -> None:
+    client = browser(site)
+    sent = {**form_of(client.get(ADD)), "name": "Oven"}
+    client.post(ADD, sent)
+    client.post(ADD, {**sent, "name": "Mixer"})
+    client.post(ADD, {**form_of(client.get(ADD)), "name": "Oven"})
+    browser(site).post(ADD, sent)
+    client.post(ADD, {**sent, "larder_once": ""})
+    assert sorted(Item.objects.values_list("name", flat=True)) == ["Mixer", "Oven", "Oven", "Oven", "Oven"]
+
+
+def test_a_refused_form_keeps_its_id_and_can_be_sent_again(site: Any) -> None:
+    client = browser(site)
+    sent = {**form_of(client.get(ADD)), "name": ""}
+    refused = client.post(ADD, sent)
+    assert refused.status_code == 200
+    assert form_of(refused)["larder_once"] == sent["larder_once"]
+    assert client.post(ADD, {**form_of(refused), "name": "Oven"}).status_code == 302
+    assert Item.objects.get().name == "Oven"
+
+
+@pytest.mark.parametrize("model", [Product, Role])
+def test_entries_of_lists_and_roles_are_added_once_too(site: Any, model: Any) -> None:
+    client = sign_in(make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR), site)
+    add = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+    sent = {**form_of(client.get(add)), "name": "Rye loaf"}
+    for _ in range(2):
+        assert client.post(add, sent).status_code == 302
+    assert model.objects.filter(name="Rye loaf").count() == 1
