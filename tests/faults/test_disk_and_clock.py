@@ -246,28 +246,6 @@ def under_a_fake_clock(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.skipif(not FAKE_CLOCKS, reason="libfaketime is not installed.")
-def test_a_clock_that_is_set_back_and_forth_breaks_neither_the_service_nor_the_chain(
-    installation: Installation, tmp_path: Path
-) -> None:
-    clock = tmp_path / "clock"
-    clock.write_text("+0")
-    variables = {"FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1"}
-    with installation.server({**under_a_fake_clock(tmp_path), **variables}) as server:
-        person = Browser(server, installation.credentials["people"]["manager"])
-        known = server.add().json()["Id"]
-        for shift in ("+25h", "-25h", "+1h", "+0"):
-            clock.write_text(shift)
-            change = server.send("PUT", f"/item/UpdateItem/{known}", b'{"Location": "%s"}' % shift.encode(), server.key)
-            answers = [server.add(), server.read(), server.provisioned(), change]
-            assert [answer.status for answer in answers] == [200] * 4, [answer.body for answer in answers]
-            # A day later the session has ended; before and after that the page is there.
-            assert person.get("/admin/").status in (200, 302)
-        assert server.get("/readyz").json()["database"] == "ok"
-        assert not [line for line in server.lines() if line["level"] == "ERROR"]
-    assert "proven" in installation.manage("verify_history")
-
-
-@pytest.mark.skipif(not FAKE_CLOCKS, reason="libfaketime is not installed.")
 @pytest.mark.parametrize("shift", ["+25h", "-25h"])
 def test_a_server_whose_clock_is_a_day_off_repeats_no_write_and_stamps_it_rightly(
     installation: Installation, tmp_path: Path, shift: str
