@@ -52,7 +52,7 @@ def fill(changes: int) -> None:
     for turn in range(TIMES):
         item_actions.update_item(site.pk, item.pk, {"location": f"Room {turn}."}, author=make.SYSTEM, reason="Moved")
         employee_actions.update_employee(site.pk, employee.pk, {"notes": f"{turn}."}, author=make.SYSTEM)
-    known = {
+    known: dict[Any, Any] = {
         model: (model.objects.get(pk=key), list(Change.objects.filter(record_id=key).order_by("number")))
         for model, key in ((Item, item.pk), (Employee, employee.pk))
     }

@@ -23,7 +23,7 @@ class PeriodFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the periods to choose from."""
-        return list(PERIODS.items())
+        return [(days, str(label)) for days, label in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
         """Filter the list."""

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
@@ -339,6 +340,7 @@ def _number(value: float | None) -> str:
 
 def pareto_chart(scope: Scope, relation: str, title: str, shares: list[complaints.Share], period: Period) -> Chart:
     """Return a Pareto chart: bars from the most frequent down, and the line of cumulative shares."""
+    column: Any = Complaint._meta.get_field(relation)
     chart = Chart(f"by-{relation}", title)
     if not shares:
         chart.empty = gettext("No complaints in %(name)s.") % {"name": period.name}
@@ -361,7 +363,7 @@ def pareto_chart(scope: Scope, relation: str, title: str, shares: list[complaint
     }
     chart.table = Table(
         (
-            capfirst(str(Complaint._meta.get_field(relation).verbose_name)),
+            capfirst(str(column.verbose_name)),
             gettext("Complaints"),
             gettext("Cumulative share"),
         ),

@@ -109,7 +109,7 @@ def test_every_door_offers_and_takes_the_same(name: str, field: Any, site: Site,
     offered = set(choices_at(field, site.pk).values_list("pk", flat=True))
     allowed = set(valid_at(target, site.pk, field.model).values_list("pk", flat=True))
     for kind, row in rows.items():
-        fault = expected[kind].format(name=target._meta.verbose_name)
+        fault = str(expected[kind]).format(name=target._meta.verbose_name)
         assert errors_of(target, [row], site.pk, field.model).get(row.pk, "") == fault, kind
         assert (row.pk in allowed, row.pk in offered) == (not fault, not fault), kind
         assert bool(unknown_among(target, [row], site.pk, field.model)) == (kind == "elsewhere"), kind

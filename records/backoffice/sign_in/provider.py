@@ -251,7 +251,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
                     None,
                     "identity that no account is linked with",
                 )
-                raise ImmediateHttpResponse(_failed(request, NOT_LINKED))
+                raise ImmediateHttpResponse(_failed(request, str(NOT_LINKED)))
         elif purpose == "invitation":
             self._link(request, sociallogin, _invited(data))
         else:

@@ -39,9 +39,9 @@ def test_each_catalogue_has_every_text_and_is_compiled(path: Path) -> None:
 def test_a_person_chooses_the_language_and_the_browser_decides_before(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
     client = sign_in(user, site)
-    german = {"HTTP_ACCEPT_LANGUAGE": "de-AT,de;q=0.9,en;q=0.5"}
+    german = "de-AT,de;q=0.9,en;q=0.5"
     assert '<html lang="en"' in client.get("/admin/").content.decode()
-    assert '<html lang="de"' in client.get("/admin/", **german).content.decode()
+    assert '<html lang="de"' in client.get("/admin/", HTTP_ACCEPT_LANGUAGE=german).content.decode()
     assert client.post(PROFILE, {"do": "choose-language", "language": "de"}).status_code == 302
     page = client.get("/admin/", HTTP_ACCEPT_LANGUAGE="en")
     assert page["Content-Language"] == "de"

@@ -1,5 +1,7 @@
 """The lists that records point into, and the list of attachments, as files."""
 
+from typing import Any
+
 import pytest
 
 from records.accounts.models import DefaultRole
@@ -27,7 +29,7 @@ def test_every_list_is_exported_and_those_of_the_site_are_imported(site: Site) -
     client = browser(site, KEEPER)
     for model in LISTS.values():
         assert export(client, model, part=""), model
-        may_import = page(Product, "import").replace("product", model._meta.model_name)
+        may_import = page(Product, "import").replace("product", str(model._meta.model_name))
         assert (may_import in client.get(list_address(model)).content.decode()) == (model in SITE_LISTS.values()), model
     assert Country in SYSTEM_LISTS.values()
     assert client.get(page(Country, "import")).status_code == 404
@@ -92,14 +94,14 @@ def test_a_checklist_is_imported_with_its_questions_in_order(site: Site) -> None
 
 def test_a_rating_is_imported_with_responses_and_bands_or_refused_whole(site: Site) -> None:
     def book(second: int) -> bytes:
-        bands = {
+        bands: dict[str, list[list[Any]]] = {
             "Score bands": [
                 ["Rating name", "From", "To", "Rating", "Result"],
                 ["Three steps", 0, 80, "B", "Fail"],
                 ["Three steps", second, 100, "A", "Pass"],
             ]
         }
-        responses = [
+        responses: list[list[Any]] = [
             ["Rating", "Name", "Score", "Fails the audit"],
             ["Three steps", "Good", 2, "no"],
             ["Three steps", "Bad", 0, "yes"],
@@ -111,7 +113,7 @@ def test_a_rating_is_imported_with_responses_and_bands_or_refused_whole(site: Si
     assert not Rating.objects.filter(site=site).exists()
     bring_in(client, Rating, book(80))
     made = Rating.objects.get(name="Three steps")
-    assert [(row.name, row.score, row.fails) for row in made.responses.all()] == [("Good", 2, False), ("Bad", 0, True)]
+    assert [(row.name, int(row.score), row.fails) for row in made.responses.all()] == [("Good", 2, False), ("Bad", 0, True)]
     assert [band.rating for band in made.bands.all()] == ["B", "A"]
 
 

@@ -18,10 +18,10 @@ from records.backoffice.wording import without_markup
 from records.customers.models import Customer
 from records.dashboard.printing import lists
 from records.employees.models import Employee
-from records.items.actions import archive_item
 from records.items.models import Item
 from records.reference.models import Checklist, Country, Product
 from records.sites.models import EntityFolder, Site
+from records.sites.writing import archive_record
 from tests import make
 from tests.make.actions import make_action
 from tests.make.attachments import make_attachment
@@ -69,7 +69,7 @@ def test_a_list_is_printed_as_it_is_filtered_in_the_columns_of_the_person(site: 
     make_item(site, name="Oven <b>1</b> & Co", code="OV-1", location="Hall 2")
     make_item(site, name="Mixer", code="MX-1")
     old = make_item(site, name="Old oven")
-    archive_item(site.pk, old.pk, archived=True, author=make.SYSTEM, reason="Sold")
+    archive_record(Item, site.pk, old.pk, archived=True, author=make.SYSTEM, reason="Sold")
     client = browser(site)
     text = text_of(client, paper_of_list(Item, "?q=oven"))
     assert "Oven <b>1</b> & Co" in text

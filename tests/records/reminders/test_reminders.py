@@ -200,7 +200,7 @@ def test_a_superior_is_told_after_seven_days(site: Site, clock: Any) -> None:
     make_action(site, owner=ada, name="Seven", due_date=day(-7))
     assert said(boss) == {}
     make_action(site, owner=ada, name="Eight", due_date=day(-8))
-    assert said(boss) == {contents.STAFF: ["Action 2: Eight"]}
+    assert said(boss) == {str(contents.STAFF): ["Action 2: Eight"]}
     assert sorted(work()) == ["ada@example.org", "boss@example.org"]
     [body] = [str(message.body) for message in mail.outbox if message.to == ["boss@example.org"]]
     assert "- Action 2: Eight (Ada), Hillside Bakery" in body
