@@ -1,5 +1,6 @@
 """The lists that records point into, and the list of attachments, as files."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -113,7 +114,8 @@ def test_a_rating_is_imported_with_responses_and_bands_or_refused_whole(site: Si
     assert not Rating.objects.filter(site=site).exists()
     bring_in(client, Rating, book(80))
     made = Rating.objects.get(name="Three steps")
-    assert [(row.name, int(row.score), row.fails) for row in made.responses.all()] == [("Good", 2, False), ("Bad", 0, True)]
+    found = [(row.name, row.score, row.fails) for row in made.responses.all()]
+    assert found == [("Good", Decimal(2), False), ("Bad", Decimal(0), True)]
     assert [band.rating for band in made.bands.all()] == ["B", "A"]
 
 
