@@ -120,11 +120,14 @@ def _of_operations() -> Iterator[str]:
         operations |= set(named.findall(path.read_text()))
     kinds = [model._meta.label for model in apps.get_models()]
     operations |= {f"{verb}{kind.rpartition('.')[2]}" for verb in ("Archive", "Restore", "Import") for kind in kinds}
+    names = {kind.rpartition(".")[2] for kind in kinds}
     for operation in sorted(operations):
         shown = {operation_label(operation, kind) for kind in kinds}
-        # The shortest form is for the kind that the operation names; without such a kind, all are the same.
+        # An operation on a kind that it names is shown without the name; any other one is shown with all of its words.
         yield min(shown, key=len)
-        if len(shown) > 1 and operation.startswith(("Set", "Add", "Remove", "Show", "Choose")):
+        if re.sub("^[A-Z][a-z]*", "", operation) not in names or operation.startswith(
+            ("Set", "Add", "Remove", "Show", "Choose")
+        ):
             yield max(shown, key=len)
 
 

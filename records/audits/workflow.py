@@ -79,7 +79,7 @@ def _move(record: AuditRecord, allowed: Sequence[RecordStatus], to: RecordStatus
     if record.is_archived:
         raise ValidationError(gettext("The audit is archived; restore it first."), code="InvalidTransition")
     if record.record_status not in allowed:
-        wanted = " or ".join(str(status.label) for status in allowed)
+        wanted = gettext(" or ").join(str(status.label) for status in allowed)
         text = gettext("The audit is %(record_status)s; only one that is %(wanted)s becomes %(label)s.") % {
             "record_status": record.get_record_status_display(),
             "wanted": wanted,

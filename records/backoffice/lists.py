@@ -115,7 +115,7 @@ class RecordList(ChangeList):
             yield
         except (IncorrectLookupParameters, FieldError, ValidationError, ValueError, OverflowError, DataError) as error:
             given = [f"{name}={','.join(map(str, values))}"[:100] for name, values in self.filter_params.items()]
-            named = " or ".join(f"“{one}”" for one in given) or gettext("what it was asked for")
+            named = gettext(" or ").join(f"“{one}”" for one in given) or gettext("what it was asked for")
             raise UnreadableListError(
                 gettext("The list cannot be narrowed to %(named)s.") % {"named": named}
             ) from error
@@ -160,7 +160,9 @@ class RecordList(ChangeList):
             values = [value for text in given for value in str(text).split(",")]
             names = self.names_of(column.related_model, values) if column.is_relation else values
             if column.is_relation or column.choices:
-                text = f"{capfirst(column.verbose_name)}: {' or '.join(names) or 'nothing of this site'}"
+                text = (
+                    f"{capfirst(column.verbose_name)}: {gettext(' or ').join(names) or gettext('nothing of this site')}"
+                )
                 found.append((parameter, text))
         return found
 

@@ -172,7 +172,7 @@ class StepPages(SitePermissions):
             except ValidationError as fault:
                 show_faults(form, (), fault)
             else:
-                self.message_user(request, f"{record} {step.done or 'was changed.'}", messages.SUCCESS)
+                self.message_user(request, f"{record} {step.done or gettext('was changed.')}", messages.SUCCESS)
                 return redirect(address)
         context = {
             **self.admin_site.each_context(request),

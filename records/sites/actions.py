@@ -149,7 +149,7 @@ def contents(folder: EntityFolder) -> list[tuple[int, str]]:
 def listed(found: list[tuple[int, str]]) -> str:
     """Return the contents in words, such as "3 employees and 1 folder"."""
     words = [f"{count} {name}" for count, name in found]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return gettext(" and ").join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def filed_models() -> list[type[models.Model]]:

@@ -140,7 +140,7 @@ def _why_not(kind: str, text: str, meant: Sequence[Row]) -> str:
     if not text:
         return gettext("Say which %(kind)s the row belongs to.") % {"kind": kind}
     if meant:
-        numbers = " and ".join(str(row.number) for row in meant[:10])
+        numbers = gettext(" and ").join(str(row.number) for row in meant[:10])
         return gettext(
             "The rows %(numbers)s of the first sheet are both called %(text)s. Write the Id of the %(kind)s instead."
         ) % {"numbers": numbers, "text": text[:100], "kind": kind}

@@ -129,7 +129,7 @@ def listed(names: Iterable[str]) -> str:
     several = list(names)
     if len(several) > 10:
         return gettext("%(names)s and %(value)s more") % {"names": ", ".join(several[:10]), "value": len(several) - 10}
-    return " and ".join(filter(None, (", ".join(several[:-1]), several[-1]))) if several else ""
+    return gettext(" and ").join(filter(None, (", ".join(several[:-1]), several[-1]))) if several else ""
 
 
 def steps(wanted: Sequence[Any]) -> Iterator[Sequence[Any]]:
