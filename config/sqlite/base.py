@@ -1,7 +1,7 @@
 """The backend: it creates the database file and its companions so that only their owner can read them."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -16,7 +16,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.execute_wrappers.append(observing)
+        self.execute_wrappers += [closing, observing]
 
     def connect(self) -> None:
         """Connect; files that are created meanwhile are private."""
@@ -53,6 +53,20 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _wait_for_locks(self, milliseconds: int) -> None:
         with self.cursor() as cursor:
             cursor.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
+
+
+def closing(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    """Run a statement and, if it fails, close its cursor; a wrapper as `connection.execute_wrappers` takes them.
+
+    An error often refers to itself through the frames of its traceback, which also refer to the cursor, so that only
+    the garbage collector frees both. The collector may run in a thread that has locked the file. For an open cursor it
+    would then wait for the cursor's connection, whose thread waits for the lock, until the waiting time is over.
+    """
+    try:
+        return execute(sql, params, many, context)
+    except Error:
+        context["cursor"].close()
+        raise
 
 
 _kept: list[Any] = []

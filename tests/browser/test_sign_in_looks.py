@@ -117,7 +117,7 @@ def test_the_page_of_a_signature_with_a_password(site: Site, page_of: PageOf) ->
     page.get_by_label("I have reviewed it").check()
     page.get_by_label(re.compile("password", re.IGNORECASE)).fill("not the password")
     page.get_by_role("button", name="Sign", exact=True).click()
-    expect(page.get_by_text("This is not your password.")).to_be_visible()
+    expect(page.get_by_text("This is not your password.", exact=True)).to_be_visible()
     faults += faults_shown(page, "a wrong password for a signature")
     faults += faults_at(page, "/admin/documents/inbox/")
     assert not version.signatures.exists()
