@@ -31,7 +31,7 @@ class Endpoints:
 
 def below(mount: Mount) -> URLResolver:
     """Return the endpoints below a mount."""
-    return URLResolver(RoutePattern(f"{mount}/"), Endpoints(mount), app_name="scim", namespace="scim")  # type: ignore[arg-type]
+    return URLResolver(RoutePattern(f"{mount}/"), Endpoints(mount))  # type: ignore[arg-type]
 
 
 @csrf_exempt
