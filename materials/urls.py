@@ -7,8 +7,18 @@ from materials.paths import AnyText
 from materials.serializers import MaterialResult, MaterialSerializer
 from materials.upserts import MOST
 from records.operations.error_handlers import answer_below
-from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
-from records.operations.schema import WriteResult
+from records.operations.operation import (
+    MANAGER,
+    READER,
+    Operation,
+    Parameter,
+    WriteResult,
+    adds,
+    lists,
+    operation_urls,
+    permits,
+    reads,
+)
 
 register_converter(AnyText, "any_text")
 answer_below("materials", views.outside)
@@ -20,40 +30,35 @@ SITE = Parameter("siteId", "id", description="The site whose materials are meant
 
 urlpatterns = operation_urls(
     views.MaterialViewSet,
-    Operation(
-        method="POST",
-        name="PostMaterial",
-        permission="materials.add_material",
-        role=MANAGER,
+    adds(
+        "PostMaterial",
+        "materials.add_material",
+        MANAGER,
+        MaterialSerializer,
+        examples.POST_MATERIAL,
+        SITE,
         route="/",
-        request=MaterialSerializer,
-        response=WriteResult,
         each=MaterialResult,
         most=MOST,
-        parameters=(SITE,),
-        examples=examples.POST_MATERIAL,
     ),
-    Operation(
-        method="GET",
-        name="GetListOfMaterial",
-        permission="materials.view_material",
-        role=READER,
+    lists(
+        "GetListOfMaterial",
+        "materials.view_material",
+        READER,
+        MaterialSerializer,
+        examples.GET_LIST_OF_MATERIAL,
+        SITE,
+        Parameter("externalId", separable=True),
         route="/",
-        many=True,
-        response=MaterialSerializer,
-        parameters=(SITE, Parameter("externalId", separable=True)),
-        examples=examples.GET_LIST_OF_MATERIAL,
     ),
-    Operation(
-        method="GET",
-        name="GetMaterialById",
-        permission="materials.view_material",
-        role=READER,
+    reads(
+        "GetMaterialById",
+        "materials.view_material",
+        READER,
+        MaterialSerializer,
+        examples.GET_MATERIAL_BY_ID,
+        SITE,
         route="/<any_text:id>",
-        takes_id=True,
-        response=MaterialSerializer,
-        parameters=(SITE,),
-        examples=examples.GET_MATERIAL_BY_ID,
     ),
     Operation(
         method="DELETE",

@@ -4,42 +4,39 @@ from records.attachments import examples
 from records.attachments.serializers import AttachmentSerializer
 from records.attachments.views import ADDRESSES, AttachmentViewSet
 from records.files.bodies import SWITCHES
-from records.operations.operation import MANAGER, READER, STANDARD, Operation, Parameter, operation_urls, permits
-from records.operations.schema import WriteResult
+from records.operations.operation import (
+    MANAGER,
+    READER,
+    STANDARD,
+    Parameter,
+    adds,
+    lists,
+    operation_urls,
+    permits,
+    reads,
+)
 
 permits("attachments.archive_attachment", MANAGER)
 
 urlpatterns = [
     *operation_urls(
         AttachmentViewSet,
-        Operation(
-            method="POST",
-            name="AddAttachment",
-            permission="attachments.add_attachment",
-            role=STANDARD,
-            request=AttachmentSerializer,
-            response=WriteResult,
-            examples=examples.ADD_ATTACHMENT,
+        adds("AddAttachment", "attachments.add_attachment", STANDARD, AttachmentSerializer, examples.ADD_ATTACHMENT),
+        reads(
+            "GetAttachment",
+            "attachments.view_attachment",
+            READER,
+            AttachmentSerializer,
+            examples.GET_ATTACHMENT,
+            *SWITCHES,
         ),
-        Operation(
-            method="GET",
-            name="GetAttachment",
-            permission="attachments.view_attachment",
-            role=READER,
-            takes_id=True,
-            response=AttachmentSerializer,
-            parameters=SWITCHES,
-            examples=examples.GET_ATTACHMENT,
-        ),
-        Operation(
-            method="GET",
-            name="GetAttachmentList",
-            permission="attachments.view_attachment",
-            role=READER,
-            many=True,
-            response=AttachmentSerializer,
-            parameters=(Parameter("recordId", "id", description="Of this record."),),
-            examples=examples.GET_ATTACHMENT_LIST,
+        lists(
+            "GetAttachmentList",
+            "attachments.view_attachment",
+            READER,
+            AttachmentSerializer,
+            examples.GET_ATTACHMENT_LIST,
+            Parameter("recordId", "id", description="Of this record."),
         ),
     ),
     *ADDRESSES.urls(),

@@ -8,7 +8,7 @@ from records.category.views import (
     FolderEntrySerializer,
     SiteEntrySerializer,
 )
-from records.operations.operation import READER, SITE_ADMINISTRATOR, Operation, Parameter, operation_urls, permits
+from records.operations.operation import READER, SITE_ADMINISTRATOR, Parameter, lists, operation_urls, permits, reads
 from records.reference.lists import LISTS, SITE_LISTS
 from records.sites.models import FILED
 
@@ -25,55 +25,26 @@ permits("sites.change_entityfolder", SITE_ADMINISTRATOR)
 urlpatterns = operation_urls(
     CategoryViewSet,
     *(
-        Operation(
-            method="GET",
-            name=f"Get{name}List",
-            permission=f"reference.view_{model._meta.model_name}",
-            role=READER,
-            many=True,
-            response=LIST_SERIALIZERS[name],
-            parameters=ENTRY_NAME_OR_CODE,
-            examples=examples.GET_LIST[name],
+        lists(
+            f"Get{name}List",
+            f"reference.view_{model._meta.model_name}",
+            READER,
+            LIST_SERIALIZERS[name],
+            examples.GET_LIST[name],
+            *ENTRY_NAME_OR_CODE,
         )
         for name, model in LISTS.items()
     ),
-    Operation(
-        method="GET",
-        name="GetRating",
-        permission="reference.view_rating",
-        role=READER,
-        takes_id=True,
-        response=RatingSerializer,
-        examples=examples.GET_RATING,
+    reads("GetRating", "reference.view_rating", READER, RatingSerializer, examples.GET_RATING),
+    lists(
+        "GetFolderList",
+        "sites.view_entityfolder",
+        READER,
+        FolderEntrySerializer,
+        examples.GET_FOLDER_LIST,
+        *NAME_OR_CODE,
+        Parameter("entity", "choice", choices=[str(entity.value) for entity in FILED]),
     ),
-    Operation(
-        method="GET",
-        name="GetFolderList",
-        permission="sites.view_entityfolder",
-        role=READER,
-        many=True,
-        response=FolderEntrySerializer,
-        parameters=(*NAME_OR_CODE, Parameter("entity", "choice", choices=[str(entity.value) for entity in FILED])),
-        examples=examples.GET_FOLDER_LIST,
-    ),
-    Operation(
-        method="GET",
-        name="GetSiteList",
-        permission="sites.view_site",
-        role=READER,
-        many=True,
-        response=SiteEntrySerializer,
-        parameters=NAME_OR_CODE,
-        examples=examples.GET_SITE_LIST,
-    ),
-    Operation(
-        method="GET",
-        name="GetUserList",
-        permission="accounts.view_user",
-        role=READER,
-        many=True,
-        response=UserEntrySerializer,
-        parameters=NAME_OR_CODE,
-        examples=examples.GET_USER_LIST,
-    ),
+    lists("GetSiteList", "sites.view_site", READER, SiteEntrySerializer, examples.GET_SITE_LIST, *NAME_OR_CODE),
+    lists("GetUserList", "accounts.view_user", READER, UserEntrySerializer, examples.GET_USER_LIST, *NAME_OR_CODE),
 )

@@ -9,12 +9,14 @@ from records.operations.operation import (
     READER,
     SITE_ADMINISTRATOR,
     STANDARD,
-    Operation,
     Parameter,
+    adds,
+    lists,
     operation_urls,
     permits,
+    reads,
+    updates,
 )
-from records.operations.schema import WriteResult
 
 permits("complaints.view_private_complaint", STANDARD)
 permits("complaints.submit_complaint", STANDARD)
@@ -27,53 +29,32 @@ permits("complaints.change_unitssold", MANAGER)
 
 urlpatterns = operation_urls(
     ComplaintViewSet,
-    Operation(
-        method="POST",
-        name="AddComplaintDetail",
-        permission="complaints.add_complaint",
-        role=STANDARD,
-        request=ComplaintSerializer,
-        response=WriteResult,
-        examples=examples.ADD_COMPLAINT_DETAIL,
+    adds(
+        "AddComplaintDetail", "complaints.add_complaint", STANDARD, ComplaintSerializer, examples.ADD_COMPLAINT_DETAIL
     ),
-    Operation(
-        method="GET",
-        name="GetComplaint",
-        permission="complaints.view_complaint",
-        role=READER,
-        takes_id=True,
-        response=ComplaintSerializer,
-        examples=examples.GET_COMPLAINT,
+    reads("GetComplaint", "complaints.view_complaint", READER, ComplaintSerializer, examples.GET_COMPLAINT),
+    lists(
+        "GetComplaintList",
+        "complaints.view_complaint",
+        READER,
+        ComplaintSerializer,
+        examples.GET_COMPLAINT_LIST,
+        Parameter("recordStatus", "choice", choices=RecordStatus.values),
+        Parameter("customerId", "id"),
+        Parameter("productId", "id"),
+        Parameter("nonconformanceId", "id"),
+        Parameter("brandId", "id"),
+        Parameter("productionUnitId", "id"),
+        Parameter("sourceId", "id"),
+        Parameter("traceNumber", lookup="trace_number_key"),
+        Parameter("dateFrom", "date-time", "date__gte", "Dated at or after this moment."),
+        Parameter("dateTo", "date-time", "date__lte", "Dated at or before this moment."),
     ),
-    Operation(
-        method="GET",
-        name="GetComplaintList",
-        permission="complaints.view_complaint",
-        role=READER,
-        many=True,
-        response=ComplaintSerializer,
-        parameters=(
-            Parameter("recordStatus", "choice", choices=RecordStatus.values),
-            Parameter("customerId", "id"),
-            Parameter("productId", "id"),
-            Parameter("nonconformanceId", "id"),
-            Parameter("brandId", "id"),
-            Parameter("productionUnitId", "id"),
-            Parameter("sourceId", "id"),
-            Parameter("traceNumber", lookup="trace_number_key"),
-            Parameter("dateFrom", "date-time", "date__gte", "Dated at or after this moment."),
-            Parameter("dateTo", "date-time", "date__lte", "Dated at or before this moment."),
-        ),
-        examples=examples.GET_COMPLAINT_LIST,
-    ),
-    Operation(
-        method="PUT",
-        name="UpdateComplaintDetail",
-        permission="complaints.change_complaint",
-        role=STANDARD,
-        takes_id=True,
-        request=ComplaintChangeSerializer,
-        response=WriteResult,
-        examples=examples.UPDATE_COMPLAINT_DETAIL,
+    updates(
+        "UpdateComplaintDetail",
+        "complaints.change_complaint",
+        STANDARD,
+        ComplaintChangeSerializer,
+        examples.UPDATE_COMPLAINT_DETAIL,
     ),
 )

@@ -3,53 +3,33 @@
 from records.items import examples
 from records.items.serializers import ItemChangeSerializer, ItemSerializer
 from records.items.views import ItemViewSet
-from records.operations.operation import MANAGER, READER, Operation, Parameter, operation_urls, permits
-from records.operations.schema import WriteResult
+from records.operations.operation import (
+    MANAGER,
+    READER,
+    Parameter,
+    adds,
+    lists,
+    operation_urls,
+    permits,
+    reads,
+    updates,
+)
 
 permits("items.archive_item", MANAGER)
 
 urlpatterns = operation_urls(
     ItemViewSet,
-    Operation(
-        method="POST",
-        name="AddItem",
-        permission="items.add_item",
-        role=MANAGER,
-        request=ItemSerializer,
-        response=WriteResult,
-        examples=examples.ADD_ITEM,
+    adds("AddItem", "items.add_item", MANAGER, ItemSerializer, examples.ADD_ITEM),
+    reads("GetItem", "items.view_item", READER, ItemSerializer, examples.GET_ITEM),
+    lists(
+        "GetItemList",
+        "items.view_item",
+        READER,
+        ItemSerializer,
+        examples.GET_ITEM_LIST,
+        Parameter("code", lookup="code_key"),
+        Parameter("serialNumber", lookup="serial_number_key"),
+        Parameter("location", lookup="location_key"),
     ),
-    Operation(
-        method="GET",
-        name="GetItem",
-        permission="items.view_item",
-        role=READER,
-        takes_id=True,
-        response=ItemSerializer,
-        examples=examples.GET_ITEM,
-    ),
-    Operation(
-        method="GET",
-        name="GetItemList",
-        permission="items.view_item",
-        role=READER,
-        many=True,
-        response=ItemSerializer,
-        parameters=(
-            Parameter("code", lookup="code_key"),
-            Parameter("serialNumber", lookup="serial_number_key"),
-            Parameter("location", lookup="location_key"),
-        ),
-        examples=examples.GET_ITEM_LIST,
-    ),
-    Operation(
-        method="PUT",
-        name="UpdateItem",
-        permission="items.change_item",
-        role=MANAGER,
-        takes_id=True,
-        request=ItemChangeSerializer,
-        response=WriteResult,
-        examples=examples.UPDATE_ITEM,
-    ),
+    updates("UpdateItem", "items.change_item", MANAGER, ItemChangeSerializer, examples.UPDATE_ITEM),
 )

@@ -1,4 +1,4 @@
-"""Operation rows: each operation is declared once, and everything else is derived from its row."""
+"""Declares operations: each is declared once in its app's `urls.py`, and everything else is derived from that."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,8 @@ from records.operations.names import snake
 
 READER, STANDARD = DefaultRole.READER, DefaultRole.STANDARD
 MANAGER, SITE_ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.SITE_ADMINISTRATOR
+
+Examples = Sequence[Example]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,20 @@ class Parameter:
         return (self.lookup or snake(self.name), *self.also)
 
 
+class WriteResult(serializers.Serializer[Any]):
+    """The answer to every successful add and update (DECISIONS 1.3)."""
+
+    Error = serializers.CharField(help_text="Empty on success.", default="")
+    Message = serializers.CharField(help_text="`Success.` on success; `Valid.` after a check with `validateOnly`.")
+    Id = serializers.CharField(help_text="Id of the created or updated record, a UUID; empty after a check.")
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of the interface; see the module's docstring and "How to add an operation" in the README."""
+    """One operation of the interface; see "How to add an operation" in the README.
+
+    Most operations are declared by `adds`, `reads`, `lists` or `updates`, which know method and path.
+    """
 
     method: str
     name: str
@@ -66,7 +79,7 @@ class Operation:
     entity: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Response headers that contain a whole number, each with its meaning."""
-    examples: Sequence[Example] = field(default=(), compare=False)
+    examples: Examples = field(default=(), compare=False)
 
     @property
     def action(self) -> str:
@@ -91,6 +104,35 @@ class Operation:
         """
         start = self.name if self.route is None else self.route
         return f"{start}/<str:id>".lstrip("/") if self.takes_id and "<" not in start else start
+
+
+def adds(
+    name: str, permission: str, role: DefaultRole, body: Any, examples: Examples, *parameters: Parameter, **more: Any
+) -> Operation:
+    """Return the operation that adds the record of its body."""
+    more |= {"parameters": parameters, "examples": examples}
+    return Operation("POST", name, permission, role, WriteResult, body, **more)
+
+
+def updates(name: str, permission: str, role: DefaultRole, body: Any, examples: Examples) -> Operation:
+    """Return the operation that changes, in the record with the id of its path, what its body contains."""
+    return Operation("PUT", name, permission, role, WriteResult, body, takes_id=True, examples=examples)
+
+
+def reads(
+    name: str, permission: str, role: DefaultRole, answer: Any, examples: Examples, *parameters: Parameter, **more: Any
+) -> Operation:
+    """Return the operation that answers the record with the id of its path."""
+    more |= {"takes_id": True, "parameters": parameters, "examples": examples}
+    return Operation("GET", name, permission, role, answer, **more)
+
+
+def lists(
+    name: str, permission: str, role: DefaultRole, answer: Any, examples: Examples, *parameters: Parameter, **more: Any
+) -> Operation:
+    """Return the operation that answers a page of records, which the parameters filter."""
+    more |= {"many": True, "parameters": parameters, "examples": examples}
+    return Operation("GET", name, permission, role, answer, **more)
 
 
 def permits(permission: str, lowest: DefaultRole) -> None:

@@ -17,14 +17,6 @@ from records.operations.operation import Operation, Parameter
 from records.operations.values import INTEGER_LIMIT, read_boolean
 
 
-class WriteResult(serializers.Serializer[Any]):
-    """The answer to every successful add and update (DECISIONS 1.3)."""
-
-    Error = serializers.CharField(help_text="Empty on success.", default="")
-    Message = serializers.CharField(help_text="`Success.` on success; `Valid.` after a check with `validateOnly`.")
-    Id = serializers.CharField(help_text="Id of the created or updated record, a UUID; empty after a check.")
-
-
 class FaultShape(serializers.Serializer[Any]):
     """One fault of a body."""
 
