@@ -15,6 +15,19 @@ from tests.make.backoffice import sign_in
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 LOOKS = {"light": (1280, 900), "dark": (1280, 900), "phone": (390, 844)}
+HIDE_UNTIL_READY = """(() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(":root { visibility: hidden } [autofocus] { visibility: visible }");
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  addEventListener("DOMContentLoaded", () => {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((other) => other !== sheet);
+  });
+})()"""
+"""Hides a page until its deferred scripts have run; Playwright waits for what it is to click until that is visible.
+
+Otherwise a click that follows a navigation can reach a button before its script, or a `<select>` that
+`static/backoffice/choose.js` is about to replace. What gets the focus at once has to be visible for that.
+"""
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
@@ -56,6 +69,7 @@ def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[..., Page]
             cookie = sign_in(user, site).cookies["sessionid"].value
             context.add_cookies([{"name": "sessionid", "value": cookie, "url": live_server.url}])
         context.set_default_timeout(10_000)
+        context.add_init_script(HIDE_UNTIL_READY)
         page, complaints = context.new_page(), []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -16,6 +16,7 @@ from records.audits.workflow import Answer
 from records.history.models import Change
 from tests import make
 from tests.browser.test_looks import faults_shown, with_axe
+from tests.browser.waiting import expect_count
 from tests.make.audits import make_audit, make_checklist, make_program, make_rating, response, start
 from tests.make.backoffice import address, sign_in
 
@@ -30,15 +31,6 @@ KEPT = "Object.keys(localStorage).filter((key) => key.includes(':answers-')).len
 def audit(site: Any) -> Any:
     program = make_program(site, checklists=[make_checklist(site, questions=QUESTIONS)], rating=make_rating(site))
     return start(make_audit(program))
-
-
-def nothing_is_left_of(count: str, page: Page) -> None:
-    """Wait until an expression counts nothing. The page's policy forbids to evaluate it again from within the page."""
-    for _ in range(200):
-        if page.evaluate(count) == 0:
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError(f"{page.evaluate(count)} are left.")
 
 
 def opened(page: Page, audit: Any) -> Page:
@@ -78,13 +70,13 @@ def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: Any,
     tap(page, "Next")
     tap(page, "Partly")
     expect(page.get_by_text("2 answers wait for the connection.", exact=False)).to_be_visible()
-    assert page.evaluate(KEPT) == 1
+    expect_count(page, KEPT, 1)
     tap(page, "Next")
     expect(page.get_by_role("link", name="Submit for review")).to_be_hidden()
     page.context.set_offline(False)
     page.evaluate("window.dispatchEvent(new Event('online'))")
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
-    assert page.evaluate(KEPT) == 0
+    expect_count(page, KEPT, 0)
     assert answers_of(audit) == ["Yes", "No", "Partly"]
     assert audit.findings.all()[1].comment == "One net missing"
     page.get_by_role("link", name="Submit for review").click()
@@ -141,7 +133,7 @@ def test_waiting_answers_are_gone_after_signing_out(site: Any, audit: Any, page_
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
-    nothing_is_left_of(KEPT, page)
+    expect_count(page, KEPT, 0)
 
 
 def test_a_photo_belongs_to_its_question_and_the_card_keeps_to_the_rules(
@@ -193,7 +185,7 @@ def test_the_checklist_opens_again_without_a_connection_until_signing_out(
     page.locator(".menu > summary").click()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
-    nothing_is_left_of(PAGES, page)
+    expect_count(page, PAGES, 0)
 
 
 def test_a_kept_checklist_is_removed_when_somebody_else_signs_in_or_the_audit_is_handed_in(
@@ -202,11 +194,11 @@ def test_a_kept_checklist_is_removed_when_somebody_else_signs_in_or_the_audit_is
     ada = make.make_user(site=site, role=DefaultRole.MANAGER)
     page = opened(page_of(ada, site), audit)
     expect(page.get_by_text(OPENS)).to_be_visible()
-    assert page.evaluate(PAGES) == 1
+    expect_count(page, PAGES, 1)
     workflow.cancel_audit_record(site.pk, audit.pk, author=make.author_of(ada), reason="Not needed")
     page.reload()
     expect(page.get_by_text("its checklist can no longer be filled in")).to_be_visible()
-    nothing_is_left_of(PAGES, page)
+    expect_count(page, PAGES, 0)
     second = start(make_audit(audit.audit_program))
     opened(page, second)
     expect(page.get_by_text(OPENS)).to_be_visible()
@@ -214,7 +206,7 @@ def test_a_kept_checklist_is_removed_when_somebody_else_signs_in_or_the_audit_is
     # The address of the start: a cookie set with the page's own address would be sent to that page only.
     page.context.add_cookies([{"name": "sessionid", "value": other, "url": urljoin(page.url, "/")}])
     page.goto("/admin/")
-    nothing_is_left_of(PAGES, page)
+    expect_count(page, PAGES, 0)
 
 
 def test_a_photo_that_was_not_sent_is_told_and_sent_when_the_connection_is_back(

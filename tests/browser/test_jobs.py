@@ -15,6 +15,7 @@ from records.operations.calls import buffer
 from records.reference.models import Nonconformance, Product
 from records.sites.models import Entity, EntityFolder, Site
 from tests import make
+from tests.browser.waiting import choose
 from tests.make import audits as make_audits
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint, make_entry
@@ -27,13 +28,6 @@ PageOf = Callable[..., Page]
 
 def staff(site: Site, role: DefaultRole) -> User:
     return make.make_user(site=site, role=role, given_name=str(role.label))
-
-
-def choose(page: Page, label: str, typed: str, offered: str) -> None:
-    """Choose what is offered for the typed text in a field that looks its choices up."""
-    page.get_by_role("combobox", name=label, exact=True).click()
-    page.keyboard.type(typed)
-    page.get_by_role("option", name=offered).click()
 
 
 def take(page: Page, step: str, **fields: str) -> None:

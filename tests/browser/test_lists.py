@@ -16,6 +16,7 @@ from records.items.models import Item
 from records.reference.models import Product
 from tests import make
 from tests.browser.test_looks import NARROW, faults_shown, with_axe
+from tests.browser.waiting import choose
 from tests.make.backoffice import list_address
 from tests.make.complaints import make_complaint, make_draft, make_entry, make_units_sold
 from tests.make.items import make_item
@@ -32,9 +33,7 @@ def test_a_filter_is_saved_shared_opened_and_removed(site: Any, page_of: PageOf)
     page = with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site))
     page.goto(list_address(Complaint))
     page.get_by_text("Filter", exact=True).click()
-    page.get_by_role("combobox", name="Product", exact=True).click()
-    page.keyboard.type(product.name)
-    page.get_by_role("option", name=product.name, exact=True).click()
+    choose(page, "Product", product.name)
     dates = page.get_by_role("group", name="Date", exact=True)
     dates.get_by_label("From").fill("2020-01-01")
     dates.get_by_label("Date, span").select_option("Last 30 days")
@@ -157,9 +156,7 @@ def test_what_was_left_as_it_was_is_named_with_the_reason(site: Any, page_of: Pa
     page.get_by_label("Select all objects on this page for an action").check()
     page.get_by_label("With the chosen").select_option("Assign to an owner")
     page.get_by_role("button", name="Continue").click()
-    page.get_by_role("combobox", name="Owner").click()
-    page.keyboard.type("mira")
-    page.get_by_role("option", name="Mira Quill").click()
+    choose(page, "Owner", "mira", "Mira Quill")
     page.get_by_label("Reason for change").fill("Shared out")
     page.get_by_role("button", name="Assign to an owner").click()
     expect(page.get_by_role("heading", name="Assign to an owner: 1 of 2 done")).to_be_visible()

@@ -7,7 +7,7 @@ from typing import Any
 import axe_playwright_python
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from documents.models import Document
 from records.accounts import directories
@@ -129,7 +129,7 @@ def test_pages_that_say_no_keep_to_the_accessibility_rules_in_every_look(
     faults += faults_at(reader, f"{list_address(Item)}x/change/", 404)
     monkeypatch.setattr(extension_points, "start_page", broken)
     faults += faults_at(reader, "/admin/", 500)
-    assert reader.get_by_role("heading", name="Something went wrong").is_visible()
+    expect(reader.get_by_role("heading", name="Something went wrong")).to_be_visible()
     assert faults == []
 
 
@@ -144,6 +144,7 @@ def with_axe(page: Page) -> Page:
 
 
 def wide_and_light(page: Page) -> None:
+    page.wait_for_load_state()
     page.set_viewport_size(WIDE)  # type: ignore[arg-type]
     # Colours that are still on their way to the other theme have no contrast to speak of.
     page.emulate_media(color_scheme="light", reduced_motion="reduce")

@@ -14,6 +14,7 @@ from records.attachments.models import Attachment
 from records.complaints.models import Complaint
 from tests import make
 from tests.browser.test_looks import faults_at, with_axe
+from tests.browser.waiting import choose
 from tests.make.complaints import required_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,21 +29,15 @@ def photo(name: str) -> Any:
     return {"name": name, "mimeType": "image/jpeg", "buffer": out.getvalue()}
 
 
-def choose(page: Page, label: str, target: Any) -> None:
-    page.get_by_role("combobox", name=label).click()
-    page.keyboard.type(target.name)
-    page.get_by_role("option", name=target.name).click()
-
-
 def test_a_complaint_with_photos_is_sent_from_a_phone_over_a_connection_that_breaks(site: Any, page_of: PageOf) -> None:
     needed = required_of(site)
     page = page_of(make.make_user(site=site, role=DefaultRole.STANDARD), site, "phone")
     page.goto("/admin/")
     page.get_by_role("link", name="Quick complaint").first.click()
     page.get_by_label("What happened").fill("Metal in the loaf")
-    choose(page, "Product", needed["product"])
-    choose(page, "Customer", needed["customer"])
-    choose(page, "Kind of fault", needed["nonconformance"])
+    choose(page, "Product", needed["product"].name)
+    choose(page, "Customer", needed["customer"].name)
+    choose(page, "Kind of fault", needed["nonconformance"].name)
     page.set_input_files("#quick-camera", photo("one.jpg"))
     page.set_input_files("#quick-camera", photo("two.jpg"))
     page.set_input_files("#quick-photos", [photo("three.jpg"), photo("four.jpg")])

@@ -182,9 +182,14 @@ def test_the_companys_provider_is_linked_signs_in_and_signs_a_document(
     page.goto("/accounts/security/")
     page.get_by_role("button", name="Link Hillside ID").click()
     confirm(page)
-    if page.get_by_role("button", name="Link Hillside ID").is_visible():
-        page.get_by_role("button", name="Link Hillside ID").click()
-    expect(page.get_by_text("From now on you can sign in with it.")).to_be_visible()
+    again, linked = (
+        page.get_by_role("button", name="Link Hillside ID"),
+        page.get_by_text("From now on you can sign in with it."),
+    )
+    expect(again.or_(linked).first).to_be_visible()
+    if again.is_visible():
+        again.click()
+    expect(linked).to_be_visible()
     log_out(page)
     faults = faults_shown(page, "sign in with the provider")
     page.get_by_role("button", name="Continue with Hillside ID").click()

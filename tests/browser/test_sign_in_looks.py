@@ -144,9 +144,14 @@ def test_pages_of_the_companys_provider(company: Any, ann: User, page_of: PageOf
     page.goto("/accounts/security/")
     page.get_by_role("button", name="Link Hillside ID").click()
     confirm(page)
-    if page.get_by_role("button", name="Link Hillside ID").is_visible():
-        page.get_by_role("button", name="Link Hillside ID").click()
-    expect(page.get_by_text("From now on you can sign in with it.")).to_be_visible()
+    again, linked = (
+        page.get_by_role("button", name="Link Hillside ID"),
+        page.get_by_text("From now on you can sign in with it."),
+    )
+    expect(again.or_(linked).first).to_be_visible()
+    if again.is_visible():
+        again.click()
+    expect(linked).to_be_visible()
     faults += faults_shown(page, "a linked identity")
     faults += faults_at(page, "/accounts/confirm/provider/")
     assert faults == []

@@ -46,7 +46,7 @@ def test_a_manager_imports_a_file(site: Site, page_of: Callable[[User], Page]) -
         page.click("text=Check the file")
 
     upload(f"Id,Name,Location\n{item.pk},,Hall 2\n")
-    assert "Name: This field is required." in page.inner_text("main")
+    expect(page.get_by_role("main")).to_contain_text("Name: This field is required.")
     accessible(page)
     page.click("text=Choose another file")
     upload(f"Id,Name,Location\n{item.pk},Scale,Hall 2\n,Oven,Hall 3\n")
@@ -54,7 +54,7 @@ def test_a_manager_imports_a_file(site: Site, page_of: Callable[[User], Page]) -
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.fill("textarea[name=change_reason]", "Moved")
     page.click("button:text-is('Import')")
-    assert "Imported: 1 added, 1 changed, 0 unchanged." in page.inner_text("main")
+    expect(page.get_by_role("main")).to_contain_text("Imported: 1 added, 1 changed, 0 unchanged.")
     assert set(Item.objects.values_list("name", "location")) == {("Scale", "Hall 2"), ("Oven", "Hall 3")}
 
 
