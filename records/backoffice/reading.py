@@ -26,7 +26,7 @@ from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.history_pages import TrailPages
 from records.backoffice.statuses import status_tag
 from records.backoffice.transitions import StepPages
-from records.backoffice.wording import field_label, without_markup
+from records.backoffice.wording import field_label, operation_label, without_markup
 from records.sites.uses import pointing_at
 
 RELATED_SHOWN = 5
@@ -211,10 +211,16 @@ class ReadingPage(StepPages, TrailPages):
             {
                 "at": shown(change.at),
                 "who": change.author_name or gettext("The system"),
+                "did": operation_label(change.operation, change.model),
                 "reason": change.reason,
+                # A box that nobody ticked says nothing about a new record.
                 "fields": [
                     field_label(self.model, name)
-                    for name in dict.fromkeys(entry["field"].split(".")[0] for entry in change.fields)
+                    for name in dict.fromkeys(
+                        entry["field"].split(".")[0]
+                        for entry in change.fields
+                        if entry["old"] is not None or entry["new"] is not False
+                    )
                     if name not in hidden
                 ]
                 if change.record_id == record.pk

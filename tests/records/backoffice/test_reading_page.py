@@ -1,5 +1,6 @@
 """The page that a record opens with: what it says, what belongs to it, and the way to its form."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,10 +8,11 @@ from django.urls import reverse
 
 from records.accounts.models import DefaultRole
 from records.complaints.models import Complaint
+from records.customers.models import Customer
 from records.reference.models import Product
 from tests import make
 from tests.make import audits as make_audits
-from tests.make.backoffice import address, browser, list_address, sign_in
+from tests.make.backoffice import address, browser, form_of, list_address, sign_in
 from tests.make.complaints import make_complaint, make_draft, make_entry
 from tests.make.documents import make_document
 
@@ -42,6 +44,15 @@ def test_edit_is_offered_only_to_those_who_may_and_private_fields_stay_hidden(si
     assert "button default edit" not in text
     assert "Newest changes" not in text
     assert "Secretname" in text_of(browser(site, DefaultRole.STANDARD).get(address(complaint, "read")))
+
+
+def test_the_newest_changes_say_what_was_done_and_name_the_fields_that_have_a_value(site: Any) -> None:
+    client = browser(site)
+    add = reverse("admin:customers_customer_add")
+    client.post(add, {**form_of(client.get(add)), "name": "Oakfield Stores"})
+    text = text_of(client.get(address(Customer.objects.get(), "read")))
+    newest = text.partition('id="recent-title"')[2].partition("</section>")[0]
+    assert re.search(r"<li>[^<]* · [^<]+ · Added · Number, Name</li>", newest), newest
 
 
 def test_a_product_and_a_customer_lead_to_their_complaints(site: Any) -> None:
