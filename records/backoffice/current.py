@@ -39,6 +39,8 @@ class PageState:
     """What the back-office stores on a request, as the only attribute that we add to it."""
 
     sites: list[Site]
+    current: Site | None
+    """The site that the user works at; see `current_site`."""
     form: FormState | None = None
     columns: dict[str, list[str]] = field(default_factory=dict)
     """The columns that the user chose, by the list's model."""
@@ -48,8 +50,8 @@ def state_of(request: HttpRequest) -> PageState:
     """Return the state of the request; one query at the first call."""
     state: PageState | None = getattr(request, "larder_page", None)
     if state is None:
-        sites = Site.objects.filter(pk__in=access.sites_where(user_of(request))).order_by("name", "id")
-        state = request.larder_page = PageState(list(sites))  # type: ignore[attr-defined]
+        sites = list(Site.objects.filter(pk__in=access.sites_where(user_of(request))).order_by("name", "id"))
+        state = request.larder_page = PageState(sites, _current_of(request, sites))  # type: ignore[attr-defined]
     return state
 
 
@@ -80,23 +82,21 @@ def sites_of(request: HttpRequest) -> list[Site]:
 
 def current_site(request: HttpRequest) -> Site | None:
     """Return the user's current site: the chosen one, otherwise the home site, otherwise the first by name."""
-    chosen, home = request.session.get(SESSION_KEY, ""), user_of(request).home_site_id
-    at_home = first = None
-    for site in state_of(request).sites:
-        if str(site.pk) == chosen:
-            return site
-        first = first or site
-        if site.pk == home:
-            at_home = site
-    return at_home or first
+    return state_of(request).current
 
 
-def choose_site(request: HttpRequest, site_id: str) -> bool:
-    """Store the site in the session and return whether the user may act there; otherwise change nothing."""
-    if site_id not in {str(site.pk) for site in sites_of(request)}:
-        return False
-    request.session[SESSION_KEY] = site_id
-    return True
+def _current_of(request: HttpRequest, sites: Sequence[Site]) -> Site | None:
+    by_id = {str(site.pk): site for site in sites}
+    chosen, home = request.session.get(SESSION_KEY, ""), str(user_of(request).home_site_id)
+    return by_id.get(chosen) or by_id.get(home) or next(iter(sites), None)
+
+
+def choose_site(request: HttpRequest, site_id: str) -> None:
+    """Make the site the current one and store it in the session, if the user holds a role there."""
+    state = state_of(request)
+    for site in state.sites:
+        if str(site.pk) == site_id:
+            request.session[SESSION_KEY], state.current = site_id, site
 
 
 def site_at(request: HttpRequest, site_id: uuid.UUID | None) -> Site | None:

@@ -14,6 +14,8 @@ from records.history.statements import Reading, Rows, Statement, ask, reading, r
 
 Snapshot = dict[str, Any]
 FieldChange = dict[str, Any]
+PLAIN = (str, int, type(None))
+"""What is stored as it is; most values of a record are."""
 Children = dict[str, list[Any]]
 Related = tuple[str, Reading, str]
 """A list or child relation, the statement that reads it, and for a list the column of its targets."""
@@ -139,23 +141,26 @@ def content_fields(model: type[models.Model]) -> tuple[Any, ...]:
     return tuple(field for field in model._meta.concrete_fields if not field.primary_key and field.name not in left_out)
 
 
+@cache
 def _attributes(model: type[models.Model]) -> tuple[str, ...]:
     return tuple(field.attname for field in content_fields(model))
 
 
 def _content(model: type[models.Model], values: Sequence[Any]) -> Snapshot:
     """Return stored values, in the order of the model's content fields, as plain values by the fields' names."""
-    return {field.name: _plain(value) for field, value in zip(content_fields(model), values, strict=True)}
+    return {
+        field.name: value if isinstance(value, PLAIN) else _plain(value)
+        for field, value in zip(content_fields(model), values, strict=True)
+    }
 
 
 def columns(record: models.Model) -> Snapshot:
     """Return the record's own columns as plain values, without key, owner and bookkeeping."""
-    return {field.name: _plain(getattr(record, field.attname)) for field in content_fields(type(record))}
+    model = type(record)
+    return _content(model, [getattr(record, name) for name in _attributes(model)])
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
     if isinstance(value, uuid.UUID):
         return str(value)
     if isinstance(value, datetime.datetime):

@@ -11,6 +11,7 @@ In this module, `may` asks what the account may do at the site of the records.
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from django.db import models
@@ -58,8 +59,13 @@ def is_about_hidden(user_id: uuid.UUID, may: May) -> Q:
 
 def references(model: Any, may: May) -> list[Any]:
     """Return the foreign keys and lists of a kind whose targets can be hidden from the account."""
+    return [field for field in _hideable_references(model) if hides(field.related_model, may)]
+
+
+@cache
+def _hideable_references(model: Any) -> tuple[Any, ...]:
     fields = (*model._meta.concrete_fields, *model._meta.many_to_many)
-    return [field for field in fields if hides(field.related_model, may)]
+    return tuple(field for field in fields if getattr(field.related_model, "SEEN_WHOLE_WITH", ""))
 
 
 def telling_fields(model: Any, may: May) -> set[str]:

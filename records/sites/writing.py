@@ -276,7 +276,8 @@ def changing_locked(
         yield
     del vars(record)["_larder_loaded"]
     content = snapshot(record) if loaded.has_written else loaded.content
-    after = {name: value for name, value in {**columns(record), **content, **columns(record)}.items() if name in before}
+    own = columns(record)
+    after = {name: value for name, value in {**own, **content, **own}.items() if name in before}
     changed: list[FieldChange] = []
     if differs(before, after):
         if isinstance(record, SiteRecord) and before["is_archived"] and after["is_archived"]:
