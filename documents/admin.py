@@ -1,12 +1,13 @@
 """The back-office pages of documents: the list, details and uploads. Pages of versions are in `documents.pages`."""
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import path
 from django.utils.translation import gettext
@@ -19,10 +20,10 @@ from documents.models import FACTS as VERSION_FACTS
 from documents.models import FIRST_VERSION, LAST_VERSION, Document
 from documents.visibility import SEE_PENDING, as_shown_to
 from records.accounts import access
+from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, Offered
 from records.backoffice.current import author_of, current_site, user_of, zone_of
 from records.backoffice.date_filters import DaysFilter, today_at
 from records.backoffice.forms import ReasonForm, RecordForm
-from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
@@ -42,22 +43,17 @@ def upload_field() -> forms.FileField:
     return forms.FileField(label=_("File"), max_length=NAME, help_text=_("Kept as it is, under its own name."))
 
 
-class SignaturesFilter(admin.SimpleListFilter):
+def _waits_too_long(request: HttpRequest) -> Q:
+    late = overdue_signatures(today_at(zone_of(current_site(request))))
+    return Q(pk__in=late.values("version__document"))
+
+
+class SignaturesFilter(ChoiceFilter):
     """Shows the documents whose newest version waits for a signature for longer than a week."""
 
     title = _("signatures")
     parameter_name = "signatures"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choice of the filter."""
-        return [("overdue", gettext("Overdue"))]
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        """Return the filtered list."""
-        if self.value() != "overdue":
-            return queryset
-        late = overdue_signatures(today_at(zone_of(current_site(request))))
-        return queryset.filter(pk__in=late.values("version__document"))
+    offered: ClassVar[Offered] = {"overdue": (_("Overdue"), _waits_too_long)}
 
 
 class NewDocumentForm(RecordForm):

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from materials import actions
 from materials.models import Material
 from records.accounts import access
+from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import author_of, current_site, user_of
-from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.reference.models import MaterialCategory
 from records.sites.text import normalise, read_uuid

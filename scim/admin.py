@@ -11,6 +11,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -23,6 +24,7 @@ from records.accounts.authority import Act, actor_of, require
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
 from records.backoffice.about import address_of
+from records.backoffice.choice_filters import ChoiceFilter, Offered
 from records.backoffice.current import author_of, show_times_of, site_at, user_of, zone_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.extension_points import RecordLink
@@ -296,21 +298,12 @@ def exported(calls: models.QuerySet[ProvisioningCall]) -> Iterator[str]:
         yield json.dumps(found, ensure_ascii=False) + "\n"
 
 
-class OutcomeFilter(admin.SimpleListFilter):
-    """Narrows the log to calls that failed."""
+class OutcomeFilter(ChoiceFilter):
+    """Narrows the log to calls that failed, or to those that did not."""
 
     title = _("outcome")
     parameter_name = "outcome"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices other than "all calls"."""
-        return [("failed", gettext("Failed")), ("done", gettext("Done"))]
-
-    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Return the filtered list."""
-        if self.value() == "failed":
-            return queryset.filter(status__gte=400)
-        return queryset.filter(status__lt=400) if self.value() == "done" else queryset
+    offered: ClassVar[Offered] = {"failed": (_("Failed"), Q(status__gte=400)), "done": (_("Done"), Q(status__lt=400))}
 
 
 @admin.register(ProvisioningCall)

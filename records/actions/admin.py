@@ -17,12 +17,12 @@ from records.actions import actions
 from records.actions.models import UNFINISHED, Action, Status
 from records.actions.transitions import CLOSE, MARK_DONE, STEPS, mover
 from records.backoffice.about import link_to, may_see
+from records.backoffice.choice_filters import ArchivedFilter, OwnerFilter
 from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import DueFilter, due_shown
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.forms import RecordForm
-from records.backoffice.lists import ArchivedFilter, OwnerFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.sites.about import record_of

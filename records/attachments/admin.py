@@ -16,8 +16,8 @@ from records.attachments.pages import limits_at, may_of
 from records.attachments.previews import may_have_preview
 from records.attachments.visibility import hidden
 from records.backoffice.about import link_to
+from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import current_site, user_of
-from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 
 

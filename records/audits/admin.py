@@ -15,10 +15,10 @@ from records.audits.checklist import ChecklistPages
 from records.audits.forms import FindingRows
 from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
 from records.audits.transitions import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT, START, SUBMIT
+from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import DueFilter, due_shown
 from records.backoffice.filter_bar import ReferenceFilter
-from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
 

@@ -15,9 +15,9 @@ from django.http import HttpRequest, QueryDict
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.about import address_of, asking
+from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import current_site, user_of
 from records.history import replica
 from records.sites.hidden import hides, references, seen_by, without_hidden
@@ -205,47 +205,6 @@ def narrowed(model_admin: Any, request: HttpRequest, query: QueryDict) -> Any:
     asked: Any = copy(request)
     asked.GET = query
     return model_admin.get_changelist_instance(asked)
-
-
-class ArchivedFilter(admin.SimpleListFilter):
-    """Shows active records unless the user asks for archived ones."""
-
-    title = _("active or archived")
-    parameter_name = "archived"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices beside the default."""
-        return [("yes", gettext("Archived")), ("all", gettext("All"))]
-
-    def choices(self, changelist: Any) -> Any:
-        """Yield the choices, with the default under its own label."""
-        first, *rest = super().choices(changelist)
-        yield {**first, "display": gettext("Active")}
-        yield from rest
-
-    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Filter the list."""
-        if self.value() == "all":
-            return queryset
-        return queryset.filter(is_archived=self.value() == "yes")
-
-
-class OwnerFilter(admin.SimpleListFilter):
-    """Shows the records that belong to the user, or those without an owner."""
-
-    title = _("mine or without owner")
-    parameter_name = "mine"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices."""
-        mine = ("yes", gettext("My %(kinds)s") % {"kinds": model_admin.opts.verbose_name_plural})
-        return [mine, ("nobody", gettext("Without owner"))] if model_admin.opts.get_field("owner").null else [mine]
-
-    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Filter the list."""
-        if self.value() == "nobody":
-            return queryset.filter(owner=None)
-        return queryset.filter(owner=user_of(request)) if self.value() == "yes" else queryset
 
 
 def _unreadable(specs: Sequence[Any]) -> str:

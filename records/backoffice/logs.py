@@ -1,34 +1,35 @@
 """The admin pages of a log: the product writes its entries, and people only read them."""
 
 import datetime
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db import models
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
+from records.backoffice.choice_filters import ChoiceFilter, Offered
 from records.backoffice.lists import RecordList, UncountedPaginator, search
 from records.backoffice.permissions import SitePermissions
 from records.history.trail import now
 
-PERIODS = {"1": _("Last 24 hours"), "7": _("Last 7 days"), "30": _("Last 30 days"), "365": _("Last 365 days")}
+
+def _since(days: int) -> Callable[[HttpRequest], Q]:
+    return lambda request: Q(at__gte=now() - datetime.timedelta(days=days))
 
 
-class PeriodFilter(admin.SimpleListFilter):
+class PeriodFilter(ChoiceFilter):
     """Filters a log to the last few days; its entries have their time in `at`."""
 
     title = _("period")
     parameter_name = "days"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the periods to choose from."""
-        return [(days, str(label)) for days, label in PERIODS.items()]
-
-    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Filter the list."""
-        days = self.value()
-        return queryset.filter(at__gte=now() - datetime.timedelta(days=int(days))) if days in PERIODS else queryset
+    offered: ClassVar[Offered] = {
+        "1": (_("Last 24 hours"), _since(1)),
+        "7": (_("Last 7 days"), _since(7)),
+        "30": (_("Last 30 days"), _since(30)),
+        "365": (_("Last 365 days"), _since(365)),
+    }
 
 
 class LogAdmin(SitePermissions):

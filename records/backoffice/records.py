@@ -39,11 +39,12 @@ from django.utils.translation import gettext
 from records.accounts import access
 from records.backoffice import extension_points
 from records.backoffice.bulk import BulkPages
+from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import author_of, current_site, form_state, show_times_of, user_of
 from records.backoffice.form_pages import FormPages
 from records.backoffice.formfields import RecordFields
 from records.backoffice.list_columns import ColumnPages
-from records.backoffice.lists import ArchivedFilter, RecordList, UncountedPaginator, search
+from records.backoffice.lists import RecordList, UncountedPaginator, search
 from records.backoffice.putting_back import PutBackPages
 from records.backoffice.reading import ReadingPage
 from records.backoffice.saved_filters import SavedFilterPages

@@ -10,11 +10,11 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
+from records.backoffice.choice_filters import ArchivedFilter, OwnerFilter
 from records.backoffice.current import author_of, form_state, user_of
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import due_shown
 from records.backoffice.filter_bar import ReferenceFilter
-from records.backoffice.lists import ArchivedFilter, OwnerFilter
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE

@@ -1,14 +1,13 @@
 """The list filters for handling complaints: which to assess, which are overdue, and how fast they were answered."""
 
 import datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from django.contrib import admin
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.backoffice.choice_filters import ChoiceFilter, Offered
 from records.backoffice.due import DueFilter
 from records.complaints.models import RecordStatus
 
@@ -28,6 +27,11 @@ RESPONSES: tuple[tuple[str, Any, int | None], ...] = (
 
 BY_TARGET, AFTER_TARGET = "in-time", "late"
 """The values in an address for complaints that were answered by their target dates, or after them."""
+RESPONSE_NAMES = {
+    **{value: name for value, name, _days in RESPONSES},
+    BY_TARGET: _("By the target date"),
+    AFTER_TARGET: _("After the target date"),
+}
 
 
 def responses_in(span: str) -> Q:
@@ -51,19 +55,12 @@ def responses_in(span: str) -> Q:
     return Q(pk__in=[])
 
 
-class TriageFilter(admin.SimpleListFilter):
+class TriageFilter(ChoiceFilter):
     """Shows the complaints that still lack an owner, a severity or a target date."""
 
     title = _("triage")
     parameter_name = "triage"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices of the filter."""
-        return [("needed", gettext("To be triaged"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the filtered list."""
-        return queryset.filter(TO_TRIAGE) if self.value() == "needed" else queryset
+    offered: ClassVar[Offered] = {"needed": (_("To be triaged"), TO_TRIAGE)}
 
 
 class TargetFilter(DueFilter):
@@ -78,18 +75,9 @@ class TargetFilter(DueFilter):
         return super().queryset(request, queryset)
 
 
-class ResponseFilter(admin.SimpleListFilter):
+class ResponseFilter(ChoiceFilter):
     """Shows answered complaints by how long the answer took."""
 
     title = _("response time")
     parameter_name = "response"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices of the filter."""
-        spans = [(value, name) for value, name, _ in RESPONSES]
-        return [*spans, (BY_TARGET, gettext("By the target date")), (AFTER_TARGET, gettext("After the target date"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the filtered list."""
-        value = self.value()
-        return queryset.filter(responses_in(value)) if value else queryset
+    offered: ClassVar[Offered] = {value: (name, responses_in(value)) for value, name in RESPONSE_NAMES.items()}

@@ -3,9 +3,9 @@
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
+from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.inlines import RowsTabular
-from records.backoffice.lists import ArchivedFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.customers import actions

@@ -13,9 +13,10 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.date_filters import SINCE, SPAN, UNTIL, DaysFilter, address_part
 from records.backoffice.datetimes import NOTHING
-from records.backoffice.lists import ArchivedFilter, RecordList
+from records.backoffice.lists import RecordList
 from records.complaints.filters import RESPONSES
 from records.complaints.models import Complaint, RecordStatus, UnitsSold
 from records.dashboard.addresses import list_of

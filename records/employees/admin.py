@@ -11,11 +11,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
+from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import author_of, user_of
 from records.backoffice.extension_points import RecordLink, add_record_links
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.inlines import RowsStacked
-from records.backoffice.lists import ArchivedFilter
 from records.backoffice.plain_records import PlainAdmin
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE

@@ -8,7 +8,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import models, transaction
+from django.db import transaction
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -20,12 +21,12 @@ from django.utils.translation import gettext_lazy as _
 from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole
 from records.backoffice.about import address_of
+from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, Offered
 from records.backoffice.current import author_of, show_times_of, site_at
 from records.backoffice.datetimes import NOTHING, shown, wall_clock
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonIfAny, WithoutReason
-from records.backoffice.lists import ArchivedFilter
 from records.backoffice.logs import LogAdmin
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
@@ -90,19 +91,12 @@ STEPS = (
 )
 
 
-class StateFilter(admin.SimpleListFilter):
+class StateFilter(ChoiceFilter):
     """Narrows the list to active or paused webhooks."""
 
     title = _("state")
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the states."""
-        return [(str(value), str(label)) for value, label in State.choices]
-
-    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
-        return queryset.filter(state=self.value()) if self.value() else queryset
+    offered: ClassVar[Offered] = {value: (label, Q(state=value)) for value, label in State.choices}
 
 
 class KindsOfRecord(forms.CheckboxSelectMultiple):
@@ -262,19 +256,12 @@ def deliveries_of(webhook: Subscription) -> str:
     return f"{reverse('admin:webhooks_delivery_changelist')}?subscription__id__exact={webhook.pk}"
 
 
-class OutcomeFilter(admin.SimpleListFilter):
+class OutcomeFilter(ChoiceFilter):
     """Narrows deliveries by how they ended."""
 
     title = _("outcome")
     parameter_name = "outcome"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the outcomes."""
-        return [(str(value), str(label)) for value, label in Outcome.choices]
-
-    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
-        return queryset.filter(outcome=self.value()) if self.value() else queryset
+    offered: ClassVar[Offered] = {value: (label, Q(outcome=value)) for value, label in Outcome.choices}
 
 
 @admin.register(Delivery)

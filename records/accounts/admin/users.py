@@ -20,6 +20,7 @@ from records.accounts.default_roles import register
 from records.accounts.lost_devices import end_all_sessions, has_factors, remove_factors
 from records.accounts.models import DefaultRole, RoleMembership, User
 from records.accounts.recovery import set_recovery_address
+from records.backoffice.choice_filters import ChoiceFilter, Offered
 from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.forms import ReasonForm, WithoutReason
@@ -141,25 +142,13 @@ REMOVE_FACTORS = RecordStep(
 )
 
 
-class ActiveFilter(admin.SimpleListFilter):
+class ActiveFilter(ChoiceFilter):
     """Shows accounts with access unless the user asks for others."""
 
     title = _("access")
     parameter_name = "active"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices beside the default."""
-        return [("no", gettext("Without access")), ("all", gettext("All"))]
-
-    def choices(self, changelist: Any) -> Any:
-        """Yield the choices, with the default under its own label."""
-        first, *rest = super().choices(changelist)
-        yield {**first, "display": gettext("With access")}
-        yield from rest
-
-    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Filter the list."""
-        return queryset if self.value() == "all" else queryset.filter(is_active=self.value() != "no")
+    usual = (_("With access"), Q(is_active=True))
+    offered: ClassVar[Offered] = {"no": (_("Without access"), Q(is_active=False)), "all": (_("All"), Q())}
 
 
 @admin.register(User)

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from records.backoffice.autocomplete import choose_url
+from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import author_of, form_state
-from records.backoffice.lists import ArchivedFilter
 from records.backoffice.plain_records import PlainAdmin
 from records.history.trail import recording
 from records.sites import actions

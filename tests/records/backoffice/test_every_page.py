@@ -7,7 +7,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
-from records.backoffice.lists import ArchivedFilter
+from records.backoffice.choice_filters import ArchivedFilter
 from records.employees.models import Employee
 from records.reference.models import Product
 from records.sites.models import Site

@@ -1,0 +1,67 @@
+"""The list filters with a few choices, each of which is one condition."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from records.backoffice.current import user_of
+
+Offered = Mapping[str, tuple[Any, Q | Callable[[HttpRequest], Q]]]
+"""Label and condition of each choice, by its value in the URL."""
+
+
+class ChoiceFilter(admin.SimpleListFilter):
+    """A list filter of which a subclass sets `title`, `parameter_name` and `offered`."""
+
+    offered: ClassVar[Offered] = {}
+    usual: ClassVar[tuple[Any, Q] | None] = None
+    """Label and condition of the list without this filter; by default it shows all rows."""
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the choices beside the usual one."""
+        return [(value, str(label)) for value, (label, _condition) in self.offered.items()]
+
+    def choices(self, changelist: Any) -> Any:
+        """Yield the choices, with the usual one under its own label."""
+        first, *rest = super().choices(changelist)
+        yield first if self.usual is None else {**first, "display": self.usual[0]}
+        yield from rest
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Filter the list."""
+        chosen = self.offered.get(self.value() or "", self.usual)
+        if chosen is None:
+            return queryset
+        condition = chosen[1]
+        return queryset.filter(condition if isinstance(condition, Q) else condition(request))
+
+
+class ArchivedFilter(ChoiceFilter):
+    """Shows active records unless the user asks for archived ones."""
+
+    title = _("active or archived")
+    parameter_name = "archived"
+    usual = (_("Active"), Q(is_archived=False))
+    offered: ClassVar[Offered] = {"yes": (_("Archived"), Q(is_archived=True)), "all": (_("All"), Q())}
+
+
+class OwnerFilter(ChoiceFilter):
+    """Shows the records that belong to the user, or those without an owner."""
+
+    title = _("mine or without owner")
+    parameter_name = "mine"
+    offered: ClassVar[Offered] = {
+        "yes": ("", lambda request: Q(owner=user_of(request))),
+        "nobody": (_("Without owner"), Q(owner=None)),
+    }
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the choices; a kind of record that always has an owner offers only the first."""
+        mine = ("yes", gettext("My %(kinds)s") % {"kinds": model_admin.opts.verbose_name_plural})
+        nobody = super().lookups(request, model_admin)[1:] if model_admin.opts.get_field("owner").null else []
+        return [mine, *nobody]
