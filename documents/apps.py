@@ -15,8 +15,8 @@ class DocumentsConfig(AppConfig):
         from documents import pages, reading_pages
         from records.backoffice import extension_points
 
-        extension_points.add_pages(pages.addresses)
-        extension_points.add_record_links(pages.links)
-        extension_points.add_pages(reading_pages.addresses)
-        extension_points.add_record_links(reading_pages.links)
-        extension_points.add_menu_links(reading_pages.menu_links)
+        extension_points.pages.append(pages.addresses)
+        extension_points.record_links.append(pages.links)
+        extension_points.pages.append(reading_pages.addresses)
+        extension_points.record_links.append(reading_pages.links)
+        extension_points.menu_links.append(reading_pages.menu_links)

@@ -15,5 +15,5 @@ class ActionsConfig(AppConfig):
         from records.actions import panels
         from records.backoffice import extension_points
 
-        extension_points.add_record_notices(panels.notices)
-        extension_points.add_record_panels(panels.panels)
+        extension_points.record_notices.append(panels.notices)
+        extension_points.record_panels.append(panels.panels)

@@ -15,6 +15,6 @@ class AuditsConfig(AppConfig):
         from records.audits import checklist, year
         from records.backoffice import extension_points
 
-        extension_points.add_record_links(checklist.links)
-        extension_points.add_pages(year.addresses)
-        extension_points.add_list_links(year.links)
+        extension_points.record_links.append(checklist.links)
+        extension_points.pages.append(year.addresses)
+        extension_points.list_links.append(year.links)

@@ -177,7 +177,7 @@ class RecordAdmin(
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the current site's list in the site's time zone."""
         show_times_of(current_site(request))
-        links = {"list_links": extension_points.list_links_for(request, self.model)}
+        links = {"list_links": extension_points.all_of(extension_points.list_links, request, self.model)}
         return super().changelist_view(request, {**links, **(extra_context or {})})
 
 

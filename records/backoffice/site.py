@@ -70,7 +70,7 @@ class BackofficeSite(AdminSite):
         return [
             path("choose/", self.admin_view(lambda request: choose(request, self)), name="choose"),
             path("site/", self.admin_view(self.switch_site), name="switch-site"),
-            *extension_points.pages_of(self),
+            *extension_points.all_of(extension_points.pages, self),
             *(page for page in super().get_urls() if getattr(page, "name", "") not in UNUSED),
         ]
 
@@ -111,7 +111,7 @@ class BackofficeSite(AdminSite):
                         links[group].append(
                             {"name": model["name"][:1].upper() + model["name"][1:], "url": model["admin_url"]}
                         )
-        for added in extension_points.menu_links_for(request):
+        for added in extension_points.all_of(extension_points.menu_links, request):
             links[added.group].append({"name": added.label, "url": added.url})
         urls = [link["url"] for several in links.values() for link in several if request.path.startswith(link["url"])]
         current_url, groups = max(urls, key=len, default=""), []

@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access, clients, keys, languages
 from records.accounts.models import OAuthClient, RoleMembership, SubscriptionKey, User
+from records.backoffice import extension_points
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
 from records.backoffice.datetimes import shown
-from records.backoffice.extension_points import profile_panels_for
 from records.backoffice.forms import CredentialForm
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.dashboard import keycalls
@@ -193,7 +193,7 @@ class _Page:
             "docs_url": f"{base}/docs/",
         }
         if own:
-            context["panels"] = profile_panels_for(self.request)
+            context["panels"] = extension_points.all_of(extension_points.profile_panels, self.request)
             mine = User.objects.filter(is_service_account=True, is_active=True, home_site__in=self._administered())
             context["service_accounts"] = mine.select_related("home_site").order_by("user_name", "id")[:200]
         return context

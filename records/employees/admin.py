@@ -11,9 +11,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
+from records.backoffice import extension_points
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import author_of, user_of
-from records.backoffice.extension_points import RecordLink, add_record_links
+from records.backoffice.extension_points import RecordLink
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.inlines import RowsStacked
 from records.backoffice.plain_records import PlainAdmin
@@ -127,4 +128,4 @@ def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
     ]
 
 
-add_record_links(account_links)
+extension_points.record_links.append(account_links)

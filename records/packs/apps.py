@@ -21,5 +21,5 @@ class PacksConfig(AppConfig):
 
         register(MAKE, DefaultRole.MANAGER)
         register(OPEN_ANY, DefaultRole.SITE_ADMINISTRATOR)
-        extension_points.add_pages(pages.addresses)
-        extension_points.add_menu_links(pages.links)
+        extension_points.pages.append(pages.addresses)
+        extension_points.menu_links.append(pages.links)

@@ -15,7 +15,7 @@ class RemindersConfig(AppConfig):
         from records.backoffice import extension_points
         from records.reminders import calendar_pages, pages
 
-        extension_points.add_pages(calendar_pages.addresses)
-        extension_points.add_profile_panels(calendar_pages.panels)
-        extension_points.add_pages(pages.addresses)
-        extension_points.add_menu_links(pages.links)
+        extension_points.pages.append(calendar_pages.addresses)
+        extension_points.profile_panels.append(calendar_pages.panels)
+        extension_points.pages.append(pages.addresses)
+        extension_points.menu_links.append(pages.links)
