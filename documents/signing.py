@@ -87,7 +87,7 @@ def sign(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpRe
             return redirect("admin:documents_inbox")
     context = {
         **admin_site.each_context(request),
-        "title": f"{'Review' if duty is Duty.REVIEW else 'Approve'}: {version.document}, {version}",
+        "title": f"{duty.label}: {version.document}, {version}",
         "form": form,
         "version": version,
         "document": version.document,

@@ -35,7 +35,7 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
             continue
         if not step.get("old") or step.get("new") != record.record_status:
             return ()
-        what = "Reopened" if step["old"] == Status.CLOSED else TOLD[Status(record.record_status)]
+        what = gettext("Reopened") if step["old"] == Status.CLOSED else TOLD[Status(record.record_status)]
         who = change.author_name or gettext("the system")
         return (
             RecordNotice(

@@ -54,6 +54,9 @@ from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.backoffice.wording import field_label
 from records.sites.writing import archive_record
 
+LAST = "last"
+"""The class of the parts of a form that stand below the rows of a record; the form's template asks for it."""
+
 
 class RecordAdmin(
     TransferPages, SavedFilterPages, ColumnPages, BulkPages, PutBackPages, RecordFields, ReadingPage, FormPages
@@ -111,8 +114,8 @@ class RecordAdmin(
                 shown.append((title, {**options, "fields": names}))
         if obj is not None:
             if writable:
-                shown.append((gettext("Why"), {"fields": ("change_reason",)}))
-            shown.append((gettext("Record"), {"fields": self._stamps_shown}))
+                shown.append((gettext("Why"), {"fields": ("change_reason",), "classes": (LAST,)}))
+            shown.append((gettext("Record"), {"fields": self._stamps_shown, "classes": (LAST,)}))
         return shown
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

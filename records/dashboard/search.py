@@ -257,7 +257,7 @@ def search_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
     is_asked = len(text) >= SHORTEST or number_in(text) is not None
     context = {
         **admin_site.each_context(request),
-        "title": f"Search: {text}" if text else "Search",
+        "title": gettext("Search: “%(query)s”") % {"query": text} if text else gettext("Search"),
         "asked": text,
         "global_query": text,
         "is_asked": is_asked,

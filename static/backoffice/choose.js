@@ -148,7 +148,7 @@
         changed();
       }
       const open = text && (select.multiple || text !== (chosen()[0] || {}).text);
-      if (open) unmatched(`“${text}” is not chosen: choose one of the entries that are offered, or empty the field.`);
+      if (open) unmatched(window.larderSay("“%(text)s” is not chosen: choose one of the entries that are offered, or empty the field.", { text }));
       else unmatched("");
     });
     select.addEventListener("larder:filled", describe);

@@ -184,7 +184,8 @@
       const notice = Object.assign(document.createElement("section"), { className: "kept" });
       const title = Object.assign(document.createElement("h2"), { textContent: window.larderSay("You typed something here that was not saved"), id: `kept-${found.split(":").at(-1)}` });
       notice.setAttribute("aria-labelledby", title.id);
-      const when = new Date(draft.at).toLocaleString(document.documentElement.lang || undefined, { dateStyle: "medium", timeStyle: "short" });
+      const offset = new Date(draft.at).getTimezoneOffset() * 60_000;
+      const when = new Date(draft.at - offset).toISOString().slice(0, 16).replace("T", " ");
       const about = document.createElement("p");
       about.textContent = `${when}${draft.labels?.length ? `: ${draft.labels.join(", ")}` : ""}. ${window.larderSay("It is kept in this browser only.")}`;
       const changed = draft.seen !== null && form.elements.larder_seen && draft.seen !== form.elements.larder_seen.value;

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.sign_in import provider
@@ -24,7 +25,7 @@ class InBackoffice:
     """A view whose page has the back-office's header and menu, and a title."""
 
     request: HttpRequest
-    title = ""
+    title: Any = ""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add what every page of the back-office shows."""
@@ -37,7 +38,7 @@ class InBackoffice:
 class SignIn(InBackoffice, account_views.LoginView):
     """Asks for user name and password, and offers the passkey and the company's provider."""
 
-    title = "Sign in to Larder"
+    title = _("Sign in to Larder")
     template_name = "account/login.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
@@ -67,37 +68,37 @@ class PasskeySignIn(passkey_views.LoginWebAuthnView):
 class Logout(InBackoffice, account_views.LogoutView):
     """Ends the session, or a sign-in that is waiting for its second factor."""
 
-    title = "Log out"
+    title = _("Log out")
 
 
 class Factor(InBackoffice, factor_views.AuthenticateView):
     """Asks for the second factor."""
 
-    title = "One more step"
+    title = _("One more step")
 
 
 class ConfirmByPassword(InBackoffice, account_views.ReauthenticateView):
     """Asks for the password again."""
 
-    title = "Confirm that it is you"
+    title = _("Confirm that it is you")
 
 
 class ConfirmByCode(InBackoffice, factor_views.ReauthenticateView):
     """Asks for a code again."""
 
-    title = "Confirm that it is you"
+    title = _("Confirm that it is you")
 
 
 class ConfirmByPasskey(InBackoffice, passkey_views.ReauthenticateWebAuthnView):
     """Asks for a passkey again."""
 
-    title = "Confirm that it is you"
+    title = _("Confirm that it is you")
 
 
 class Factors(InBackoffice, factor_views.IndexView):
     """Shows the person's factors, and the identity at the company's provider."""
 
-    title = "Sign-in and security"
+    title = _("Sign-in and security")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the parts that are not factors."""
@@ -114,46 +115,46 @@ class Factors(InBackoffice, factor_views.IndexView):
 class AddApp(InBackoffice, totp_views.ActivateTOTPView):
     """Sets up an authenticator app."""
 
-    title = "Set up an authenticator app"
+    title = _("Set up an authenticator app")
 
 
 class RemoveApp(InBackoffice, totp_views.DeactivateTOTPView):
     """Removes the authenticator app."""
 
-    title = "Remove the authenticator app"
+    title = _("Remove the authenticator app")
 
 
 class ShowCodes(InBackoffice, recovery_views.ViewRecoveryCodesView):
     """Shows new recovery codes, once."""
 
-    title = "Recovery codes"
+    title = _("Recovery codes")
 
 
 class MakeCodes(InBackoffice, recovery_views.GenerateRecoveryCodesView):
     """Makes new recovery codes; the old ones become invalid."""
 
-    title = "New recovery codes"
+    title = _("New recovery codes")
 
 
 class Passkeys(InBackoffice, passkey_views.ListWebAuthnView):
     """Shows the person's passkeys."""
 
-    title = "Passkeys"
+    title = _("Passkeys")
 
 
 class AddPasskey(InBackoffice, passkey_views.AddWebAuthnView):
     """Adds a passkey."""
 
-    title = "Add a passkey"
+    title = _("Add a passkey")
 
 
 class RenamePasskey(InBackoffice, passkey_views.EditWebAuthnView):
     """Renames a passkey."""
 
-    title = "Rename a passkey"
+    title = _("Rename a passkey")
 
 
 class RemovePasskey(InBackoffice, passkey_views.RemoveWebAuthnView):
     """Removes a passkey."""
 
-    title = "Remove a passkey"
+    title = _("Remove a passkey")

@@ -80,7 +80,7 @@ def drafts(viewer: Viewer) -> Section:
 
     def line(draft: Complaint) -> Line:
         return Line(
-            gettext("Draft: %(product)s") % {"product": draft.product} if draft.product else "Draft",
+            gettext("Draft: %(product)s") % {"product": draft.product} if draft.product else gettext("Draft"),
             viewer.page_of(draft),
             gettext("Complete and submit"),
             gettext("since %(created)s") % {"created": shown(draft.created, day=True)},
@@ -94,7 +94,7 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: s
         return Line(
             gettext("Complaint %(site_sequence_id)s") % {"site_sequence_id": complaint.site_sequence_id},
             viewer.page_of(complaint),
-            f"{task}, {complaint.severity.lower()}" if complaint.severity else task,
+            f"{task}, {complaint.get_severity_display().lower()}" if complaint.severity else task,
             viewer.due(complaint.target_date),
             viewer.other_site(complaint.site_id),
             viewer.is_late(complaint.target_date),

@@ -1,7 +1,7 @@
 """Documents that the person has to sign or read, and documents of the site that have to be reviewed."""
 
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from documents import reading
 from documents.approvals import waiting_for
@@ -26,7 +26,9 @@ def to_sign(viewer: Viewer) -> Section:
             gettext("%(name)s, version %(version)s")
             % {"name": signer.version.document.name, "version": signer.version.version},
             reverse("admin:documents_sign", args=(signer.version_id,)),
-            "Review" if signer.duty == Duty.REVIEW else "Approve",
+            pgettext("what somebody is asked to do", "Review")
+            if signer.duty == Duty.REVIEW
+            else pgettext("what somebody is asked to do", "Approve"),
             gettext("since %(created)s") % {"created": shown(signer.version.created, day=True)},
             viewer.other_site(signer.version.site_id),
         )
