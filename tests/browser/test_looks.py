@@ -1,37 +1,49 @@
 """Every kind of page keeps to the accessibility rules: in light, in dark, and 375 pixels wide."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import axe_playwright_python
 import pytest
-from django.urls import reverse
+from django.contrib import admin
+from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
+from django.urls.resolvers import RoutePattern
 from playwright.sync_api import Page, expect
 
-from documents.models import Document
+from config import urls
+from documents.models import Document, DocumentVersion
 from records.accounts import directories
 from records.accounts.models import DefaultRole, Role, SubscriptionKey
+from records.attachments.models import Attachment
 from records.audits.models import AuditRecord
 from records.backoffice import extension_points
 from records.complaints.models import Complaint, UnitsSold
-from records.employees.models import Employee
+from records.employees.models import Course, Employee
 from records.history.models import Change
 from records.items.models import Item
 from records.operations.calls import buffer
-from records.reference.models import Product
+from records.reference.models import Product, SiteEntry
 from records.retention.actions import add_period, set_hold
 from records.retention.models import RetentionPeriod
 from records.sites.models import Entity, EntityFolder, Site
+from records.sites.writing import add_record
 from records.webhooks import actions
 from records.webhooks.models import Delivery, Subscription
 from scim.models import ProvisioningCall
 from tests import make
 from tests.conftest import Api
 from tests.make import audits as make_audits
-from tests.make.backoffice import address, list_address
+from tests.make.actions import make_action
+from tests.make.attachments import make_attachment
+from tests.make.backoffice import address, list_address, sign_in
 from tests.make.complaints import make_complaint, make_draft, make_entry, make_units_sold
 from tests.make.documents import make_document
+from tests.make.items import make_item
+from tests.make.markup import Markup, covering
+from tests.make.materials import make_material
+from tests.make.packs import asked
 from tests.make.webhooks import make_webhook
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -85,6 +97,7 @@ def pages_of_administration(site: Site) -> Iterator[str]:
     yield from (address(role), address(own), reverse("admin:accounts_role_members", args=(own.pk,)))
     yield from (reverse("admin:rights"), reverse("admin:accounts_user_add"), reverse("admin:sites_site_add"))
     directory = directories.add_directory("Entra", site, author=make.SYSTEM)
+    ProvisioningCall.objects.create(directory=directory, method="GET", line="/scim/Users", status=200)
     yield from (reverse("admin:accounts_directory_connection", args=(directory.pk,)), list_address(ProvisioningCall))
     webhook = make_webhook(site, "https://warehouse.invalid/larder", ["Item"])
     asked = actions.ask_for_test(webhook, author=make.SYSTEM)
@@ -102,11 +115,76 @@ def pages_of_a_person(site: Site, person: Any) -> Iterator[str]:
     yield from ("/profile/", reverse("key-calls", args=(key.pk,)), reverse("admin:password_change"), "/docs/")
 
 
-def test_pages_keep_to_the_accessibility_rules_in_every_look(site: Site, page_of: Callable[..., Page]) -> None:
+FILLED_BY = {
+    "version_id": DocumentVersion,
+    "document_id": Document,
+    "attachment_id": Attachment,
+    "key_id": SubscriptionKey,
+}
+"""What the parameters of addresses stand for, beside the record of the model whose page it is."""
+LEADS_AWAY = ("logout", "provider")
+
+
+def patterns(several: Any, space: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """Yield each address that has a name, with that name."""
+    for one in several:
+        if isinstance(one, URLResolver):
+            yield from patterns(one.url_patterns, f"{space}{one.namespace}:" if one.namespace else space)
+        elif one.name and isinstance(one.pattern, RoutePattern):
+            yield f"{space}{one.name}", one
+
+
+def addresses_of_every_page(site: Site) -> Iterator[str]:
+    """Yield the addresses of all pages that the URL conf knows, each model's with a record of it."""
+    models = {f"{model._meta.app_label}_{model._meta.model_name}": model for model in admin.site._registry}
+    for label, model in models.items():
+        if issubclass(model, SiteEntry) and not model._default_manager.exists():
+            make_entry(model, site)
+        assert model._default_manager.exists(), f"no record of {label}"
+    for name, pattern in patterns(urls.pages):
+        if any(word in name for word in LEADS_AWAY):
+            continue
+        label = "_".join(name.removeprefix("admin:").split("_")[:2])
+        model = models.get(label)
+        filled = dict.fromkeys(pattern.pattern.converters, "x")
+        for parameter in filled:
+            kind = FILLED_BY.get(parameter, model if parameter == "object_id" else None)
+            if kind is not None:
+                filled[parameter] = str(kind._default_manager.order_by("-pk").values_list("pk", flat=True)[0])
+        if model is not None and name.endswith("_step"):
+            steps = [step.name for step in admin.site._registry[model].record_actions]  # type: ignore[attr-defined]
+            yield from (reverse(name, kwargs={**filled, "name": step}) for step in steps)
+            continue
+        with contextlib.suppress(NoReverseMatch):
+            yield reverse(name, kwargs=filled)
+
+
+def test_every_page_is_complete_and_keeps_to_the_accessibility_rules_in_every_look(
+    site: Site, page_of: Callable[..., Page]
+) -> None:
+    """Look at the markup of every page, and in Chromium at pages that hold each kind of element once."""
     root = make.make_user("root", site=site, is_superuser=True)
+    make_attachment(site, on=make_action(site))
+    make.make_job_description(site)
+    make_material(site)
+    make_item(site)
+    add_record(Course(site=site, name="Hygiene", months_of_validity=12), author=make.SYSTEM, operation="AddCourse")
+    asked(site, root)
     addresses = [*pages_of_records(site), *pages_of_administration(site), *pages_of_a_person(site, root)]
+    client, markup = sign_in(root, site), {}
+    for where in dict.fromkeys([*addresses, *addresses_of_every_page(site)]):
+        answer: Any = client.get(where)
+        assert answer.status_code < 500, where
+        assert answer.status_code == 200 or where not in addresses, where
+        content = answer.getvalue()
+        if answer.status_code == 200 and answer["Content-Type"].startswith("text/html") and where != "/docs/":
+            markup[where] = Markup(content.decode())
+        answer.close()
+    lists = [list_address(model) for model in admin.site._registry]
+    assert [where for where in lists if where not in markup] == []
+    assert [f"{where}: {fault}" for where, shown in markup.items() for fault in shown.faults()] == []
     page = with_axe(page_of(root, site))
-    assert [fault for where in addresses for fault in faults_at(page, where)] == []
+    assert [fault for where in ["/docs/", *covering(markup)] for fault in faults_at(page, where)] == []
 
 
 def test_pages_that_say_no_keep_to_the_accessibility_rules_in_every_look(

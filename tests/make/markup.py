@@ -1,0 +1,90 @@
+"""What the markup of a page says without a browser: the kinds of its elements, and what is missing from it."""
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+
+EMPTY = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+OWN_NAMES = re.compile(r"^(field|model|app|step|link|chart|page|tone)-")
+"""Classes that name one field, model or button, not a kind of element."""
+TOLD = ("role", "type", "tabindex", "aria-label", "aria-labelledby", "aria-describedby", "aria-live", "scope", "href")
+"""The attributes that tell kinds of elements apart."""
+
+
+class Markup(HTMLParser):
+    """Collects the kinds of a page's elements and its faults; what is in a template or hidden counts as well."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.kinds: set[tuple[str, ...]] = set()
+        self.headings: list[str] = []
+        self.title = ""
+        self._ids: Counter[str] = Counter()
+        self._named: set[str] = set()
+        self._controls: list[tuple[str, str]] = []
+        self._nameless: list[str] = []
+        self._open: list[list[str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        """Count a kind of element, and note what is missing from it."""
+        given = {name: value or "" for name, value in attributes}
+        classes = " ".join(sorted(name for name in given.get("class", "").split() if not OWN_NAMES.match(name)))
+        above = self._open[-1][1] if self._open else ""
+        kind = f"{tag}.{classes}[{given.get('type', '')}]"
+        self.kinds.add((above, kind, *(name for name in TOLD if name in given)))
+        in_template = any(one[0] == "template" for one in self._open)
+        if "id" in given and not in_template:
+            self._ids[given["id"]] += 1
+        if tag == "label":
+            self._named.add(given.get("for", ""))
+        unseen = given.get("type") in ("hidden", "submit", "button")
+        if tag in ("input", "select", "textarea") and not unseen and not in_template:
+            in_label = any(one[0] == "label" for one in self._open)
+            if not (in_label or given.get("aria-label") or given.get("aria-labelledby")):
+                self._controls.append((given.get("id", ""), given.get("name", "")))
+        if tag == "img" and "alt" not in given:
+            self._nameless.append(f"img {given.get('src', '')}")
+        if tag in EMPTY:
+            self.handle_data(given.get("alt") or given.get("aria-label", ""))
+        if tag not in EMPTY:
+            self._open.append([tag, kind, given.get("aria-label", ""), given.get("href", "")])
+
+    def handle_data(self, data: str) -> None:
+        """Add the text to all elements that are open."""
+        for one in self._open:
+            one[2] += data.strip()
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the element, and those within it that have no end of their own."""
+        while self._open:
+            name, _kind, text, href = self._open.pop()
+            if name == "title" and not any(one[0] == "svg" for one in self._open):
+                self.title = text
+            elif name == "h1":
+                self.headings.append(text)
+            elif name in ("button", "a", "th", "summary") and not text:
+                self._nameless.append(f"{name} {href}".strip())
+            if name == tag:
+                break
+
+    def faults(self) -> list[str]:
+        """Return what every page must have and this one has not: a title, one heading, labels, names, distinct ids."""
+        found = [f"{count} elements have the id {name}" for name, count in self._ids.items() if count > 1]
+        found += [f"{name or key} has no label" for key, name in self._controls if not key or key not in self._named]
+        found += [f"{what} says nothing" for what in self._nameless]
+        if len(self.headings) != 1 or not self.headings[0]:
+            found.append(f"its h1 are {self.headings}")
+        if not self.title.partition("|")[0].strip() or "None" in self.title:
+            found.append(f"its title is {self.title!r}")
+        return found
+
+
+def covering(pages: dict[str, Markup]) -> list[str]:
+    """Return addresses whose pages hold every kind of element that any of the pages holds."""
+    left, chosen = set().union(*(page.kinds for page in pages.values())), []
+    while left:
+        best = max(pages, key=lambda where: len(pages[where].kinds & left))
+        left -= pages[best].kinds
+        chosen.append(best)
+    return chosen
