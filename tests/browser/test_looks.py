@@ -148,7 +148,7 @@ def addresses_of_every_page(site: Site) -> Iterator[str]:
         model = models.get(label)
         filled = dict.fromkeys(pattern.pattern.converters, "x")
         for parameter in filled:
-            kind = FILLED_BY.get(parameter, model if parameter == "object_id" else None)
+            kind: Any = FILLED_BY.get(parameter, model if parameter == "object_id" else None)
             if kind is not None:
                 filled[parameter] = str(kind._default_manager.order_by("-pk").values_list("pk", flat=True)[0])
         if model is not None and name.endswith("_step"):

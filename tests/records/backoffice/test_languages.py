@@ -19,6 +19,7 @@ from tests import make
 from tests.conftest import Api
 from tests.make.backoffice import address, form_of, list_address, sign_in
 from tests.make.complaints import make_complaint
+from tests.make.documents import make_document, sign, version_of
 
 PROFILE = "/profile/"
 
@@ -125,3 +126,26 @@ def test_a_mail_is_in_the_language_of_the_person(speaker: User) -> None:
     send_password_link(speaker)
     assert mail.outbox[0].subject == "Wählen Sie ein neues Kennwort für Larder"
     assert "Ihr Benutzername ist" in mail.outbox[0].body
+
+
+def test_signing_in_searching_and_signing_are_in_german(site: Site, speaker: User) -> None:
+    assert "Bei Larder anmelden" in Client().get("/admin/login/", HTTP_ACCEPT_LANGUAGE="de").content.decode()
+    client = sign_in(speaker, site)
+    assert "Suche: „Ofen“" in client.get("/admin/search/?q=Ofen").content.decode()
+    document = make_document(site, user_to_review=[speaker])
+    version = version_of(document)
+    assert "Prüfen" in client.get("/admin/").content.decode()
+    assert f"Prüfung: {document}" in client.get(f"/admin/documents/inbox/{version.pk}/").content.decode()
+    assert f"{speaker} (Prüfung)" in client.get(address(document, "versions")).content.decode()
+    sign(version, speaker)
+    assert "Geprüft" in client.get(address(document, "versions")).content.decode()
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_reason_stands_below_the_rows_of_a_record_in_every_language(
+    site: Site, speaker: User, language: str
+) -> None:
+    User.objects.filter(pk=speaker.pk).update(language=language)
+    employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
+    page = sign_in(speaker, site).get(address(employee)).content.decode()
+    assert page.index("data-rows") < page.index('name="change_reason"')
