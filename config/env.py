@@ -117,7 +117,9 @@ class Environment:
         if parsed["ENGINE"] == "django.db.backends.sqlite3":
             options = parsed.get("OPTIONS", {}) | SQLITE_OPTIONS | {"timeout": lock_timeout}
             make_private_database(Path(str(parsed["NAME"])))
-            return parsed | {"ENGINE": "config.sqlite", "OPTIONS": options, "TEST": {"NAME": test_file()}}
+            # Each thread keeps its connection, because opening one takes longer than most reads.
+            kept = {"ENGINE": "config.sqlite", "CONN_MAX_AGE": None, "OPTIONS": options, "TEST": {"NAME": test_file()}}
+            return parsed | kept
         if parsed["ENGINE"] != "django.db.backends.postgresql":
             self.fault("DATABASE_URL must name SQLite or PostgreSQL.")
         return postgresql(parsed, prepared_statements=prepared_statements)

@@ -1,6 +1,7 @@
 """The backend: it creates the database file and its companions so that only their owner can read them."""
 
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -12,11 +13,12 @@ from config.statements import observing
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Creates files that nobody else can read, whatever the folder allows."""
+    """Creates files that nobody else can read, whatever the folder allows, and leaves no read open after a request."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.execute_wrappers += [closing, observing]
+        self._cursors: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def connect(self) -> None:
         """Connect; files that are created meanwhile are private."""
@@ -25,6 +27,26 @@ class DatabaseWrapper(base.DatabaseWrapper):
             super().connect()
         finally:
             os.umask(earlier)
+        _connected.add(self)
+
+    def create_cursor(self, name: Any = None) -> Any:
+        """Return a new cursor, which the end of the request closes."""
+        cursor = super().create_cursor(name)
+        self._cursors.add(cursor)
+        return cursor
+
+    def close_if_unusable_or_obsolete(self) -> None:
+        """Do what is needed between two requests of a thread: end unfinished reads, and reconnect after an error.
+
+        A read of which not every row was fetched would keep its connection at the state of the database that it saw
+        first. Later reads would then be out of date, and the first write would be refused.
+        """
+        if not self.in_atomic_block:
+            for cursor in list(self._cursors):
+                cursor.close()
+            if self.errors_occurred:
+                self.close()
+        super().close_if_unusable_or_obsolete()
 
     def together(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """Run statements in their order and return the rows of each; on SQLite no statement costs a round trip."""
@@ -69,6 +91,8 @@ def closing(execute: Callable[..., Any], sql: Any, params: Any, many: bool, cont
         raise
 
 
+_connected: weakref.WeakSet[DatabaseWrapper] = weakref.WeakSet()
+"""The connections of all threads of the process, and some that are closed already."""
 _kept: list[Any] = []
 
 
@@ -86,6 +110,8 @@ def keep_open() -> None:
 
 
 def let_go() -> None:
-    """Close the connection that was kept open; the last one to close writes everything into the database file."""
-    while _kept:
-        _kept.pop().close()
+    """Close the connections of all threads; the last one to close writes everything into the database file."""
+    for wrapper in list(_connected):
+        if wrapper.connection is not None and not wrapper.in_atomic_block:
+            wrapper.connection.close()
+    _kept.clear()
