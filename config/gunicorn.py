@@ -16,6 +16,7 @@ bind = _environment.text("BIND", f"127.0.0.1:{_environment.integer('PORT', 8000,
 workers = _environment.integer("WEB_WORKERS", 2, maximum=128)
 # A poller reads whole requests and sends the answers; threads compute them (docs/decisions/0002-serving.md).
 worker_class = "config.server.worker.Worker"
+logger_class = "config.server.worker.Logger"
 threads = _environment.integer("WEB_THREADS", 4, maximum=64)
 metrics_port = _environment.integer("METRICS_PORT", 0, minimum=0, maximum=65535)
 _environment.refuse_if_faulty()

@@ -48,6 +48,8 @@ class Connection:
         self.body: incoming.Body | None = None
         self.future: Future[bool] | None = None
         self.number = 0
+        self.watched = 0
+        """The events for which the poller waits."""
         self.keep = False
         self.lingered = 0
         self.deadline = time.monotonic() + HEAD_SECONDS

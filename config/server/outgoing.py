@@ -85,6 +85,7 @@ class Outlet:
         self._waiting: deque[bytes | _Stretch | _Held] = deque()
         self._in_memory = 0
         self._spool: IO[bytes] | None = None
+        self._head: bytes | None = None
         self.broken = False
 
     @property
@@ -96,15 +97,31 @@ class Outlet:
         """Send what the client takes at once and store the rest; raises OSError (broken connection or full disk)."""
         if self.broken:
             raise BrokenPipeError
-        self.flush()
-        sent = 0 if self._waiting else self._send(data)
-        if sent < len(data):
-            self._keep(data, sent)
+        head, self._head = self._head, None
+        if head == b"":
+            self._head = data
+            return
+        if head and len(data) <= KEPT_IN_MEMORY:
+            data = head + data
+        elif head:
+            self._send_or_keep(head)
+        self._send_or_keep(data)
 
     send = sendall
 
+    def hold_head(self) -> None:
+        """Keep what is written next, the head of a response, until its body is written: both are sent together."""
+        self._head = b""
+
+    def release(self) -> None:
+        """Send a head that no body has followed; raises OSError as `sendall` does."""
+        head, self._head = self._head, None
+        if head:
+            self._send_or_keep(head)
+
     def sendfile(self, file: IO[bytes], offset: int = 0, count: int = 0) -> None:
         """Send `count` bytes of a file, starting at `offset`; the file may be closed afterwards."""
+        self.release()
         self._waiting.append(_Stretch(os.dup(file.fileno()), offset, count, owned=True))
         self.flush()
 
@@ -147,6 +164,12 @@ class Outlet:
     def recv(self, size: int) -> bytes:
         """Return no bytes: the poller reads."""
         return b""
+
+    def _send_or_keep(self, data: bytes) -> None:
+        self.flush()
+        sent = 0 if self._waiting else self._send(data)
+        if sent < len(data):
+            self._keep(data, sent)
 
     def _send(self, data: bytes | memoryview) -> int:
         try:

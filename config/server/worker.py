@@ -14,6 +14,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
+from gunicorn import glogging
 from gunicorn.workers.gthread import ThreadWorker
 
 from config.metrics import note_server
@@ -44,6 +45,14 @@ RELOAD_PATIENCE = 60.0
 """How long old workers continue while new ones load the code, which takes time on a busy machine."""
 DESCRIPTORS = 16_384
 SWEEP_EVERY = 0.5
+NOTIFY_EVERY = 1.0
+"""How often a worker tells the master that it is alive."""
+
+
+class Logger(glogging.Logger):
+    """gunicorn's log without its lines about requests, which it would compose for every request and write nowhere."""
+
+    access_log_enabled = False
 
 
 class Worker(ThreadWorker):
@@ -59,7 +68,7 @@ class Worker(ThreadWorker):
         # Each connection may hold a socket and two files.
         self.most_connections = min(self.cfg.worker_connections, max(16, (soft - 128) // 3))
         self.started = time.monotonic()
-        self.resume_at = self.sweep_at = 0.0
+        self.resume_at = self.sweep_at = self.notify_at = 0.0
         self.gave_head_start = self.stopping = False
         self.apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
         super().init_process()
@@ -79,8 +88,10 @@ class Worker(ThreadWorker):
 
     def turn(self) -> None:
         """Wait for events once and handle them."""
-        self.notify()
         now = time.monotonic()
+        if now >= self.notify_at:
+            self.notify()
+            self.notify_at = now + NOTIFY_EVERY
         if self.resume_at and now >= self.resume_at:
             self.resume_at = 0.0
             self.set_accept_enabled(True)
@@ -193,7 +204,7 @@ class Worker(ThreadWorker):
         connection = Connection(self.cfg, client, peer, listener.getsockname())
         self.connections.add(connection)
         self.note_count()
-        self.poller.register(client, selectors.EVENT_READ, connection)
+        self.watch(connection, selectors.EVENT_READ)
         return True
 
     def pause_accepting(self, seconds: float) -> None:
@@ -219,6 +230,14 @@ class Worker(ThreadWorker):
         """Handle a connection that can be read or written."""
         if connection not in self.connections:
             return
+        if connection.state is State.ANSWERING:
+            if connection.future is None or not connection.future.done():
+                # The client sends more, or closes, while its request is being answered; both can wait.
+                self.watch(connection, 0)
+                return
+            self.on_answered(connection, connection.future)
+            if not connection.watched:
+                return
         try:
             if connection.state is State.READING:
                 if connection.receive():
@@ -251,7 +270,6 @@ class Worker(ThreadWorker):
         connection.state = State.ANSWERING
         connection.since = time.monotonic()
         connection.deadline = connection.since + QUEUE_SECONDS
-        self.poller.unregister(connection.socket)
         if connection.path in ANSWERED_BY_POLLER:
             self.finish(connection, self.handle(connection))
             return
@@ -265,20 +283,24 @@ class Worker(ThreadWorker):
         assert request is not None  # noqa: S101 (a connection is handed over with its request)
         assert body is not None  # noqa: S101
         request.body = body.rewind()
+        connection.sock.hold_head()
         try:
-            return bool(self.handle_request(request, connection))
+            keep = bool(self.handle_request(request, connection))
+            connection.sock.release()
+            return keep
         except (OSError, StopIteration):
             connection.sock.broken = True
         except Exception as error:
             # gunicorn's own line would quote the URL, which may contain a signed link (DECISIONS 10.7).
             logger.exception("A request could not be answered.", exc_info=error)
             with suppress(OSError):
+                connection.sock.release()
                 connection.sock.sendall(refusals.answer(connection.path, refusals.FAULT))
         return False
 
     def on_answered(self, connection: Connection, done: "Future[bool]") -> None:
-        """Continue after a thread has computed the answer."""
-        if not done.cancelled() and connection in self.connections:
+        """Continue after a thread has computed the answer; a second call for the same answer does nothing."""
+        if done is connection.future and not done.cancelled() and connection in self.connections:
             self.finish(connection, done.result())
 
     def finish(self, connection: Connection, keep: bool) -> None:
@@ -290,8 +312,7 @@ class Worker(ThreadWorker):
         try:
             connection.sock.flush()
             # Most answers have been sent by their thread, so that the next event is the client's next request.
-            events = selectors.EVENT_WRITE if connection.sock.left else selectors.EVENT_READ
-            self.poller.register(connection.socket, events, connection)
+            self.watch(connection, selectors.EVENT_WRITE if connection.sock.left else selectors.EVENT_READ)
             connection.wait_for_client()
             self.send_on(connection)
         except OSError:
@@ -307,18 +328,18 @@ class Worker(ThreadWorker):
         if connection.sock.left:
             return
         if not connection.keep:
-            self.poller.modify(connection.socket, selectors.EVENT_READ, connection)
+            self.watch(connection, selectors.EVENT_READ)
             connection.linger()
             return
         connection.next_request(self.cfg.keepalive if self.alive else STOP_IDLE_SECONDS)
         if connection.received:
             self.let_others_go_first(connection)
         else:
-            self.poller.modify(connection.socket, selectors.EVENT_READ, connection)
+            self.watch(connection, selectors.EVENT_READ)
 
     def let_others_go_first(self, connection: Connection) -> None:
         """Continue later with the bytes that have arrived, and read no more until then."""
-        self.poller.unregister(connection.socket)
+        self.watch(connection, 0)
         self.method_queue.defer(self.go_on, connection)
 
     def go_on(self, connection: Connection) -> None:
@@ -326,15 +347,14 @@ class Worker(ThreadWorker):
         if connection not in self.connections:
             return
         try:
-            self.poller.register(connection.socket, selectors.EVENT_READ, connection)
+            self.watch(connection, selectors.EVENT_READ)
             self.read_on(connection)
         except OSError:
             self.drop(connection)
 
     def refuse(self, connection: Connection, refusal: Refusal) -> None:
         """Send a refusal, and close the connection when the client has read it."""
-        if connection.state is State.ANSWERING:
-            self.poller.register(connection.socket, selectors.EVENT_READ, connection)
+        self.watch(connection, selectors.EVENT_READ)
         try:
             connection.sock.sendall(refusals.answer(connection.path, refusal))
             connection.linger()
@@ -346,5 +366,17 @@ class Worker(ThreadWorker):
         self.connections.discard(connection)
         self.note_count()
         with suppress(KeyError, ValueError, OSError):
-            self.poller.unregister(connection.socket)
+            self.watch(connection, 0)
         connection.close()
+
+    def watch(self, connection: Connection, events: int) -> None:
+        """Wait for these events of a connection, or for none; a connection that is already watched so costs nothing."""
+        if events == connection.watched:
+            return
+        before, connection.watched = connection.watched, events
+        if not events:
+            self.poller.unregister(connection.socket)
+        elif before:
+            self.poller.modify(connection.socket, events, connection)
+        else:
+            self.poller.register(connection.socket, events, connection)
