@@ -228,16 +228,8 @@ class Worker(ThreadWorker):
 
     def on_event(self, connection: Connection, events: int) -> None:
         """Handle a connection that can be read or written."""
-        if connection not in self.connections:
+        if connection not in self.connections or not self.may_go_on(connection):
             return
-        if connection.state is State.ANSWERING:
-            if connection.future is None or not connection.future.done():
-                # The client sends more, or closes, while its request is being answered; both can wait.
-                self.watch(connection, 0)
-                return
-            self.on_answered(connection, connection.future)
-            if not connection.watched:
-                return
         try:
             if connection.state is State.READING:
                 if connection.receive():
@@ -254,6 +246,17 @@ class Worker(ThreadWorker):
             # One connection must not end the process, and with it all the others.
             logger.exception("A connection could not be served.")
             self.drop(connection)
+
+    def may_go_on(self, connection: Connection) -> bool:
+        """Return whether an event can be handled now: not while the connection's request is being answered."""
+        if connection.state is not State.ANSWERING:
+            return True
+        if connection.future is not None and connection.future.done():
+            self.on_answered(connection, connection.future)
+            return bool(connection.watched)
+        # The client sends more or has closed; both can wait.
+        self.watch(connection, 0)
+        return False
 
     def read_on(self, connection: Connection) -> None:
         """Pass the request on when it is complete, or refuse what cannot be a request."""

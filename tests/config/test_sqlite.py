@@ -6,11 +6,11 @@ from typing import Any
 from weakref import WeakSet
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import OperationalError, connections, transaction
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has a backend of its own."),
+    pytest.mark.skipif("connections['default'].vendor != 'sqlite'", reason="PostgreSQL has a backend of its own."),
 ]
 
 COUNT = "SELECT COUNT(*) FROM django_content_type"
