@@ -40,7 +40,8 @@ class ReliableRedisCache(RedisCache):
         try:
             if _state.away:
                 super().set("trial", 1, 60)
-            found = method(*args, **kwargs)
+                _state.worked()
+            return method(*args, **kwargs)
         except RedisError as error:
             _state.failed(error)
             # Old connections would all fail, one after the other, when Redis is available again.
@@ -48,8 +49,6 @@ class ReliableRedisCache(RedisCache):
             for pool in client._pools.values():
                 pool.disconnect()
             return getattr(self._memory, name)(*args, **kwargs)
-        _state.worked()
-        return found
 
     def add(self, *args: Any, **kwargs: Any) -> bool:
         """Store a value if the key has none; return whether it was stored."""

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import tempfile
 import threading
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +42,12 @@ limit_request_field_size = 16_380
 
 # The heartbeat file must not wait for a busy disk.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
+# Python looks for the folder of temporary files at its first use, and finds none while the disk is full. It is chosen
+# here, so that what needs such a file then is refused because the disk is full.
+try:
+    tempfile.gettempdir()
+except FileNotFoundError:
+    tempfile.tempdir = "/tmp"  # noqa: S108
 # The control socket would be in the user's home, and a service may not have one.
 control_socket_disable = True
 # Only config/proxies.py decides which peers may speak for others.

@@ -64,7 +64,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if self.in_atomic_block or not all(_is_read(sql) for sql, _ in statements) or self.is_usable():
                 raise
         self.close()
-        self.connect()
+        self.ensure_connection()
         return self._in_one_trip(statements)
 
     def commit_with(self, statements: Sequence[Statement], answered: Callable[[list[Rows]], None]) -> bool:
@@ -211,7 +211,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if seconds:
                 watchdog.end(connection)
         self.close()
-        self.connect()
+        self.ensure_connection()
         context["cursor"].cursor = self.create_cursor()
         return execute(sql, params, many, context)
 

@@ -1,10 +1,15 @@
 """What keeps requests from waiting for a database that is away."""
 
 import logging
+import os
+import socket
 import threading
+from collections.abc import Callable
+from typing import Any
 
+import psycopg
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection, connections
 
 from config.postgresql import breaker as module
 from config.postgresql.breaker import Breaker
@@ -39,3 +44,27 @@ def test_requests_are_refused_at_once_until_the_breaker_itself_could_connect(
         "PostgreSQL can be used again.",
     ]
     assert set(attempts) == {attempts[0]} != {threading.current_thread()}
+
+
+def ask_once(database: Any) -> None:
+    with database.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connection that could break.")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("ask", [ask_once, lambda database: database.together([("SELECT 1", ()), ("SELECT 2", ())])])
+def test_a_read_that_lost_its_connection_and_gets_no_new_one_is_an_outage(
+    monkeypatch: pytest.MonkeyPatch, ask: Callable[[Any], Any]
+) -> None:
+    database: Any = connections.create_connection("default")
+    ask(database)
+    with socket.socket(fileno=os.dup(database.connection.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
+
+    def refused(parameters: Any) -> None:
+        raise psycopg.OperationalError("connection refused")
+
+    monkeypatch.setattr(database, "get_new_connection", refused)
+    with pytest.raises(OperationalError, match="connection refused"):
+        ask(database)

@@ -31,6 +31,10 @@ class Client:
         """Store, or fail as `add` does."""
         self.add(key, value, timeout)
 
+    def incr(self, key: str, delta: int) -> int:
+        """Fail as a client does that finds no such number."""
+        raise ValueError(key)
+
     def get(self, key: str, default: Any) -> Any:
         """Answer: also a Redis that stores nothing can be read."""
         return default
@@ -76,6 +80,18 @@ def test_redis_is_used_again_when_it_answers(away: Any, monkeypatch: pytest.Monk
     client.is_away = False
     monkeypatch.setattr(module._state, "_next_attempt", 0.0)
     assert cache.add("a", 1)
+    assert not cache.is_away
+
+
+def test_redis_is_used_again_although_the_counter_that_is_asked_for_first_is_missing_in_it(
+    away: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, client = away
+    cache.add("a", 1)
+    client.is_away = False
+    monkeypatch.setattr(module._state, "_next_attempt", 0.0)
+    with pytest.raises(ValueError, match="a"):
+        cache.incr("a")
     assert not cache.is_away
 
 
