@@ -87,7 +87,10 @@ def _take(key: uuid.UUID) -> bool:
 
 
 def _send(key: uuid.UUID) -> bool:
-    reminder = Reminder.objects.get(pk=key)
+    reminder = Reminder.objects.select_related("user__home_site").get(pk=key)
+    if not is_wanted(reminder):
+        reminder.delete()
+        return False
     message = message_of(reminder)
     if message is None:
         Reminder.objects.filter(pk=key).update(sent=now(), last_error=NOTHING_DUE)
@@ -102,6 +105,18 @@ def _send(key: uuid.UUID) -> bool:
         return False
     Reminder.objects.filter(pk=key).update(sent=now(), last_error="")
     return True
+
+
+def is_wanted(reminder: Reminder) -> bool:
+    """Return whether the person still wants this reminder, which may have waited for a mail server or a worker.
+
+    The choice of the moment counts. A daily reminder is not sent after its day, because the one of the next day says
+    everything, and nobody gets two on one day; a weekly one is better late than a week later.
+    """
+    frequency = frequencies([reminder.user]).get(reminder.user_id, Frequency.DAILY)
+    if frequency == Frequency.DAILY:
+        return now().astimezone(zone_for(reminder.user)).date() <= reminder.day
+    return is_day_for(frequency, reminder.day)
 
 
 def message_of(reminder: Reminder) -> EmailMessage | None:

@@ -3,6 +3,7 @@
 import datetime
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
@@ -17,6 +18,7 @@ from records.complaints import actions as complaint_actions
 from records.employees.models import Employee
 from records.history.models import Change
 from records.reminders import contents, tasks
+from records.reminders.actions import choose_frequency
 from records.reminders.models import Frequency, Preference, Reminder
 from records.reminders.tasks import remind, send_reminders
 from records.sites.models import Site
@@ -247,6 +249,59 @@ def test_what_a_killed_worker_had_taken_comes_up_again_under_the_same_message_id
     assert tasks.is_waiting()
     assert work() == ["ada@example.org"]
     assert str(reminder.pk) in mail.outbox[0].extra_headers["Message-ID"]
+
+
+def test_a_choice_made_on_the_day_counts_for_the_mail_that_is_still_to_be_sent(site: Site, clock: Any) -> None:
+    ada = person(site, "Ada")
+    make_action(site, owner=ada, name="Fix it", due_date=day(0))
+    remind.func()
+    choose_frequency(ada, Frequency.WEEKLY, author=make.author_of(ada))
+    assert work() == []
+    choose_frequency(ada, Frequency.DAILY, author=make.author_of(ada))
+    assert work() == ["ada@example.org"]
+    assert work() == []
+
+
+def test_a_mail_that_could_not_be_sent_on_its_day_leaves_the_next_day_with_one(site: Site, clock: Any) -> None:
+    ada, weekly = person(site, "Ada"), person(site, "Weekly")
+    choose_frequency(weekly, Frequency.WEEKLY, author=make.author_of(weekly))
+    for owner in (ada, weekly):
+        make_action(site, owner=owner, due_date=day(0))
+    clock(MONDAY)
+    remind.func()
+    # No mail server and no worker until the next day.
+    clock(TUESDAY - datetime.timedelta(hours=6))
+    send_reminders.func()
+    assert [message.to for message in mail.outbox] == [["weekly@example.org"]]
+    clock(TUESDAY)
+    assert work() == ["ada@example.org"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "before"),
+    [
+        ("Europe/Berlin", "2026-03-28"),
+        ("Europe/Berlin", "2026-10-24"),
+        ("Australia/Lord_Howe", "2026-04-04"),
+        ("America/Havana", "2026-10-31"),
+    ],
+)
+def test_when_the_clocks_change_each_day_brings_one_mail_at_six(site: Site, clock: Any, zone: str, before: str) -> None:
+    Site.objects.filter(pk=site.pk).update(time_zone=zone)
+    person_there = person(site, "Ada", home_site=Site.objects.get(pk=site.pk))
+    make_action(site, owner=person_there, due_date=day(0))
+    # From the midnight that begins the day before the change; the worker asks once in half an hour.
+    moment = (
+        datetime.datetime.fromisoformat(f"{before}T00:00:00").replace(tzinfo=ZoneInfo(zone)).astimezone(datetime.UTC)
+    )
+    reminded = []
+    for half_hours in range(2 * 72 - 4):
+        at = moment + datetime.timedelta(minutes=30 * half_hours)
+        clock(at)
+        reminded += [at.astimezone(ZoneInfo(zone))] * remind.func()
+    first = datetime.date.fromisoformat(before)
+    assert [local.date() for local in reminded] == [first, first + DAY, first + 2 * DAY]
+    assert {local.hour for local in reminded} == {6}
 
 
 @pytest.mark.django_db(transaction=True)
