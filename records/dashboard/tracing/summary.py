@@ -129,7 +129,7 @@ def _group(admin_site: AdminSite, source: Source, found: Found) -> Group:
         record = getattr(row, source.of) if source.of else row
         texts = [*cells(row)]
         if source.lots:
-            texts.append(gettext("Lot or code") if names_lot(row, source, found.lots) else "Text")
+            texts.append(gettext("Lot or code") if names_lot(row, source, found.lots) else gettext("Text"))
         if may_see:
             texts.append(consumer_of(row) if record.site_id in found.see_consumers else NOTHING)
         if many_sites:
