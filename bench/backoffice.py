@@ -157,7 +157,7 @@ def fill() -> Site:
         },
         site,
     )
-    store(JobDescription, ROWS // 10, lambda n: {**given, "name": words(n), "code": f"J{n:05d}"}, site)
+    jobs = store(JobDescription, ROWS // 10, lambda n: {**given, "name": words(n), "code": f"J{n:05d}"}, site)
     documents = store(
         Document,
         ROWS // 10,
@@ -185,6 +185,7 @@ def fill() -> Site:
     ]
     User.objects.bulk_create(users, batch_size=300)
     follow_up.fill(store, site, ROWS, complaints, documents, users)
+    follow_up.fill_training(store, site, ROWS, people, jobs)
     Change.objects.bulk_create(
         (
             Change(

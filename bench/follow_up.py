@@ -15,6 +15,7 @@ from records.accounts.models import User
 from records.actions.models import Action
 from records.attachments.models import Attachment
 from records.complaints.models import Complaint, UnitsSold
+from records.employees.models import Course, EducationTraining, Employee, JobDescription
 from records.history.models import Change
 from records.history.trail import now
 from records.retention.actions import SET
@@ -123,6 +124,37 @@ def fill(
             fields=[{"field": "legal_hold", "old": False, "new": True}],
         )
         for number, complaint in enumerate(complaints[-HOLDS:], 2 * 10**6)
+    )
+
+
+def fill_training(
+    store: Store, site: Site, count: int, people: Sequence[Employee], jobs: Sequence[JobDescription]
+) -> None:
+    """Let all people hold a job in a hundred, each of which requires three courses, and store so many trainings."""
+    midnight = now().replace(hour=0, minute=0, second=0, microsecond=0)
+    courses = store(
+        Course, 20, lambda n: {"site": site, "name": f"Course {n}", "months_of_validity": n % 4 * 12 or None}
+    )
+    held = jobs[: max(1, len(jobs) // 100)]
+    holds, requires = JobDescription.employees.through, JobDescription.required_courses.through
+    holds.objects.bulk_create(
+        (holds(jobdescription=held[n % len(held)], employee=person) for n, person in enumerate(people)), batch_size=300
+    )
+    requires.objects.bulk_create(
+        requires(jobdescription=job, course=courses[(n + step) % 20]) for n, job in enumerate(held) for step in range(3)
+    )
+    EducationTraining.objects.bulk_create(
+        (
+            EducationTraining(
+                employee=people[n % len(people)],
+                idx=n // len(people),
+                title="Course",
+                course=courses[n // len(people) * 2 % 20],
+                completed_on=midnight - n % 1500 * DAY,
+            )
+            for n in range(count)
+        ),
+        batch_size=300,
     )
 
 

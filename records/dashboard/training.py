@@ -3,18 +3,21 @@
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db.models import Prefetch
+from django.db.models import Exists, F, Max, OuterRef, Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading
 from records.accounts import access
@@ -23,7 +26,7 @@ from records.backoffice.about import existing_for
 from records.backoffice.current import current_site, user_of, zone_of
 from records.backoffice.date_filters import today_at
 from records.backoffice.extension_points import RecordLink
-from records.employees.models import Course, EducationTraining, Employee, JobDescription
+from records.employees.models import Course, EducationTraining, JobDescription
 from records.sites.models import Site
 
 SEE = "employees.change_jobdescription"
@@ -31,17 +34,35 @@ SOON = datetime.timedelta(days=30)
 """How long before it expires a training is shown among the gaps."""
 PAGE = 100
 VALID, ENDS_SOON, EXPIRED, MISSING = "valid", "soon", "expired", "missing"
+State = tuple[str, Any, datetime.date | int | None]
+"""The state of a need, what is said about it, and the day or version that this names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Person(NamedTuple):
+    """An employee, as far as the matrix shows them."""
+
+    pk: uuid.UUID
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Need(NamedTuple):
     """One thing that a person must have for a job, and its state: valid, soon to expire, expired or missing."""
 
-    person: Employee
+    person: Person
     job: JobDescription
     name: str
     state: str
-    text: str
+    says: Any
+    """What is said about the state, with a place for the last day or for the version that was read."""
+    value: datetime.date | int | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the state in words."""
+        return str(self.says) % {"last": self.value, "read": self.value}
 
 
 @dataclass(slots=True)
@@ -70,66 +91,72 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
 def needs_at(site: Site, today: datetime.date, user: User) -> list[Need]:
     """Return what everybody with a job at the site must have, by person, job and name; a fixed number of queries.
 
-    Documents that do not exist for the user are left out.
+    Documents that do not exist for the user are left out. Of people, trainings and readings, of which there can be a
+    hundred thousand, only columns are read.
     """
     active = {"is_archived": False}
     documents_seen = existing_for(user, Document.objects.filter(**active), [site.pk])
-    jobs = (
+    holding = JobDescription.employees.through.objects.filter(employee__is_archived=False)
+    jobs = list(
         JobDescription.objects.at(site)
-        .filter(**active)
+        .filter(Exists(holding.filter(jobdescription=OuterRef("pk"))), **active)
+        .order_by("name", "id")
         .prefetch_related(
-            Prefetch("employees", Employee.objects.filter(**active)),
             Prefetch("required_courses", Course.objects.filter(**active)),
             Prefetch("required_documents", documents_seen),
         )
     )
-    people = {person.pk: person for job in jobs for person in job.employees.all()}
-    taken: dict[tuple[uuid.UUID, uuid.UUID], datetime.datetime] = {}
-    rows = EducationTraining.objects.filter(employee__in=people, course__isnull=False, completed_on__isnull=False)
-    for row in rows.order_by("completed_on"):
-        if row.course_id is not None and row.completed_on is not None:
-            taken[row.employee_id, row.course_id] = row.completed_on
     documents = {document.pk for job in jobs for document in job.required_documents.all()}
     in_force = dict(
         DocumentVersion.objects.filter(document__in=documents, record_status__in=IN_FORCE).values_list(
             "document_id", "version"
         )
     )
-    read: dict[tuple[uuid.UUID, uuid.UUID], int] = defaultdict(int)
-    readings = Reading.objects.filter(document__in=documents, user__in=people)
-    for user_id, document_id, number in readings.values_list("user_id", "document_id", "version__version"):
-        read[user_id, document_id] = max(read[user_id, document_id], number)
-    found = []
+    readings = Reading.objects.filter(document__in=documents).order_by().values_list("user_id", "document_id")
+    read = {(person, document): most for person, document, most in readings.annotate(Max("version__version"))}
+    required = {"course": F("employee__job_descriptions__required_courses"), "completed_on__isnull": False}
+    trainings = EducationTraining.objects.filter(employee__job_descriptions__in=jobs, **required).order_by()
+    pairs = trainings.values_list("employee_id", "course_id").annotate(Max("completed_on"))
+    taken = {(person, course): last for person, course, last in pairs}
+    jobs_of: dict[Person, list[uuid.UUID]] = defaultdict(list)
+    names = ("employee_id", "employee__first_name", "employee__last_name", "jobdescription_id")
+    for pk, first_name, last_name, job_id in holding.filter(jobdescription__in=jobs).values_list(*names):
+        jobs_of[Person(pk, f"{first_name} {last_name}".strip())].append(job_id)
+    needs: dict[uuid.UUID, list[tuple[JobDescription, str, Callable[[uuid.UUID], State]]]] = {}
     for job in jobs:
-        for person in job.employees.all():
-            for course in job.required_courses.all():
-                found.append(Need(person, job, course.name, *_course(course, taken.get((person.pk, course.pk)), today)))
-            for document in job.required_documents.all():
-                state = _document(in_force.get(document.pk), read.get((person.pk, document.pk), 0))
-                found.append(Need(person, job, document.name, *state))
-    found.sort(key=lambda need: (str(need.person).casefold(), str(need.person.pk), need.job.name, need.name))
-    return found
+        courses = [(one.name, partial(_course, one, taken, today)) for one in job.required_courses.all()]
+        papers = [(one.name, partial(_document, one.pk, in_force, read)) for one in job.required_documents.all()]
+        needs[job.pk] = [(job, name, state) for name, state in sorted(courses + papers, key=itemgetter(0))]
+    place = {job.pk: number for number, job in enumerate(jobs)}
+    return [
+        Need(person, job, name, *state(person.pk))
+        for person in sorted(jobs_of, key=lambda person: (person.name.casefold(), str(person.pk)))
+        for job_id in sorted(jobs_of[person], key=place.__getitem__)
+        for job, name, state in needs[job_id]
+    ]
 
 
-def _course(course: Course, completed: datetime.datetime | None, today: datetime.date) -> tuple[str, str]:
+def _course(course: Course, taken: Mapping[Any, datetime.datetime], today: datetime.date, person: uuid.UUID) -> State:
+    completed = taken.get((person, course.pk))
     if completed is None:
-        return MISSING, gettext("Missing")
+        return MISSING, _("Missing"), None
     last = course.expires(completed)
     if last is None:
-        return VALID, gettext("Valid for ever")
+        return VALID, _("Valid for ever"), None
     if last < today:
-        return EXPIRED, gettext("Expired on %(last)s") % {"last": last}
-    return ENDS_SOON if last <= today + SOON else VALID, gettext("Valid until %(last)s") % {"last": last}
+        return EXPIRED, _("Expired on %(last)s"), last
+    return ENDS_SOON if last <= today + SOON else VALID, _("Valid until %(last)s"), last
 
 
-def _document(in_force: int | None, read: int) -> tuple[str, str]:
-    if in_force is None:
-        return VALID, gettext("No version is in force")
-    if read >= in_force:
-        return VALID, gettext("Has read version %(read)s") % {"read": read}
-    return (
-        (EXPIRED, gettext("Expired: read version %(read)s") % {"read": read}) if read else (MISSING, gettext("Missing"))
-    )
+def _document(
+    document: uuid.UUID, in_force: Mapping[uuid.UUID, int], read: Mapping[Any, int], person: uuid.UUID
+) -> State:
+    version, newest = in_force.get(document), read.get((person, document), 0)
+    if version is None:
+        return VALID, _("No version is in force"), None
+    if newest >= version:
+        return VALID, _("Has read version %(read)s"), newest
+    return (EXPIRED, _("Expired: read version %(read)s"), newest) if newest else (MISSING, _("Missing"), None)
 
 
 def by_job(needs: Sequence[Need]) -> list[Summary]:

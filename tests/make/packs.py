@@ -5,6 +5,7 @@ import io
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import openpyxl
 import pytest
 from django.core.files.storage import default_storage
+from PIL import Image
 
 from records.accounts.models import DefaultRole, User
 from records.history.trail import now
@@ -66,6 +68,19 @@ def text_of(folder: Path, start: str) -> str:
     command = ["pdftotext", "-layout"]
     texts = (subprocess.run([*command, str(path), "-"], capture_output=True, check=True) for path in found)
     return "\n".join(done.stdout.decode() for done in texts)
+
+
+def pictures_of(path: Path, most: int = 4) -> list[Image.Image]:
+    """Return the first pages of a PDF as grey pictures, as poppler draws them at 50 dots an inch."""
+    if shutil.which("pdftoppm") is None:
+        pytest.skip("pdftoppm is not installed (Debian: apt-get install poppler-utils).")
+    command = ["pdftoppm", "-gray", "-r", "50", "-l", str(most), str(path.absolute()), "page"]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
+        assert done.stderr == b""
+        found = [Image.open(io.BytesIO(one.read_bytes())) for one in sorted(Path(folder).glob("page*.pgm"))]
+    assert found
+    return found
 
 
 def checked(folder: Path, *more: str) -> tuple[int, str]:

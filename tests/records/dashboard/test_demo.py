@@ -114,6 +114,12 @@ def the_pack_is_whole(folder: Path) -> None:
         assert [row["Number"] for row in rows] == [record.site_sequence_id for record in kind.rows(pack.site, span)]
         text = "".join(packs.text_of(folder, f"{kind.title.lower()} ").split())
         assert [name for name in names if "".join(name.split()) not in text] == [], kind.key
+        for path in (folder / "records").glob(f"{kind.title.lower()} *.pdf"):
+            for picture in packs.pictures_of(path):
+                # Something stands on each page, and nothing runs into its edges.
+                left, top, right, bottom = picture.point(lambda grey: 255 * (grey < 160)).getbbox()
+                edges = (left, top, picture.width - right, picture.height - bottom)
+                assert min(edges) > 20, (path, edges)
     complaint = kind_of(Complaint).rows(pack.site, span).first()
     assert packs.sheet(folder, "complaints")[0]["Customer"] == complaint.customer.name
     findings = Finding.objects.filter(audit_record__in=kind_of(AuditRecord).rows(pack.site, span).order_by())

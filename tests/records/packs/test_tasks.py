@@ -13,11 +13,12 @@ from django_tasks_db.models import DBTaskResult
 
 from records.accounts.models import DefaultRole, Role
 from records.complaints.erasure import erase_consumer
+from records.complaints.models import Complaint
 from records.files.orphans import orphans
 from records.files.storage import StorageUnavailableError
 from records.history.models import Change
 from records.history.trail import now
-from records.packs import making, tasks
+from records.packs import making, tables, tasks
 from records.packs.making import Making
 from records.packs.models import Pack, PackFile, Status
 from records.sites.models import Site
@@ -25,6 +26,7 @@ from tests import make
 from tests.make import packs
 from tests.make.attachments import make_attachment
 from tests.make.complaints import make_complaint
+from tests.make.figures import make_complaints
 
 pytestmark = pytest.mark.django_db
 HOUR = datetime.timedelta(hours=1)
@@ -225,3 +227,28 @@ def test_the_files_of_a_pack_are_never_in_memory_as_a_whole(site: Site, files: A
     pack.refresh_from_db()
     assert pack.file.file_size > 3 * size
     assert peak < size
+
+
+def test_the_memory_that_a_pack_takes_does_not_grow_with_its_records(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "STEP", 10)
+    day, text = now() - datetime.timedelta(days=30), "The crumb was grey. " * 400
+
+    def peak_with(count: int) -> int:
+        Complaint.objects.all().delete()
+        make_complaints(site, [day] * count, complaint_description=text)
+        pack = packs.asked(site, kinds=["complaints"])
+        tracemalloc.start()
+        try:
+            tasks.make_pack.call(str(pack.pk))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        pack.refresh_from_db()
+        assert (pack.status, pack.done) == (Status.MADE, count)
+        return peak
+
+    peak_with(10)  # Fonts and styles are loaded once.
+    few, many = peak_with(10), peak_with(60)
+    assert many < few * 1.3
