@@ -70,7 +70,7 @@ def text_of(folder: Path, start: str) -> str:
     return "\n".join(done.stdout.decode() for done in texts)
 
 
-def pictures_of(path: Path, most: int = 4) -> list[Image.Image]:
+def pictures_of(path: Path, most: int = 3) -> list[Image.Image]:
     """Return the first pages of a PDF as grey pictures, as poppler draws them at 50 dots an inch."""
     if shutil.which("pdftoppm") is None:
         pytest.skip("pdftoppm is not installed (Debian: apt-get install poppler-utils).")
@@ -78,7 +78,9 @@ def pictures_of(path: Path, most: int = 4) -> list[Image.Image]:
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
         assert done.stderr == b""
-        found = [Image.open(io.BytesIO(one.read_bytes())) for one in sorted(Path(folder).glob("page*.pgm"))]
+        found: list[Image.Image] = [
+            Image.open(io.BytesIO(one.read_bytes())) for one in sorted(Path(folder).glob("page*.pgm"))
+        ]
     assert found
     return found
 
