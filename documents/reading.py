@@ -104,12 +104,12 @@ def to_read(site_ids: Collection[uuid.UUID]) -> QuerySet[DocumentVersion]:
 
 def waiting_for(user: User) -> QuerySet[DocumentVersion]:
     """Return the versions in force that the person must still read. The person's roles are queried immediately."""
-    held = access.roles_held(user.pk) if user.is_active and not user.is_service_account else {}
+    roles = access.roles_held(user.pk) if user.is_active and not user.is_service_account else {}
     mine = Document.must_read.through.objects.filter(
-        document=OuterRef("document"), role__in=[role for roles in held.values() for role, _ in roles]
+        document=OuterRef("document"), role__in=[role for at_site in roles.values() for role, _ in at_site]
     )
     have_read = Reading.objects.filter(version=OuterRef("pk"), user=user)
-    return to_read(list(held)).filter(Exists(mine), ~Exists(have_read))
+    return to_read(list(roles)).filter(Exists(mine), ~Exists(have_read))
 
 
 def due(version: DocumentVersion) -> datetime.datetime:

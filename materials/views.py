@@ -114,7 +114,7 @@ class MaterialViewSet(OperationViewSet):
             return self._post_all(body)
         if not isinstance(body, dict):
             raise errors.ApiError(400, "MalformedJson", "The body must be a JSON object, or an array of them.")
-        desired = dataclasses.replace(_wish(self.checked(body, MaterialSerializer)), precondition=self.precondition)
+        desired = dataclasses.replace(_desired(self.checked(body, MaterialSerializer)), precondition=self.precondition)
         try:
             stored = upserts.upsert(self.site_id, desired, author=self.author, may=self.caller.may)
         except Exception as error:
@@ -132,7 +132,7 @@ class MaterialViewSet(OperationViewSet):
         unresolved = self.resolve([found for found, _ in read], MaterialSerializer)
         for (_, faults), more in zip(read, unresolved, strict=True):
             faults += [fault for fault in more if fault not in faults]
-        desired = [_wish(found) for found, faults in read if not faults]
+        desired = [_desired(found) for found, faults in read if not faults]
         try:
             outcomes = iter(upserts.upsert_all(self.site_id, desired, author=self.author, may=self.caller.may))
         except upserts.ConcurrentWriteError as raced:
@@ -167,7 +167,7 @@ class MaterialViewSet(OperationViewSet):
 _NO_OBJECT = errors.FieldError("", "InvalidValue", "Each entry of the array must be an object.")
 
 
-def _wish(found: dict[str, Any]) -> upserts.DesiredMaterial:
+def _desired(found: dict[str, Any]) -> upserts.DesiredMaterial:
     values = {name: value for name, value in found.items() if name not in ("id", "reason_for_change")}
     if values.get("is_archived", False) is None:
         del values["is_archived"]

@@ -150,7 +150,7 @@ class DirectoryAdmin(PlainAdmin):
 
     def connection_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show addresses, tokens and the latest calls; create or revoke a token, or run the connection test."""
-        directory = self.found(request, object_id)
+        directory = self.record_or_404(request, object_id)
         if not self.has_view_permission(request, directory):
             raise PermissionDenied
         show_times_of(site_at(request, directory.home_site_id))

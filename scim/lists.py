@@ -88,7 +88,7 @@ def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query)
     return [projection.apply(by_id[str(key)]) for key in keys if str(key) in by_id]
 
 
-def found(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
+def results(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
     """Return the page. If both kinds are searched, users come before groups unless sortBy merges them."""
     if query.cursor is not None:
         return _cursor_page(caller, kinds, query)

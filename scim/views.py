@@ -174,7 +174,7 @@ class ResourceView(ProvisioningView):
         """Answer a list or one resource."""
         query = query_of_request(request)
         if uuid is None:
-            return answer(lists.found(request.caller, (self.kind,), query))
+            return answer(lists.results(request.caller, (self.kind,), query))
         key = self.key_of(uuid)
         projection = Projection.of(self.kind, query, spares=request.caller.reads_rfc)
         found = lists.documents_of(request.caller, self.kind, [key], projection)
@@ -314,7 +314,7 @@ class SearchView(ProvisioningView, stock.SearchView):
         body = self.read(request)
         refuse_other_schemas(body, SEARCH_REQUEST)
         query = query_of({name: value for name, value in body.items() if name.lower() != "schemas"})
-        return answer(lists.found(request.caller, self.kinds, query))
+        return answer(lists.results(request.caller, self.kinds, query))
 
 
 class RootView(SearchView):
@@ -322,7 +322,7 @@ class RootView(SearchView):
 
     def get(self, request: ProvisioningRequest) -> HttpResponse:
         """Answer the query."""
-        return answer(lists.found(request.caller, self.kinds, query_of_request(request)))
+        return answer(lists.results(request.caller, self.kinds, query_of_request(request)))
 
     post = None  # type: ignore[assignment]
 

@@ -49,7 +49,7 @@ shared = Shared(32 * 1024 * 1024)
 """The large answers of this process."""
 
 
-class _Held:
+class _InMemory:
     """The rest of a large answer in memory."""
 
     def __init__(self, data: bytes, offset: int) -> None:
@@ -82,7 +82,7 @@ class Outlet:
 
     def __init__(self, client: socket.socket) -> None:
         self._socket = client
-        self._waiting: deque[bytes | _Stretch | _Held] = deque()
+        self._waiting: deque[bytes | _Stretch | _InMemory] = deque()
         self._in_memory = 0
         self._spool: IO[bytes] | None = None
         self._head: bytes | None = None
@@ -135,7 +135,7 @@ class Outlet:
                 if sent < len(part):
                     self._waiting[0] = part[sent:]
                     return
-            elif isinstance(part, _Held):
+            elif isinstance(part, _InMemory):
                 part.view = part.view[self._send(part.view) :]
                 if part.left:
                     return
@@ -193,7 +193,7 @@ class Outlet:
 
     def _keep(self, whole: bytes, sent: int) -> None:
         if len(whole) > KEPT_IN_MEMORY and self._spool is None and isinstance(whole, bytes) and shared.take(whole):
-            self._waiting.append(_Held(whole, sent))
+            self._waiting.append(_InMemory(whole, sent))
             return
         data = whole[sent:]
         if self._spool is None and self._in_memory + len(data) <= KEPT_IN_MEMORY:

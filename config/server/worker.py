@@ -76,7 +76,7 @@ class Worker(ThreadWorker):
     # --- The loop ---------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Serve until told to stop, then finish the requests that have started."""
+        """Serve until a signal ends it, then finish the requests that have started."""
         self.poller.register(self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks)
         self.set_accept_enabled(True)
         self.note_count()

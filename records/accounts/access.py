@@ -62,10 +62,10 @@ def roles_held(user_id: uuid.UUID) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]
             (parameter(user_id),),
         )
         rows = cursor.fetchall()
-    held: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
+    roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
     for site_id, role_id, revision in rows:
-        held[id_of(site_id)].append((id_of(role_id), revision))
-    return held
+        roles[id_of(site_id)].append((id_of(role_id), revision))
+    return roles
 
 
 def permissions_by_site(user: User) -> dict[uuid.UUID, Permissions]:
@@ -98,7 +98,7 @@ def may(user: User, site: Site | uuid.UUID | None, permission: str) -> bool:
 def may_anywhere(user: User, permission: str) -> bool:
     """Return whether the user may do this at at least one site."""
     return (user.is_active and user.is_superuser) or any(
-        granted(held, permission) for held in permissions_by_site(user).values()
+        granted(permissions, permission) for permissions in permissions_by_site(user).values()
     )
 
 
@@ -107,12 +107,14 @@ def may_see_app(user: User, app_label: str) -> bool:
     if user.is_active and user.is_superuser:
         return True
     start = f"{app_label}."
-    return any(p.startswith(start) for held in permissions_by_site(user).values() for p in held)
+    return any(p.startswith(start) for permissions in permissions_by_site(user).values() for p in permissions)
 
 
 def sites_where(user: User, permission: str | None = None) -> list[uuid.UUID]:
     """Return the sites at which the user may do this; without a permission, those at which the user holds any role."""
-    return [site for site, held in permissions_by_site(user).items() if permission is None or granted(held, permission)]
+    return [
+        site for site, given in permissions_by_site(user).items() if permission is None or granted(given, permission)
+    ]
 
 
 _GIVING = """

@@ -182,8 +182,8 @@ def set_members(
         for member in remove:
             name = "user" if isinstance(member, User) else "member_role"
             RoleMembership.objects.filter(**{"role": locked, name: member}).delete()
-        held = {entry["id"] for entry in members_of(locked)}
-        new = [member for member in dict.fromkeys(add) if str(member.pk) not in held]
+        present = {entry["id"] for entry in members_of(locked)}
+        new = [member for member in dict.fromkeys(add) if str(member.pk) not in present]
         for member in new:
             if isinstance(member, Role):
                 refuse_circle(locked, member)

@@ -18,7 +18,7 @@ from records.accounts.default_roles import permissions_of
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
 from records.history.trail import Author
 
-Held = dict[uuid.UUID, frozenset[str]]
+PermissionsBySite = dict[uuid.UUID, frozenset[str]]
 Target = User | Role | Directory
 
 
@@ -143,14 +143,14 @@ def refusal(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (
 # --- What accounts and roles hold ------------------------------------------------------------------------------------
 
 
-def held_by(user_id: uuid.UUID) -> Held:
+def permissions_of_account(user_id: uuid.UUID) -> PermissionsBySite:
     """Return what the account's roles permit at each site, whether or not the account is active; two queries.
 
     A site is included even if the account's roles there permit nothing. Archived sites are not included.
     """
     roles = access.roles_held(user_id)
-    permitted = _permissions_of([role for held in roles.values() for role, _ in held])
-    return {site: frozenset().union(*(permitted[role] for role, _ in held)) for site, held in roles.items()}
+    permitted = _permissions_of([role for several in roles.values() for role, _ in several])
+    return {site: frozenset().union(*(permitted[role] for role, _ in several)) for site, several in roles.items()}
 
 
 def gives(role: Role) -> frozenset[str]:
@@ -179,8 +179,8 @@ def _permissions_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, frozenset[str
     return {role: frozenset(names) for role, names in found.items()}
 
 
-def _own(user: User) -> Held:
-    return held_by(user.pk) if user.is_active else {}
+def _own(user: User) -> PermissionsBySite:
+    return permissions_of_account(user.pk) if user.is_active else {}
 
 
 # --- People ----------------------------------------------------------------------------------------------------------
@@ -216,8 +216,8 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
 
     Making a key for a service account means giving what that account holds, so an equal may do it (9.4).
     """
-    own, held = _own(user), held_by(target.pk)
-    sites = set(held) | {target.home_site_id}
+    own, theirs = _own(user), permissions_of_account(target.pk)
+    sites = set(theirs) | {target.home_site_id}
     if None in sites:
         return gettext("This account has no home site: only a superuser may %(act)s.") % {"act": gettext(act)}
     if any(CHANGE_USER not in own.get(site, frozenset()) for site in sites if site is not None):
@@ -225,7 +225,7 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
             "To %(act)s you need the permission to change accounts at the account's home site and at "
             "every site where it holds a role."
         ) % {"act": gettext(act)}
-    for site, permissions in held.items():
+    for site, permissions in theirs.items():
         enough = permissions <= own[site] if act is Act.ISSUE_CREDENTIAL else permissions < own[site]
         if not enough:
             return gettext(
@@ -265,13 +265,13 @@ def sites_of(directory: Directory) -> set[uuid.UUID]:
     return {directory.home_site_id, *(site.pk for site in directory.sites.all())}
 
 
-def _beyond_directory(directory: Directory, held: Held, doing: str) -> str:
+def _beyond_directory(directory: Directory, by_site: PermissionsBySite, doing: str) -> str:
     """Return why permissions that are held or to be given exceed what the directory may give; '' if they do not."""
-    if set(held) - sites_of(directory):
+    if set(by_site) - sites_of(directory):
         return gettext("The directory may not %(doing)s: there is a role at a site that is not the directory's.") % {
             "doing": doing
         }
-    if not directory.may_administer and any(permissions & ADMINISTRATIVE for permissions in held.values()):
+    if not directory.may_administer and any(permissions & ADMINISTRATIVE for permissions in by_site.values()):
         return gettext(
             "The directory may not %(doing)s: there are administrative permissions, which a superuser opens to it."
         ) % {"doing": doing}
@@ -291,7 +291,7 @@ def _provisioning_refusal(directory: Directory, act: Act, target: User) -> str:
         return ""
     if act in ONLY_OF_OWN_ACCOUNTS and not (owned and target.made_by_directory):
         return gettext("The directory may not %(act)s: it did not make this account.") % {"act": gettext(act)}
-    return _beyond_directory(directory, held_by(target.pk), gettext(act))
+    return _beyond_directory(directory, permissions_of_account(target.pk), gettext(act))
 
 
 def _directory_refusal(actor: Actor, directory: Directory) -> str:

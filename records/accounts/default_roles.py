@@ -67,16 +67,16 @@ def bring_up_to_date(sites: list[Site] | None = None) -> None:
 def _give(roles: list[tuple[Role, DefaultRole]], wanted: dict[DefaultRole, set[int]]) -> None:
     """Make the roles' permissions exactly the wanted ones, in a small, fixed number of statements."""
     through = Role.permissions.through
-    held: dict[object, set[int]] = defaultdict(set)
+    permitted: dict[object, set[int]] = defaultdict(set)
     for role_id, permission_id in through.objects.filter(role__in=[role.pk for role, _ in roles]).values_list(
         "role_id", "permission_id"
     ):
-        held[role_id].add(permission_id)
-    changed = [role.pk for role, default in roles if held[role.pk] != wanted[default]]
+        permitted[role_id].add(permission_id)
+    changed = [role.pk for role, default in roles if permitted[role.pk] != wanted[default]]
     for role, default in roles:
-        if gone := held[role.pk] - wanted[default]:
+        if gone := permitted[role.pk] - wanted[default]:
             through.objects.filter(role=role, permission_id__in=gone).delete()
-    given = [(role.pk, key) for role, default in roles for key in sorted(wanted[default] - held[role.pk])]
+    given = [(role.pk, key) for role, default in roles for key in sorted(wanted[default] - permitted[role.pk])]
     if given:
         together([insertion(through, {}, ("role", "permission"), given)])
     Role.objects.filter(pk__in=changed).update(revision=F("revision") + 1)

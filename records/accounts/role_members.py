@@ -181,8 +181,8 @@ def _people_of(roles: Iterable[uuid.UUID]) -> set[uuid.UUID]:
     while step:
         seen |= step
         inner: set[uuid.UUID] = set()
-        held = RoleMembership.objects.filter(role_id__in=ids(step)).order_by()
-        for user, role in held.values_list("user_id", "member_role_id"):
+        memberships = RoleMembership.objects.filter(role_id__in=ids(step)).order_by()
+        for user, role in memberships.values_list("user_id", "member_role_id"):
             (people if user else inner).add(user or role)
         step = inner - seen
     return people
@@ -202,8 +202,8 @@ def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
     """Raise ValidationError if one of the roles is this one or contains it, also through others; one query for all."""
     wait_to_nest(role.site_id)
     edges: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
-    held = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
-    for outer, inner in held.values_list("role_id", "member_role_id"):
+    memberships = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
+    for outer, inner in memberships.values_list("role_id", "member_role_id"):
         edges[outer].add(inner)
     waiting, seen = list(members), set()
     while waiting:

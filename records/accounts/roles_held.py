@@ -41,8 +41,8 @@ UPDATE accounts_user SET revision = revision + 1 FROM locked WHERE accounts_user
 
 def touch_members(role: Role) -> None:
     """Increment the revision of the role's users, who see its name; call it inside the writing transaction."""
-    held = RoleMembership.objects.filter(role_id=role.pk, user__isnull=False)
-    touch_users(held.values_list("user_id", flat=True))
+    memberships = RoleMembership.objects.filter(role_id=role.pk, user__isnull=False)
+    touch_users(memberships.values_list("user_id", flat=True))
 
 
 _MEMBERS = """

@@ -83,7 +83,7 @@ CLOSE = RecordStep(
     form=CloseForm,
     explanation=_("Judge whether the action worked. Neither its owner nor whoever marked it as Done can close it."),
     done=_("was closed."),
-    tells=lambda model_admin, request, action: [gettext("Result: %(result)s") % {"result": action.result}],
+    consequences=lambda model_admin, request, action: [gettext("Result: %(result)s") % {"result": action.result}],
     is_next=True,
 )
 SEND_BACK = RecordStep(

@@ -133,7 +133,7 @@ def add(admin_site: Any, request: HttpRequest, entity: str, record_id: uuid.UUID
     model = next((model for kind, model in kinds().items() if kind.value == entity and kind not in NOT_ABOUT), None)
     if model is None or not admin_site.is_registered(model):
         raise Http404
-    record = admin_site.get_model_admin(model).found(request, str(record_id))
+    record = admin_site.get_model_admin(model).record_or_404(request, str(record_id))
     show_times_of(site_at(request, record.site_id))
     uploads = [*request.FILES.getlist("files"), *request.FILES.getlist("photo")]
     values = {"description": request.POST.get("description", ""), "finding_id": _finding(request)}

@@ -66,7 +66,7 @@ class ChecklistPages(SitePermissions):
         ]
 
     def _answerable(self, request: HttpRequest, object_id: uuid.UUID) -> AuditRecord:
-        record: AuditRecord = self.found(request, str(object_id))
+        record: AuditRecord = self.record_or_404(request, str(object_id))
         if not self.may(request, "change", record):
             raise PermissionDenied
         show_times_of(site_at(request, record.site_id))

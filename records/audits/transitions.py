@@ -53,7 +53,7 @@ SCHEDULE_NEXT = RecordStep(
     _schedule_next,
     applies=lambda program: not program.is_archived and program.next_due_date is not None,
     form=ScheduleNextForm,
-    explanation=_("One audit is scheduled for each of the program's next due dates that none stands for yet."),
+    explanation=_("One audit is scheduled for each of the program's next due dates that has none yet."),
     done=_("has its next audits scheduled."),
 )
 PLAN_ONE = RecordStep(

@@ -144,7 +144,7 @@ class FormPages(StepPages, TrailPages):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show the record's form, or write the sent data; everything that a save writes is one transaction."""
-        record = self.found(request, object_id) if object_id is not None else None
+        record = self.record_or_404(request, object_id) if object_id is not None else None
         writable = self.has_change_permission(request, record) if record else self.has_add_permission(request)
         if not writable and (record is None or request.method == "POST"):
             raise PermissionDenied
@@ -206,7 +206,7 @@ class FormPages(StepPages, TrailPages):
                 show_faults(form, formsets, fault)
             except StaleError:
                 # Somebody changed the record between reading and locking it: read it again, and show the changes.
-                state.record = self.found(request, str(record.pk))
+                state.record = self.record_or_404(request, str(record.pk))
                 hide_targets(user_of(request), state.record)
                 return self._write(request, state, copy(state.record), form_class, extra_context)
             except RecordNotFoundError:

@@ -31,7 +31,7 @@ from records.backoffice.wording import field_label, operation_label, printed
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
 from records.sites.about import about_models, kinds, trail_ids
-from records.sites.hidden import hides, telling_fields
+from records.sites.hidden import hides, revealing_fields
 from records.sites.models import SiteRecord
 from records.sites.text import read_uuid
 
@@ -81,12 +81,7 @@ def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
     return [entry for entry in sums.values() if entry["old"] != entry["new"]]
 
 
-def untold(model: Any, may: Callable[[str], bool]) -> set[str]:
-    """Return the fields of a kind whose changes would tell of records that are hidden from a user."""
-    return telling_fields(model, may)
-
-
-def told_to(user: User, changes: QuerySet[Any], sites: Collection[uuid.UUID]) -> QuerySet[Any]:
+def changes_shown_to(user: User, changes: QuerySet[Any], sites: Collection[uuid.UUID]) -> QuerySet[Any]:
     """Return those of the changes of these sites that are not about a kind of record that is partly hidden there.
 
     What was hidden at some time stays in the history for ever.
@@ -113,10 +108,10 @@ class TrailPages(SitePermissions):
         """Return the fields that this user must not see."""
         return ()
 
-    def untold_fields(self, request: HttpRequest, record: Any) -> tuple[str, ...]:
+    def hidden_in_history(self, request: HttpRequest, record: Any) -> tuple[str, ...]:
         """Return the fields whose changes the user does not see: hidden ones, and references to hidden records."""
         may = asking(user_of(request), self.site_id_of(record))
-        return (*self.hidden_fields(request, record), *untold(self.model, may))
+        return (*self.hidden_fields(request, record), *revealing_fields(self.model, may))
 
     def is_day(self, name: str) -> bool:
         """Return whether a date-time field is a day, which is the same in every zone."""
@@ -131,7 +126,7 @@ class TrailPages(SitePermissions):
 
     def conflict_context(self, request: HttpRequest, record: Any, form: Any, conflict: Conflict) -> dict[str, Any]:
         """Return the content of a conflict's notice: who changed what and when, and which fields both changed."""
-        hidden = self.untold_fields(request, record)
+        hidden = self.hidden_in_history(request, record)
         return {
             "changes": [
                 {
@@ -148,7 +143,7 @@ class TrailPages(SitePermissions):
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show a page of the record's changes, newest first, or the difference between two of them."""
         record = self._record_with_history(request, object_id)
-        hidden = self.untold_fields(request, record)
+        hidden = self.hidden_in_history(request, record)
         asked = request.GET
         story = self.story_of(request, record)
         people = list(story.order_by("author_name").values_list("author_id", "author_name").distinct())
@@ -215,7 +210,7 @@ class TrailPages(SitePermissions):
         record = self._record_with_history(request, object_id)
         if kind not in ("csv", "xlsx"):
             raise Http404
-        hidden = self.untold_fields(request, record)
+        hidden = self.hidden_in_history(request, record)
         rows = self._narrowed(self.story_of(request, record), request.GET, dict(self._field_choices(record, hidden)))
         if is_too_long(rows):
             self.message_user(request, TOO_MANY, messages.ERROR)
@@ -224,7 +219,7 @@ class TrailPages(SitePermissions):
         return history_file(rows, kind, title, lambda change: self._lines_in(record, change, hidden, None))
 
     def _record_with_history(self, request: HttpRequest, object_id: str) -> Any:
-        record = self.found(request, object_id)
+        record = self.record_or_404(request, object_id)
         if not self.has_history_permission(request, record):
             raise PermissionDenied
         show_times_of(site_at(request, self.site_id_of(record)))

@@ -17,7 +17,7 @@ from records.accounts import access
 from records.backoffice.about import asking, existing_for
 from records.backoffice.current import current_site, user_of
 from records.backoffice.lists import UnreadableListError
-from records.sites.hidden import hides, telling_fields
+from records.sites.hidden import hides, revealing_fields
 from records.sites.models import Site
 from records.sites.text import read_uuid
 
@@ -123,7 +123,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         hidden = getattr(self, "hidden_fields", lambda request: ())(request) if request is not None else ()
         if lookup.endswith("__isnull") and request is not None and self.site_field:
             site = current_site(request)
-            hidden = {*hidden, *telling_fields(self.model, asking(user_of(request), site.pk if site else None))}
+            hidden = {*hidden, *revealing_fields(self.model, asking(user_of(request), site.pk if site else None))}
         plain = {
             field.name
             for field in self.opts.concrete_fields
@@ -184,7 +184,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         foreign = [field.name for field in self.opts.concrete_fields if field.is_relation]
         return self.get_queryset(request).select_related(*foreign).filter(pk=key).first()
 
-    def found(self, request: HttpRequest, object_id: str) -> Any:
+    def record_or_404(self, request: HttpRequest, object_id: str) -> Any:
         """Return a record that the user may see; raises Http404 for all others, whether or not they exist."""
         record = self.get_object(request, unquote(object_id))
         if record is None or not self.has_view_permission(request, record):

@@ -101,7 +101,7 @@ class PutBackPages(FormPages):
     def _plain_fields(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         if not isinstance(record, SiteRecord):
             return {}
-        settable = self.settable_fields(request, record) - {*self.untold_fields(request, record)}
+        settable = self.settable_fields(request, record) - {*self.hidden_in_history(request, record)}
         columns_of = self.opts.concrete_fields
         return {field.name: field for field in columns_of if field.name in settable and isinstance(field, PLAIN)}
 
@@ -117,7 +117,7 @@ class PutBackPages(FormPages):
 
         If somebody has changed the record since the page was shown (`is_stale`), the page is shown again with a note.
         """
-        record = self.found(request, object_id)
+        record = self.record_or_404(request, object_id)
         if not self.has_history_permission(request, record):
             raise PermissionDenied
         history = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=(quote(record.pk),))

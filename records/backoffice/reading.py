@@ -103,7 +103,7 @@ class ReadingPage(StepPages, TrailPages):
     def reading_view(self, request: HttpRequest, object_id: Any) -> HttpResponse:
         """Show the record."""
         page: Any = self
-        record = self.found(request, str(object_id))
+        record = self.record_or_404(request, str(object_id))
         facts, children = self.content_of(request, record)
         app, model = self.opts.app_label, self.opts.model_name
         kind, status = capfirst(str(self.opts.verbose_name)), getattr(record, "record_status", "")
@@ -206,7 +206,7 @@ class ReadingPage(StepPages, TrailPages):
         """Return the newest changes in one line each, if the user may read the history."""
         if not self.has_history_permission(request, record):
             return []
-        hidden = self.untold_fields(request, record)
+        hidden = self.hidden_in_history(request, record)
         return [
             {
                 "at": shown(change.at),

@@ -7,7 +7,7 @@ A room adds its own to `record_actions`:
 `act(request, record, reason, data)` calls the room's action; ValidationErrors are shown on the step's page. `form`
 (a subclass of ReasonForm) asks for more than the reason, such as a password: its cleaned data is `data`;
 `initial(record)` fills it in, and `fill(form, record)` completes it, for example with the choices of a field.
-`tells(model_admin, request, record)` returns lines that the step's page shows before the user confirms.
+`consequences(model_admin, request, record)` returns lines that the step's page shows before the user confirms.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ class RecordStep:
     explanation: Any = ""
     done: Any = ""
     initial: Callable[[Any], dict[str, Any]] | None = None
-    tells: Callable[[Any, HttpRequest, Any], Sequence[str]] | None = None
+    consequences: Callable[[Any, HttpRequest, Any], Sequence[str]] | None = None
     is_next: bool = False
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
     fill: Callable[[Any, Any], None] | None = None
@@ -81,7 +81,7 @@ ARCHIVE = RecordStep(
     applies=lambda record: not record.is_archived,
     explanation=_("An archived record stays readable and keeps its history; it is no longer offered or listed."),
     done=_("was archived."),
-    tells=_users,
+    consequences=_users,
 )
 RESTORE = RecordStep(
     "restore",
@@ -146,7 +146,7 @@ class StepPages(SitePermissions):
 
     def step_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         """Ask for the reason and for everything else that the step needs, then take the step."""
-        record = self.found(request, object_id)
+        record = self.record_or_404(request, object_id)
         step = next((step for step in self.record_actions if step.name == name), None)
         if step is None:
             raise Http404
@@ -180,7 +180,7 @@ class StepPages(SitePermissions):
             "opts": self.opts,
             "original": record,
             "step": step,
-            "told": step.tells(self, request, record) if step.tells is not None else (),
+            "consequences": step.consequences(self, request, record) if step.consequences is not None else (),
             "form": form,
             "back": address,
         }

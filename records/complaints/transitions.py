@@ -99,5 +99,5 @@ ERASE = RecordStep(
         " this. Descriptions, other free text and attached files are not searched."
     ),
     done=_("no longer says who the consumer is."),
-    tells=before_erasing,
+    consequences=before_erasing,
 )

@@ -46,5 +46,5 @@ ERASE = RecordStep(
     ),
     done=_("no longer says who the contact is."),
     fill=_fill,
-    tells=_tells,
+    consequences=_tells,
 )

@@ -155,10 +155,10 @@ def _tell(request: HttpRequest, complaint: Complaint) -> None:
         messages.success(request, gettext("%(complaint)s was sent and awaits its review.") % {"complaint": complaint})
         return
     missing = [LABELS[name] for name in REQUIRED if getattr(complaint, f"{name}_id") is None]
-    told = [gettext("The complaint was kept as a draft."), gettext("Complete it and submit it for review.")]
+    sentences = [gettext("The complaint was kept as a draft."), gettext("Complete it and submit it for review.")]
     if missing:
-        told.insert(1, gettext("Still missing: %(names)s.") % {"names": ", ".join(str(name) for name in missing)})
-    messages.warning(request, " ".join(told))
+        sentences.insert(1, gettext("Still missing: %(names)s.") % {"names": ", ".join(str(name) for name in missing)})
+    messages.warning(request, " ".join(sentences))
 
 
 def _answer(request: HttpRequest, complaint: Complaint, *, by_script: bool) -> HttpResponse:

@@ -43,9 +43,9 @@ def rights(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     roles = sorted(Role.objects.at(site).filter(is_archived=False).order_by("name", "id"), key=_rank)
     through = Role.permissions.through
-    held: dict[Any, set[int]] = defaultdict(set)
+    permitted: dict[Any, set[int]] = defaultdict(set)
     for role_id, permission_id in through.objects.filter(role__in=roles).values_list("role_id", "permission_id"):
-        held[role_id].add(permission_id)
+        permitted[role_id].add(permission_id)
     kinds: dict[Any, list[Permission]] = defaultdict(list)
     for permission in grantable():
         if permission.content_type.app_label != "reference":
@@ -53,7 +53,7 @@ def rights(request: HttpRequest) -> HttpResponse:
     lines = [
         {
             "name": capfirst(str(model._meta.verbose_name_plural)),
-            "cells": [_abilities(model, [one for one in found if one.pk in held[role.pk]]) for role in roles],
+            "cells": [_abilities(model, [one for one in found if one.pk in permitted[role.pk]]) for role in roles],
         }
         for model, found in kinds.items()
         if model is not None

@@ -97,5 +97,5 @@ ERASE = RecordStep(
         " and attached files are not searched."
     ),
     done=_("has no private facts any more."),
-    tells=before_erasing,
+    consequences=before_erasing,
 )

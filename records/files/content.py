@@ -53,16 +53,16 @@ class JsonText:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the text from the start, without escapes; raises NotBase64Error for text that is not ASCII."""
-        left, held = self.size, b""
+        left, rest = self.size, b""
         self._file.seek(self._start)
         while left:
             block = self._file.read(min(PIECE, left))
             left -= len(block)
-            block = held + block
+            block = rest + block
             # No escape is cut in two.
             cut = block.rfind(b"\\", max(0, len(block) - 5)) if left else -1
-            held = block[cut:] if cut >= 0 else b""
-            yield _resolve(block[:cut] if held else block)
+            rest = block[cut:] if cut >= 0 else b""
+            yield _resolve(block[:cut] if rest else block)
 
 
 def without_long_texts(body: IO[bytes], longest: int, most: int) -> tuple[bytes, dict[str, JsonText]]:
@@ -73,10 +73,10 @@ def without_long_texts(body: IO[bytes], longest: int, most: int) -> tuple[bytes,
     """
     kept, found = bytearray(), {}
     position = start = kept_from = 0
-    held, mark, inside = b"", "", False
+    rest, mark, inside = b"", "", False
     while piece := body.read(PIECE):
-        piece = held + piece
-        held, at, has_escapes = b"", 0, b"\\" in piece
+        piece = rest + piece
+        rest, at, has_escapes = b"", 0, b"\\" in piece
         while at < len(piece):
             if not inside:
                 end = piece.find(b'"', at) + 1
@@ -97,11 +97,11 @@ def without_long_texts(body: IO[bytes], longest: int, most: int) -> tuple[bytes,
                 inside, at = False, end + 1
                 kept += b'"'
             elif end < len(piece):  # The second character of this escape is in the next piece.
-                held = piece[end:]
+                rest = piece[end:]
                 break
         if len(kept) > most:
             raise FileTooLargeError
-        position += len(piece) - len(held)
+        position += len(piece) - len(rest)
     return bytes(kept), found
 
 
@@ -138,12 +138,12 @@ class EncodedFile:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the decoded bytes; raises NotBase64Error at the first fault."""
-        held: bytes = b""
+        rest: bytes = b""
         ended = False
         for text in self._text.pieces():
-            block = held + text if held else text
+            block = rest + text if rest else text
             whole = len(block) // 4 * 4
-            held = block[whole:]
+            rest = block[whole:]
             if not whole:
                 continue
             if ended:
@@ -151,7 +151,7 @@ class EncodedFile:
             piece = _decode(memoryview(block)[:whole])
             ended = len(piece) < whole // 4 * 3
             yield piece
-        if held:
+        if rest:
             raise NotBase64Error
 
 

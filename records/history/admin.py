@@ -20,7 +20,7 @@ from records.backoffice.about import asking
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
 from records.backoffice.datetimes import moment_column, shown
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long, kind_of
-from records.backoffice.history_pages import lines_of, told_to, untold
+from records.backoffice.history_pages import changes_shown_to, lines_of
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.logs import LogAdmin, PeriodFilter
 from records.backoffice.saved_filters import SavedFilterPages
@@ -28,6 +28,7 @@ from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import operation_label, operation_words
 from records.history.models import Change
 from records.history.proofs import last_proof, named_at
+from records.sites.hidden import revealing_fields
 from records.sites.text import read_uuid
 
 
@@ -63,7 +64,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         if user_of(request).is_superuser:
             return rows
         sites = self.sites_where(request, "view")
-        return told_to(user_of(request), rows.filter(site__in=sites), sites)
+        return changes_shown_to(user_of(request), rows.filter(site__in=sites), sites)
 
     def get_urls(self) -> Any:
         """Return the admin's URLs, preceded by that of the trail as a file."""
@@ -158,7 +159,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         may = asking(user_of(request), change.site_id)
         private = getattr(page, "private_fields", ())
         hidden = () if not private or may(page.private_permission) else private
-        return lines_of(model, change.fields, [*hidden, *untold(model, may)], page.is_day)
+        return lines_of(model, change.fields, [*hidden, *revealing_fields(model, may)], page.is_day)
 
 
 def _record_url(label: str, record_id: uuid.UUID) -> str:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 WORTH_PROCESSES = 50_000
 """The number of changes from which several processes are faster than one; each takes a second or two to start."""
@@ -41,7 +41,7 @@ def processes_for(changes: int) -> int:
 
 
 @contextmanager
-def reading(read: Callable[[Part], Found], processes: int) -> Iterator[Iterator[Found]]:
+def reading(read: Callable[[Part], T], processes: int) -> Iterator[Iterator[T]]:
     """Yield what `read` returns for each part of the history; several processes begin to read at once.
 
     Call this within the transaction whose snapshot the parts read. `read` must be importable.

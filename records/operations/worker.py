@@ -35,7 +35,7 @@ class LastingWorker(Worker):
     """A worker that waits for the database to return, and puts back tasks that it could not finish."""
 
     def run(self) -> None:
-        """Work until told to stop, whatever happens to the database."""
+        """Work until a signal ends it, whatever happens to the database."""
         chosen_id = self.worker_id
         while self.running:
             life = Life(self.worker_id, regular_jobs=not self.batch)

@@ -25,7 +25,7 @@ from records.history.digests import VERSION, canonical, facts, value_digest, val
 from records.history.models import Change
 from records.packs.kinds import Span
 from records.packs.tables import May, cut
-from records.sites.hidden import telling_fields
+from records.sites.hidden import revealing_fields
 
 STEP = 1_000
 HEADER = ("Number", "When", "Who", "Door", "Operation", "Kind", "Record", "Reason", "What changed")
@@ -72,7 +72,7 @@ class Wording:
         page = self.page_of(change.model)
         private = getattr(page, "private_fields", ())
         hidden = frozenset() if not private or self.may(page.private_permission) else frozenset(private)
-        return hidden if page is None else hidden | telling_fields(page.model, self.may)
+        return hidden if page is None else hidden | revealing_fields(page.model, self.may)
 
     def lines(self, steps: Iterator[list[Change]]) -> Iterator[Line]:
         """Yield the header and a line for each change."""

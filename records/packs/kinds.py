@@ -80,7 +80,7 @@ def _existed(span: Span) -> Q:
     return Q(created__lt=span.ends) & ~Q(is_archived=True, last_modified__lt=span.begins)
 
 
-def _held(span: Span) -> Q:
+def _took_place(span: Span) -> Q:
     ways = (on_days(name, span.first, span.last, span.zone) for name in ("finish_date", "start_date", "date"))
     carried_out, begun, planned = ways
     return carried_out | Q(finish_date=None) & begun | Q(finish_date=None, start_date=None) & planned
@@ -106,7 +106,7 @@ KINDS = (
         "audits",
         AuditRecord,
         gettext_noop("carried out, begun or planned in the period, with their findings"),
-        _held,
+        _took_place,
         {"findings": Finding.objects.all},
     ),
     Kind("actions", Action, gettext_noop("open in the period, or changed since it began"), _open_then),

@@ -150,7 +150,7 @@ def hold(admin_site: Any, request: HttpRequest, name: str, entity: str, record_i
     step = ADDRESSES.get(name)
     if step is None or model is None or not admin_site.is_registered(model):
         raise Http404
-    record = admin_site.get_model_admin(model).found(request, str(record_id))
+    record = admin_site.get_model_admin(model).record_or_404(request, str(record_id))
     if not access.may(user_of(request), record.site_id, step.permission):
         raise PermissionDenied
     show_times_of(site_at(request, record.site_id))

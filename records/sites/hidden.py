@@ -68,7 +68,7 @@ def _hideable_references(model: Any) -> tuple[Any, ...]:
     return tuple(field for field in fields if getattr(field.related_model, "SEEN_WHOLE_WITH", ""))
 
 
-def telling_fields(model: Any, may: May) -> set[str]:
+def revealing_fields(model: Any, may: May) -> set[str]:
     """Return the names of the fields of a kind that would tell of hidden records, for its history."""
     found = {field.name for field in references(model, may)}
     if issubclass(model, AboutRecord) and any(hides(kind, may) for kind in kinds().values()):

@@ -212,7 +212,7 @@ class SubscriptionAdmin(PlainAdmin):
 
     def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show when the secret was made; a POST shows that of a new webhook (`show`) or makes another (`rotate`)."""
-        webhook = self.found(request, object_id)
+        webhook = self.record_or_404(request, object_id)
         if not self.has_change_permission(request, webhook):
             raise PermissionDenied
         show_times_of(site_at(request, webhook.site_id))

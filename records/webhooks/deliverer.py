@@ -108,11 +108,11 @@ class _Turn:
                 if time.monotonic() > self.ends:
                     return taken
             if len(rows) < BATCH:
-                self._held().filter(position__lt=last).update(position=last)
+                self._claimed().filter(position__lt=last).update(position=last)
                 return taken
         return taken
 
-    def _held(self) -> QuerySet[Subscription]:
+    def _claimed(self) -> QuerySet[Subscription]:
         return Subscription.objects.filter(pk=self.key, claim=self.claim)
 
     def _mine(self) -> Subscription | None:
@@ -139,7 +139,7 @@ class _Turn:
             attempt.save(force_insert=True)
             if answer.is_success:
                 return bool(
-                    self._held().update(
+                    self._claimed().update(
                         position=number,
                         failing_since=None,
                         failures=0,
@@ -157,11 +157,11 @@ class _Turn:
         failures = subscription.failures + 1
         asked = datetime.timedelta(seconds=answer.retry_after)
         next_attempt = min(moment + max(delay_after(failures), asked), max(since + GIVES_UP_AFTER, moment))
-        held = self._held().update(
+        still_claimed = self._claimed().update(
             failing_since=since, failures=failures, next_attempt=next_attempt, failed=F("failed") + 1
         )
         logger.warning("A webhook could not be delivered: %s", answer.fault, extra={"detail": str(subscription.pk)})
-        if not held:
+        if not still_claimed:
             return
         if answer.is_gone:
             self._pause(subscription, "The receiver answered 410 Gone: it wants no more messages.")

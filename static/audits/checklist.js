@@ -173,22 +173,22 @@
     if (reply.type === "opaqueredirect") throw new Error(say("You are signed out: reload the page and sign in to send them."));
     if (reply.status === 403) throw new Error(say("Reload the page to send them."));
     if (reply.status === 429 || reply.status >= 500) throw new TypeError(String(reply.status));
-    return { status: reply.status, told: await reply.json() };
+    return { status: reply.status, body: await reply.json() };
   };
-  const take = (entry, { status, told }) => {
+  const take = (entry, { status, body }) => {
     if (status === 200) {
       waiting.splice(waiting.indexOf(entry), 1);
-      know(told.answers);
-      if (isKept) localStorage.setItem(knownKey, JSON.stringify({ end, fields: {}, at: told.at, answers: told.answers }));
-    } else if (told.conflict) {
-      stored.set(entry.finding, { response: told.conflict.response, comment: told.conflict.comment });
-      entry.conflict = told.conflict;
+      know(body.answers);
+      if (isKept) localStorage.setItem(knownKey, JSON.stringify({ end, fields: {}, at: body.at, answers: body.answers }));
+    } else if (body.conflict) {
+      stored.set(entry.finding, { response: body.conflict.response, comment: body.conflict.comment });
+      entry.conflict = body.conflict;
       // What was answered on top of it falls into the same question to the person.
       for (const next of waiting.filter((one) => one.finding === entry.finding && one !== entry && !one.refused)) {
         entry.answer = next.answer;
         waiting.splice(waiting.indexOf(next), 1);
       }
-    } else entry.refused = (told.faults || [say("It could not be saved.")]).join(" ");
+    } else entry.refused = (body.faults || [say("It could not be saved.")]).join(" ");
   };
   const send = async () => {
     if (isSending) return;

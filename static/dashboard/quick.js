@@ -38,10 +38,10 @@
     data.delete("photos");
     const answer = await fetch(form.action || location.href, { method: "POST", body: data, headers: { Accept: "application/json" }, redirect: "manual" });
     if (answer.type === "opaqueredirect" || answer.status === 403) throw new Error(window.larderSay("You are signed out. What you typed is kept in this browser: reload the page and sign in."));
-    const told = await answer.json();
-    if (!answer.ok) throw new Error((told.faults || [window.larderSay("It could not be sent.")]).join(" "));
+    const body = await answer.json();
+    if (!answer.ok) throw new Error((body.faults || [window.larderSay("It could not be sent.")]).join(" "));
     form.dispatchEvent(new Event("larder:saved"));
-    return told;
+    return body;
   };
 
   form.addEventListener("submit", async (event) => {

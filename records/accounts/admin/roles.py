@@ -168,7 +168,7 @@ class RoleAdmin(PlainAdmin):
 
     def members_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show a page of the role's members; add or remove members, with a reason."""
-        role = self.found(request, object_id)
+        role = self.record_or_404(request, object_id)
         writable = self.may(request, "change", role) and not role.is_archived and self.may_give(request, role)
         people = self.field_choices(request, RoleMembership._meta.get_field("user"), role.site_id)
         form = MembersForm(request.POST or None, role=role, people=people)

@@ -156,8 +156,8 @@ def factor_demanded(user: User) -> bool:
     """Return whether the installation requires a second factor of this person (SECOND_FACTOR)."""
     if settings.SECOND_FACTOR != "administrators":
         return bool(settings.SECOND_FACTOR == "everybody")
-    held: frozenset[str] = frozenset().union(*access.permissions_by_site(user).values())
-    return user.is_superuser or bool(held & ADMINISTRATIVE)
+    permissions: frozenset[str] = frozenset().union(*access.permissions_by_site(user).values())
+    return user.is_superuser or bool(permissions & ADMINISTRATIVE)
 
 
 def _cipher() -> MultiFernet:

@@ -18,7 +18,7 @@ from records.accounts.models import User
 from records.sites.targets import UNKNOWN, known_at
 from records.sites.text import fold, read_uuid
 
-Found = tuple[uuid.UUID, bool, str]
+Match = tuple[uuid.UUID, bool, str]
 """The key of a record, whether it is archived, and what it is called in messages."""
 Seen = Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
 STEP = 500
@@ -30,7 +30,7 @@ class Names:
     def __init__(self, site_id: uuid.UUID, holder: type[models.Model], seen: Seen = lambda rows: rows) -> None:
         """Prepare the names of records of the site; `seen` removes those that do not exist for the user."""
         self.site_id, self.holder, self.seen = site_id, holder, seen
-        self._known: dict[type[models.Model], dict[str, set[Found]]] = {}
+        self._known: dict[type[models.Model], dict[str, set[Match]]] = {}
         self._asked: dict[type[models.Model], set[str]] = defaultdict(set)
 
     # --- In ----------------------------------------------------------------------------------------------------------

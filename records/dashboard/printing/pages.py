@@ -60,7 +60,7 @@ def list_links(request: HttpRequest, model: type[Any]) -> list[RecordLink]:
 
 def print_view(request: HttpRequest, model_admin: Any, object_id: str) -> HttpResponse:
     """Answer the record as a PDF to be saved; 404 for what the user may not see, as for what does not exist."""
-    record = model_admin.found(request, object_id)
+    record = model_admin.record_or_404(request, object_id)
     site, user = site_at(request, model_admin.site_id_of(record)), user_of(request)
     show_times_of(site)
     own = PAPERS.get(type(record))

@@ -75,7 +75,7 @@ FILES_IN_FORCE = ("name", "description", "in_force__file_name")
 
 
 @dataclass
-class Found:
+class TraceResult:
     """What names the lots, by kind, as far as somebody may see it."""
 
     lots: Sequence[str]
@@ -103,13 +103,13 @@ def lots_in(text: str) -> list[str]:
     return list(reversed(found.values()))[:MOST_LOTS]
 
 
-def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> Found:
+def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> TraceResult:
     """Return everything that names one of the lots, or a part of it, at all sites where the user may see it.
 
     A lot of one or two letters means that very lot; a longer one also what holds it. Fifteen queries at most.
     """
     user = user_of(request)
-    found = Found(
+    found = TraceResult(
         lots,
         see_consumers=frozenset(access.sites_where(user, SEE_CONSUMERS)),
         site_names={site.pk: site.name for site in sites_of(request)},
@@ -175,7 +175,7 @@ def _within(name: str, text: str) -> Q:
     return within & Q(**{f"{name}__grams": text}) if connection.vendor == "postgresql" else within
 
 
-def _add_actions_about(found: Found, visible: models.QuerySet[Any] | None) -> None:
+def _add_actions_about(found: TraceResult, visible: models.QuerySet[Any] | None) -> None:
     """Add the actions about the complaints, materials and items that were found; one query."""
     about = [row.pk for model in (Complaint, Material, Item) for row in found.records.get(model, ())]
     if visible is None or not about:
@@ -189,8 +189,8 @@ def _add_actions_about(found: Found, visible: models.QuerySet[Any] | None) -> No
 
 def names_lot(row: Any, source: Source, lots: Sequence[str]) -> bool:
     """Return whether one of the row's own lots or codes holds one of the lots, not only a text of it."""
-    held = [fold(str(getattr(row, name, ""))) for name in source.lots]
-    return any(fold(lot) in text for lot in lots for text in held)
+    texts = [fold(str(getattr(row, name, ""))) for name in source.lots]
+    return any(fold(lot) in text for lot in lots for text in texts)
 
 
 def near_misses(admin_site: AdminSite, request: HttpRequest, lot: str) -> list[str]:

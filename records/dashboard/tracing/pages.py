@@ -22,7 +22,7 @@ from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_xlsx
 from records.complaints.models import Complaint
 from records.dashboard.printing.paper import Paper, Part, Value, printed
-from records.dashboard.tracing.finding import MOST, MOST_LOTS, Found, lots_in, near_misses, trace
+from records.dashboard.tracing.finding import MOST, MOST_LOTS, TraceResult, lots_in, near_misses, trace
 from records.dashboard.tracing.summary import Group, Summary, summary_of
 from records.dashboard.tracing.summary import Line as SummaryLine
 from records.history.trail import now
@@ -92,7 +92,7 @@ def trace_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "dashboard/trace.html", context)
 
 
-def _unknown(found: Found) -> list[str]:
+def _unknown(found: TraceResult) -> list[str]:
     """Return the lots that no record names; none where there are too many records to tell."""
     if found.too_many:
         return []
@@ -124,7 +124,7 @@ def trace_file(admin_site: Any, request: HttpRequest, kind: str) -> HttpResponse
     )
 
 
-def paper(request: HttpRequest, found: Found, summary: Summary) -> Paper:
+def paper(request: HttpRequest, found: TraceResult, summary: Summary) -> Paper:
     """Return the trace's paper: the answer first, then every record."""
     site = current_site(request)
     at = f"{shown(now())} ({zone_of(site).key})"
@@ -178,12 +178,12 @@ def _lines(group: Group, cells: Sequence[str]) -> str:
     return "\n".join(f"{column}: {cell}" for column, cell in zip(group.columns, cells, strict=True))
 
 
-def _too_many(found: Found) -> str:
+def _too_many(found: TraceResult) -> str:
     names = ", ".join(str(model._meta.verbose_name_plural) for model in found.too_many)
     return gettext("More than %(most)s %(names)s hold this. Write more of the lot.") % {"most": MOST, "names": names}
 
 
-def table(found: Found, summary: Summary) -> Iterator[Line]:
+def table(found: TraceResult, summary: Summary) -> Iterator[Line]:
     """Yield the lines of the trace's table: every record with its kind, and what it says under each column."""
     columns = list(dict.fromkeys(column for group in summary.groups for column in group.columns))
     yield [gettext("Kind"), gettext("Record"), *columns, gettext("Archived")]

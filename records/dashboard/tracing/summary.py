@@ -15,7 +15,7 @@ from records.backoffice.datetimes import NOTHING, plain_number, shown
 from records.complaints.models import Complaint
 from records.dashboard.addresses import page_of
 from records.dashboard.search import name_of
-from records.dashboard.tracing.finding import SOURCES, Found, Source, names_lot
+from records.dashboard.tracing.finding import SOURCES, Source, TraceResult, names_lot
 from records.sites.text import fold
 
 
@@ -81,7 +81,7 @@ class Summary:
     groups: Sequence[Group]
 
 
-def summary_of(admin_site: AdminSite, found: Found) -> Summary:
+def summary_of(admin_site: AdminSite, found: TraceResult) -> Summary:
     """Return what was found, counted and put into words; runs no query."""
     total = Line(gettext("All complaints"))
     for complaint in found.complaints:
@@ -120,7 +120,7 @@ def _lines(complaints: Iterable[Any], of: Callable[[Any], tuple[Any, str, str]])
     return sorted(lines.values(), key=lambda line: (-line.complaints, line.name.casefold()))
 
 
-def _group(admin_site: AdminSite, source: Source, found: Found) -> Group:
+def _group(admin_site: AdminSite, source: Source, found: TraceResult) -> Group:
     columns, cells = TOLD[source.model._meta.model_name]
     rows = []
     many_sites = len(found.site_names) > 1

@@ -8,7 +8,7 @@ from records.operations.worker import LastingWorker
 
 
 class Command(db_worker.Command):
-    """Run the background tasks (mails, packs, regular jobs) until told to stop."""
+    """Run the background tasks (mails, packs, regular jobs) until a signal ends it."""
 
     def handle(self, **options: Any) -> None:
         """Run django-tasks-db's command with our worker in it."""
