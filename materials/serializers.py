@@ -13,7 +13,7 @@ from records.operations.serializers import WireSerializer
 class MaterialSerializer(WireSerializer):
     """A material. `Id` names the one to change; `reasonForChange` shows the reason for the last change."""
 
-    Id = wire.IdField(required=False)
+    Id = wire.IdField(required=False, allow_null=False)
     isArchived = wire.BooleanField(required=False)  # noqa: N815 (the wire's name)
 
     class Meta:

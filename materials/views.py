@@ -23,7 +23,7 @@ from records.operations.viewsets import OperationViewSet
 from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError
 
-MATERIALS = lists.ListRules(search=("external_id", "name", "our_code", "supplier_code"), sort="siteSequenceId")
+MATERIALS = lists.ListRules(search=("external_id", "name", "our_code", "supplier_code"))
 NO_SITE = "There is no such site, or your roles do not allow this there."
 
 

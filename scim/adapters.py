@@ -17,6 +17,7 @@ from records.sites.text import normalise
 from scim.callers import Caller
 from scim.declared import undeclared
 from scim.desired_state import desired_person
+from scim.differences import READ_ONLY, notes_on
 from scim.errors import Refused
 from scim.members import Membership, entries_of, split_operations, take_members
 from scim.patches import note_ignored, operations_of, patched, tells, tidied_schemas
@@ -25,8 +26,6 @@ from scim.representations import STATE, TAKEN, Representation, group_document_of
 from scim.requests import Query
 from scim.schemas import ENTERPRISE, MODELS, POLICY, SITE, GroupResource, SiteExtension, UserResource
 
-_READ_ONLY = {"id", "meta", "groups", "profileurl"}
-
 
 def _dump(resource: Any) -> Representation:
     return dict(resource.model_dump(scim_ctx=Context.DEFAULT))
@@ -34,12 +33,22 @@ def _dump(resource: Any) -> Representation:
 
 def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
     """Return the body without its read-only attributes, and with the schema URNs spelt as they are declared."""
-    tidied = {name: value for name, value in body.items() if name.lower() not in _READ_ONLY}
+    tidied = {name: value for name, value in body.items() if name.lower() not in READ_ONLY}
     return {
         name: tidied_schemas(value, MODELS[kind].__schema__) if name.lower() == "schemas" else value
         for name, value in tidied.items()
         if not (name.lower() == "schemas" and value is None)
     }
+
+
+def _asked(before: Representation, after: Representation) -> Representation:
+    """Return the attributes that a PATCH changes, with null in place of those that it removes."""
+    found: Representation = {}
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name), after.get(name)
+        if new != old and name.lower() not in READ_ONLY:
+            found[name] = _asked(old, new or {}) if isinstance(old, dict) and isinstance(new, dict | None) else new
+    return found
 
 
 class _Adapter:
@@ -51,6 +60,8 @@ class _Adapter:
     obj: Any
     id: str
     version: str
+    sent: Representation
+    """What the write asks for: the body, or the attributes that the operations of a PATCH change."""
 
     @property
     def location(self) -> str:
@@ -59,12 +70,23 @@ class _Adapter:
 
     def to_dict(self, query: Query | None = None) -> Representation:
         """Return the document, or the part of it that the query asks for; what it excludes may not be read at all."""
+        projection, document = self._shown(query or Query())
+        return projection.apply(document)
+
+    def written(self, query: Query) -> Representation:
+        """Return the document after a write, and note for the log what it does not show as it was sent."""
+        projection, document = self._shown(query)
+        added = self.request.method == "POST"
+        self.caller.notes.extend(notes_on(self.resource_type, self.sent, document, added=added))
+        return projection.apply(document)
+
+    def _shown(self, query: Query) -> tuple[Projection, Representation]:
         if self.obj is None:
             raise Refused(404, f"There is no such {self.resource_type}.")
-        projection = Projection.of(self.resource_type, query or Query(), spares=self.caller.reads_rfc)
+        projection = Projection.of(self.resource_type, query, spares=self.caller.reads_rfc)
         document = self._document(self.obj, projection)
         self.version = document["meta"]["version"]
-        return projection.apply(document)
+        return projection, document
 
     def _document(self, obj: Any, projection: Projection) -> Representation:
         raise NotImplementedError
@@ -108,7 +130,7 @@ class UserAdapter(_Adapter, SCIMUser):
         note_ignored(undeclared("User", body), self.caller.notes)
         with POLICY:
             resource: Any = UserResource.model_validate(_tidied_body("User", body), scim_ctx=context)
-        after = _dump(resource)
+        self.sent, after = body, _dump(resource)
         if self.obj is None and self._recognise(normalise(after.get("externalId", ""))):
             after.setdefault("active", True)
         before = self._before() if self.obj else None
@@ -129,8 +151,9 @@ class UserAdapter(_Adapter, SCIMUser):
         operations = operations_of("User", body, self.caller.notes)
         # A caller who sends the whole resource back also sends its groups, which are accepted when they are unchanged.
         before = self._before(with_groups=any(tells(operation, "groups") for operation in operations))
-        resource = patched("User", before, operations, body.get("schemas"))
-        self.desired = desired_person(self.caller, _dump(resource), before, whole=True)
+        after = _dump(patched("User", before, operations, body.get("schemas")))
+        self.sent = _asked(before, after)
+        self.desired = desired_person(self.caller, after, before, whole=True)
 
     def save(self) -> None:
         """Call the action for the collected state."""
@@ -180,6 +203,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
             resource: Any = GroupResource.model_validate(rest, scim_ctx=context)
+        self.sent = body
         self._place(resource[SiteExtension])
         members = DesiredMembers(put=entries_of(value), exact=self.obj is not None) if given else None
         self.desired = DesiredRole(resource.display_name, resource.external_id, members)
@@ -204,9 +228,11 @@ class GroupAdapter(_Adapter, SCIMGroup):
         ours, others = split_operations(operations_of("Group", body, self.caller.notes))
         role = self.obj
         desired = DesiredRole()
+        self.sent = {}
         if others:
             before = self.to_dict(Query(excluded_attributes=("members",)))
             after = _dump(patched("Group", before, others, body.get("schemas")))
+            self.sent = _asked(before, after)
             desired.name, desired.external_id = after.get("displayName", ""), after.get("externalId", "")
         if ours:
 

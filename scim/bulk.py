@@ -18,7 +18,8 @@ LARGEST_PAYLOAD = 1_048_576
 BULK_RESPONSE = "urn:ietf:params:scim:api:messages:2.0:BulkResponse"
 
 _METHODS = ("POST", "PUT", "PATCH", "DELETE")
-_PATH = re.compile(r"/(?:Users|Groups)(?:/[^/?#\s]+)?", re.IGNORECASE)
+_PATH = re.compile(r"/(?:Users|Groups)(?:/(?!\.search)[^/?#\s]+)?", re.IGNORECASE)
+"""A path that an operation can have. A search is not a write, so it is not part of a bulk request."""
 _REFERENCE = re.compile(r"bulkId:([^\s\"\[\]/,]+)", re.IGNORECASE)
 
 Send = Callable[[str, str, Any, str], HttpResponse]

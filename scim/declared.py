@@ -20,7 +20,7 @@ Names = dict[str, frozenset[str]]
 
 
 @cache
-def _names(kind: str) -> dict[str, Names]:
+def declared_names(kind: str) -> dict[str, Names]:
     """Return the attributes that each schema of a resource type declares, by its lower-case URN ('': core schema)."""
     extensions = MODELS[kind].get_extension_models()
     found = {urn.lower(): _of_schema(extension.to_schema().model_dump()) for urn, extension in extensions.items()}
@@ -41,7 +41,7 @@ def undeclared(kind: str, body: dict[str, Any]) -> list[str]:
 
 
 def _undeclared(kind: str, body: dict[str, Any]) -> Iterator[str]:
-    schemas = _names(kind)
+    schemas = declared_names(kind)
     for name, value in body.items():
         extension = schemas.get(name.lower())
         if extension is None:

@@ -6,7 +6,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -19,6 +19,7 @@ from records.operations import limits
 from records.operations.calls import buffer
 from scim.callers import Caller
 from scim.models import ProvisioningCall
+from scim.representations import TAKEN
 from scim.wording import wire_name
 
 logger = logging.getLogger(__name__)
@@ -35,8 +36,13 @@ _UNIDENTIFIED = ("unidentified", "scim")
 _SHOWN = {"op", "path", "schemas", "type", "primary", "active", "resourcetype", "startindex", "count", "id", "$ref"}
 """Keys whose values do not identify a person."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
+_VALUE = re.compile(r"'[^']*'(?! is not an attribute| is read-only| is immutable| holds sub-| has no sub-)")
+"""Text in single quotes that may be a value; attributes are quoted too, and the log names them."""
 _IDS = re.compile(r"^[0-9a-f-]{36}$", re.IGNORECASE)
 _OPERAND = re.compile(r"(\b(?:eq|ne|co|sw|ew|gt|ge|lt|le)\s+)[^\s()\[\]\"]+", re.IGNORECASE)
+_RESOURCES = ("accounts.User", "accounts.Role", "employees.Employee")
+_UNSEEN = ("home_site", "made_by_directory", "site_sequence_id", "user")
+"""Columns that a directory neither sends nor reads."""
 _OUTCOMES = {
     200: "Answered.",
     201: "Created.",
@@ -178,24 +184,62 @@ def _masked(value: Any, key: str, depth: int) -> Any:
     return "…"
 
 
-def outcome(response: HttpResponse, changes: Iterable[Change], notes: Iterable[str] = (), method: str = "") -> str:
+def outcome(response: HttpResponse, changes: Iterable[Change], notes: Sequence[str] = (), method: str = "") -> str:
     """Return the outcome in plain words: why the call was refused, or what it changed and what it did not carry out."""
     if response.status_code >= 400:
         try:
             detail = json.loads(response.content).get("detail", "")
         except ValueError:
             detail = ""
-        return "Refused: " + _QUOTED.sub('"…"', re.sub(r"'[^']*'", "'…'", detail))
+        return "Refused: " + _QUOTED.sub('"…"', _VALUE.sub("'…'", detail))
     listed = list(changes)
     if listed:
-        fields = dict.fromkeys(wire_name(field["field"]) for change in listed for field in change.fields)
-        done = f"{'Created' if response.status_code == 201 else 'Changed'}: {', '.join(fields)}."
+        names = ", ".join(dict.fromkeys(name for change in listed for name in _changed_names(change)))
+        done = f"{_verb(listed, method)}: {names}." if names else f"{_verb(listed, method)}."
         done += "".join(_members(change) for change in listed)
     elif method in ("PUT", "PATCH") and response.status_code in (200, 204):
-        done = "Nothing changed: everything was as asked for already."
+        done = "Nothing changed." if notes else "Nothing changed: everything was as asked for already."
     else:
         done = _OUTCOMES.get(response.status_code, "Answered.")
     return " ".join((done, *notes))
+
+
+def _verb(changes: Sequence[Change], method: str) -> str:
+    if method == "DELETE":
+        return "Deleted, which changed"
+    if method == "POST":
+        added = any(change.operation in ("AddUser", "AddRole") for change in changes)
+        return "Created" if added else "Matched what was there already, and changed"
+    return "Changed"
+
+
+def _changed_names(change: Change) -> Iterator[str]:
+    """Yield the attributes of Users and Groups that a change concerns, by the names that a directory knows."""
+    if change.model not in _RESOURCES:
+        if change.operation.startswith("Revoke"):
+            yield "credentials revoked"
+        return
+    for field in change.fields:
+        name, old, new = field["field"], field["old"], field["new"]
+        if name == "directory_attributes":
+            yield from _kept_names(old or {}, new or {})
+        elif name not in _UNSEEN and not (old is None and new is False and name != "is_active"):
+            yield wire_name(name)
+
+
+def _kept_names(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the attributes that differ among those that an account keeps as they were sent."""
+    for name in dict.fromkeys((*old, *new)):
+        before, after = old.get(name), new.get(name)
+        if name == TAKEN:
+            yield from sorted(path.rpartition(":")[2] for path in {*(before or ())} ^ {*(after or ())})
+        elif isinstance(before or after, dict):
+            start = "" if ":" in name else f"{name}."
+            for part in dict.fromkeys((*(before or {}), *(after or {}))):
+                if (before or {}).get(part) != (after or {}).get(part):
+                    yield start + part
+        elif before != after:
+            yield name
 
 
 def _members(change: Change) -> str:

@@ -54,7 +54,7 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
         if tidy is None:
             continue
         if _has_many(tidy):
-            found += _without_path(kind, tidy, ignored)
+            found += _without_path(kind, tidy, ignored, notes)
         else:
             found.append(tidy)
     note_ignored(ignored, notes)
@@ -93,16 +93,17 @@ def _switches_off(operations: list[Any]) -> bool:
     return not state
 
 
-def _without_path(kind: str, operation: dict[str, Any], ignored: list[str]) -> list[dict[str, Any]]:
+def _without_path(kind: str, operation: dict[str, Any], ignored: list[str], notes: list[str]) -> list[dict[str, Any]]:
     """Return the operations for a value without a path: one for plain keys, and one for each key with a filter.
 
-    Read-only keys are left out. Keys can be paths (`name.givenName`, `emails[type eq "work"].value`). `ignored`
-    receives the names that no schema declares.
+    The address of the profile is left out, with a note. Keys can be paths (`name.givenName`, `emails[type eq
+    "work"].value`). `ignored` receives the names that no schema declares.
     """
     plain: dict[str, Any] = {}
     selecting: dict[str, Any] = {}
     for key, item in operation["value"].items():
         if key.lower() == "profileurl":
+            notes.append("Ignored, because it is read-only: profileUrl.")
             continue
         if not is_declared(kind, key):
             ignored.append(key)

@@ -267,7 +267,7 @@ class ResourceView(ProvisioningView):
         return adapter
 
     def _written(self, adapter: Any, query: Query, status: int) -> HttpResponse:
-        document = adapter.to_dict(query)
+        document = adapter.written(query)
         return answer(document, status, ETag=adapter.version, Location=adapter.location)
 
     def key_of(self, text: str) -> uuid.UUID:

@@ -26,9 +26,11 @@ _NAMES = {
     "phone": "phoneNumbers",
     "mobile": "phoneNumbers",
     "address": "addresses",
-    "directory_attributes": "attributes kept as given",
     "is_archived": "archived",
-    "revoked": "credentials revoked",
+    "directory": "owning directory",
+    "hidden_from_directory": "hidden from the directory",
+    "recovery_address": "recovery address",
+    "pending_address": "recovery address to be confirmed",
 }
 
 

@@ -20,7 +20,7 @@ from records.operations import errors
 from records.operations.lists import ListRules
 from records.operations.plans import Shape
 
-ATTACHMENTS = ListRules(search=("name", "description", "file_name"), sort="Created")
+ATTACHMENTS = ListRules(search=("name", "description", "file_name"))
 ADDRESSES = FileAddresses("attachment", Attachment, may_read)
 
 

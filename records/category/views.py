@@ -10,7 +10,6 @@ from rest_framework.request import Request
 
 from records.accounts import access
 from records.accounts.models import User
-from records.category.schema import CategorySchema
 from records.category.serializers import EntrySerializer, RatingSerializer, UserEntrySerializer, entry_serializer
 from records.operations import conditional, errors, lists
 from records.operations.names import snake
@@ -19,8 +18,8 @@ from records.reference.lists import LISTS, entries_at
 from records.reference.models import Rating, ReferenceEntry
 from records.sites.models import EntityFolder, Site
 
-ENTRIES = lists.ListRules(search=("name_key", "code_key"), sort="Name")
-OTHERS = lists.ListRules(search=("name", "code"), sort="Name")
+ENTRIES = lists.ListRules(search=("name_key", "code_key"))
+OTHERS = lists.ListRules(search=("name", "code"))
 
 LIST_SERIALIZERS = {name: entry_serializer(name, model) for name, model in LISTS.items()}
 FolderEntrySerializer = entry_serializer("Folder", EntityFolder)
@@ -32,12 +31,6 @@ class CategoryViewSet(OperationViewSet):
 
     Each list of the registry has its `get_<list>_list`, made below the class.
     """
-
-    schema = CategorySchema()
-
-    def known_parameters(self) -> list[str]:
-        """Return the names of the query parameters; entries lie in no folder."""
-        return [name for name in super().known_parameters() if name != "entityFolderId"]
 
     def entries(
         self, rows: models.QuerySet[Any, Any], serializer: type[EntrySerializer], rules: lists.ListRules

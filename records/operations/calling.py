@@ -250,6 +250,7 @@ class CalledViewSet(ViewSet):
             return []
         own = [parameter.name for parameter in operation.parameters]
         own += lists.PARAMETERS if operation.many else ()
+        own += [lists.IN_FOLDERS] if operation.lists_folders else ()
         return [*own, VALIDATE_ONLY] if operation.writes else own
 
     def takes_one_value(self, name: str) -> bool:

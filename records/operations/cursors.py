@@ -28,10 +28,10 @@ class Order:
     descending: bool
 
     @classmethod
-    def read(cls, plan: ReadPlan, rules: Any, query: Mapping[str, list[str]], hidden: frozenset[str]) -> "Order":
+    def read(cls, plan: ReadPlan, query: Mapping[str, list[str]], hidden: frozenset[str]) -> "Order":
         """Return the order that the query asks for; raises the 400 InvalidParameter."""
-        sortable = [name for name in (rules.sortable or plan.columns) if name not in hidden]
-        given = query.get("sort", [rules.sort])[-1].strip()
+        sortable = [name for name in plan.columns if name not in hidden]
+        given = query.get("sort", [plan.usual_sort])[-1].strip()
         name = spelt(given, sortable)
         if name is None:
             text = f"sort: {unknown(given, sortable, 'field to sort by')} Fields to sort by: {', '.join(sortable)}."

@@ -4,7 +4,7 @@ import datetime
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -28,17 +28,9 @@ from records.operations.plans import ReadPlan, Shape
 from records.sites.text import normalise, read_uuid
 from records.sites.trigrams import holding
 
-PARAMETERS = (
-    "startIndex",
-    "limit",
-    "sort",
-    "order",
-    "isArchived",
-    "modifiedSince",
-    "entityFolderId",
-    "search",
-    "cursor",
-)
+PARAMETERS = ("startIndex", "limit", "sort", "order", "isArchived", "modifiedSince", "search", "cursor")
+IN_FOLDERS = "entityFolderId"
+"""The list parameter that only lists of records in folders take."""
 TAKEN_ONCE = ("startIndex", "limit", "sort", "order", "modifiedSince", "search", "cursor")
 """List parameters that take only one value; the others take several."""
 LARGEST_PAGE, USUAL_PAGE = 1000, 100
@@ -49,12 +41,9 @@ LONGEST_ADDRESS = 4000
 
 @dataclass(frozen=True, slots=True)
 class ListRules:
-    """What a list supports: the default sort field, and the attributes that `search` searches."""
+    """What a list supports: the attributes that `search` searches."""
 
     search: Sequence[str] = ()
-    sort: str = "SiteSequenceId"
-    sortable: Sequence[str] = field(default=())
-    """Wire names to sort by; if empty, all columns of the response."""
 
 
 @dataclass(slots=True)
@@ -115,7 +104,7 @@ def page(
     asked, filtered = _filtered(records, plan, rules, query, parameters)
     start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
     limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
-    order = cursors.Order.read(plan, rules, query, hidden)
+    order = cursors.Order.read(plan, query, hidden)
     of = cursors.list_of(plan.model, site_id, query)
     position = cursors.read(query["cursor"][-1], of, order) if "cursor" in query else None
     if position is not None:
@@ -263,9 +252,9 @@ def _filtered(
     if "modifiedSince" in query:
         asked = asked.filter(last_modified__gte=_moment("modifiedSince", query["modifiedSince"][-1]))
         filtered = True
-    if "entityFolderId" in query:
-        parameter = Parameter("entityFolderId", "id")
-        asked = asked.filter(_condition(parameter, "entity_folder_id", query["entityFolderId"], records))
+    if IN_FOLDERS in query:
+        parameter = Parameter(IN_FOLDERS, "id")
+        asked = asked.filter(_condition(parameter, "entity_folder_id", query[IN_FOLDERS], records))
         filtered = True
     if searched := " ".join(query.get("search", ())).strip():
         asked = _search(asked, rules, searched)

@@ -12,6 +12,7 @@ from records.accounts import default_roles
 from records.accounts.models import DefaultRole
 from records.operations.examples import Example
 from records.operations.names import snake
+from records.sites.models import FILED
 
 READER, STANDARD = DefaultRole.READER, DefaultRole.STANDARD
 MANAGER, SITE_ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.SITE_ADMINISTRATOR
@@ -95,6 +96,12 @@ class Operation:
     def adds(self) -> bool:
         """Return whether the operation always adds a record, instead of changing one that may be there."""
         return self.method == "POST" and self.each is None
+
+    @property
+    def lists_folders(self) -> bool:
+        """Return whether the operation lists records that can lie in folders."""
+        meta = getattr(self.response, "Meta", None)
+        return self.many and getattr(getattr(meta, "model", None), "ENTITY", None) in FILED
 
     @property
     def pattern(self) -> str:

@@ -186,6 +186,12 @@ class ReadPlan:
         """Return whether an answer can change although the record does not: a target came into sight."""
         return self.reader is not None and bool(self.pointers or self.lists)
 
+    @property
+    def usual_sort(self) -> str:
+        """Return the wire name by which a list is sorted by default: the number, else the creation, else the name."""
+        names = {name.casefold(): name for name in self.columns}
+        return next(names[usual] for usual in ("sitesequenceid", "created", "name") if usual in names)
+
     def targets(self, row: Sequence[Any]) -> list[Any]:
         """Return what a fetched tuple shows of references whose targets can be hidden."""
         return [row[self.names.index(name)] for name in (*self.pointers, *self.lists)]

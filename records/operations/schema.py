@@ -12,7 +12,7 @@ from rest_framework import serializers
 
 from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.operations.fields import MOST_IDS, MOST_ROWS
-from records.operations.lists import LARGEST_PAGE, USUAL_PAGE
+from records.operations.lists import IN_FOLDERS, LARGEST_PAGE, USUAL_PAGE
 from records.operations.operation import Operation, Parameter
 from records.operations.values import INTEGER_LIMIT, read_boolean
 
@@ -50,10 +50,10 @@ LIST_PARAMETERS = (
         description="Archived ones instead of active ones; `any` lists both.",
     ),
     OpenApiParameter("modifiedSince", OpenApiTypes.DATETIME, description="Changed at or after this moment."),
-    OpenApiParameter("entityFolderId", OpenApiTypes.UUID, description="Filed in this folder."),
     OpenApiParameter("search", OpenApiTypes.STR, description="Part of a name or code, or the number."),
     OpenApiParameter("cursor", OpenApiTypes.STR, description="Where the page starts; taken from the Link header."),
 )
+_FOLDER = OpenApiParameter(IN_FOLDERS, OpenApiTypes.UUID, description="Filed in this folder.")
 _KINDS: dict[str, Any] = {
     "text": OpenApiTypes.STR,
     "choice": OpenApiTypes.STR,
@@ -171,7 +171,7 @@ class OperationSchema(AutoSchema):
         row = self.row
         found: list[Any] = [_parameter(parameter, many=row.many) for parameter in row.parameters]
         if row.many:
-            found += [_sort(row), *LIST_PARAMETERS]
+            found += [_sort(row), *LIST_PARAMETERS, *([_FOLDER] if row.lists_folders else ())]
         header: Any = OpenApiParameter.HEADER
         if row.takes_id and row.route is None:
             found.append(
@@ -256,10 +256,11 @@ def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
 
 
 def _sort(row: Operation) -> OpenApiParameter:
-    """Return the sort parameter; the default is the number for records and the name for lists of names."""
-    names = list(row.response.plan().columns)
-    usual = next((name for name in names if name.casefold() == "sitesequenceid"), "Name")
-    return OpenApiParameter("sort", OpenApiTypes.STR, enum=names, default=usual, description="In any case.")
+    """Return the sort parameter."""
+    plan = row.response.plan()
+    return OpenApiParameter(
+        "sort", OpenApiTypes.STR, enum=list(plan.columns), default=plan.usual_sort, description="In any case."
+    )
 
 
 def paths_of_rows(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:

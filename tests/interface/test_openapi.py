@@ -47,7 +47,25 @@ def test_an_answer_always_has_all_its_fields(document: Any) -> None:
     assert "nullable" not in shape["properties"]["FirstName"]
 
 
-@pytest.mark.parametrize("path", ["/employee/GetEmployeeList", "/category/GetCountryList"])
+def test_only_records_that_lie_in_folders_are_listed_by_folder(document: Any) -> None:
+    lists = [(row, viewset) for row, viewset in ENDPOINT_ROWS if row.many]
+    offered = {
+        row.name
+        for row, viewset in lists
+        for parameter in document["paths"][path_of(row, viewset, "{id}")]["get"]["parameters"]
+        if parameter["name"] == "entityFolderId"
+    }
+    assert {"GetComplaintList", "GetAuditProgramRecordList", "GetListOfMaterial"} <= offered
+    assert not [name for name in offered if name in ("GetActionList", "GetAttachmentList", "GetFolderList")]
+
+
+def test_the_id_of_a_material_is_never_null(document: Any) -> None:
+    assert "nullable" not in document["components"]["schemas"]["Material"]["properties"]["Id"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/employee/GetEmployeeList", "/category/GetCountryList", "/attachment/GetAttachmentList"]
+)
 def test_a_list_takes_what_the_document_offers_and_no_more(path: str, api: Any, document: Any) -> None:
     parameters = document["paths"][path]["get"]["parameters"]
     offered = {parameter["name"]: parameter["schema"] for parameter in parameters}

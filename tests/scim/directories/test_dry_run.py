@@ -151,7 +151,7 @@ def test_a_bulk_sees_its_own_effects_and_is_rolled_back_as_a_whole(both: Scim, d
     assert len(lines) == 8
     assert all(outcome.startswith(DRY_RUN) for _, outcome in lines)
     changed = next(outcome for method, outcome in lines if method == "PUT")
-    assert changed == f"{DRY_RUN}Changed: attributes kept as given."
+    assert changed == f"{DRY_RUN}Changed: title."
 
 
 def test_reads_and_searches_are_as_always_and_read_only_comes_first(dry: Scim, directory: Directory) -> None:

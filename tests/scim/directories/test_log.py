@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.urls import reverse
 
-from records.accounts.models import DefaultRole
+from records.accounts.models import DefaultRole, User
 from records.operations.calls import CallBuffer
 from scim import log
 from scim.models import ProvisioningCall
@@ -39,6 +39,125 @@ def test_the_log_says_what_a_call_did(scim):
     assert "The password was ignored" in logged()
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "nope", "value": 1})
     assert logged().startswith("Refused: ")
+
+
+COLUMNS = ("home_site", "made_by_directory", "is_superuser", "site_sequence_id", "directory_attributes", "taken", "_")
+
+
+def test_the_log_names_attributes_as_directories_know_them(scim):
+    enterprise = {people.ENTERPRISE: {"department": "Oven", "manager": {"value": scim.add_user("boss")["id"]}}}
+    user = scim.add_user("mira", title="Lead", name={"givenName": "Mira", "middleName": "M"}, **enterprise)
+    for name in ("userName", "title", "department", "name.middleName", "manager", "natureOfEmployment", "folder"):
+        assert f" {name}" in logged()
+    scim.put(f"/Users/{user['id']}", {**user, people.ENTERPRISE: {"department": "Mixer"}})
+    assert logged() == "Changed: department, manager."
+    scim.patch(f"/Users/{user['id']}", {"op": "remove", "path": "displayName"}, {"op": "remove", "path": "title"})
+    assert logged().startswith("Changed: title, displayName.")
+    group = scim.add_group("Team", user["id"], externalId="7")
+    scim.post("/Groups", {"displayName": "reader"})
+    assert logged() == "Matched what was there already, and changed: owning directory."
+    scim.delete(f"/Users/{user['id']}")
+    assert logged() == "Deleted, which changed: active, removed, members, archived. Members: 0 added, 1 removed."
+    scim.delete(f"/Groups/{group['id']}")
+    assert logged() == "Deleted, which changed: externalId, archived."
+    said = " ".join(ProvisioningCall.objects.values_list("outcome", flat=True))
+    assert not [name for name in COLUMNS if name in said]
+
+
+def test_the_log_says_that_credentials_ended_with_the_access(scim, site):
+    user = scim.add_user("mira")
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": False})
+    assert logged() == "Changed: active."
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": True})
+    scim.add_group("Team", user["id"])
+    make.make_key(site, user=User.objects.get(pk=user["id"]))
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": False})
+    assert logged() == "Changed: active, credentials revoked."
+
+
+def test_the_log_names_the_attribute_that_a_refusal_is_about_but_no_value(scim):
+    user = scim.add_user("mira")
+    for path, said in (
+        ("actve", "'actve' is not an attribute of User."),
+        ("id", "'id' is read-only"),
+        ('emails[value eq "mira@corp.local"].nope', "'emails[value eq \"…\"].nope' is not an attribute of User."),
+    ):
+        scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "x"})
+        assert logged() == f"Refused: {said}"
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "natureOfEmployment", "value": "Mira Novak"})
+    assert "Mira" not in logged()
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"id": "other"}, "Ignored, because it is read-only: id."),
+        ({"groups": [{"value": "other"}]}, "Ignored, because it is read-only: groups."),
+        ({"profileUrl": "https://evil.example"}, "Ignored, because it is read-only: profileUrl."),
+        ({"meta": {"created": "2020-01-01T00:00:00.000Z"}}, "Ignored, because it is read-only: meta.created."),
+        ({"emails": [{"type": "work"}]}, "Not stored as sent: emails."),
+        ({"emails": [{"value": None, "type": "home"}, {"value": "mira@corp.local"}]}, "Not stored as sent: emails."),
+        (
+            {"emails": [{"value": "a@corp.local", "primary": True}, {"value": "b@corp.local", "primary": True}]},
+            None,
+        ),
+        ({people.EMPLOYEE: {"position": ""}}, f"Not stored as sent: {people.EMPLOYEE}:position."),
+        (
+            {people.ENTERPRISE: {"manager": {"displayName": "Boss"}}},
+            f"Not stored as sent: {people.ENTERPRISE}:manager.",
+        ),
+    ],
+)
+def test_the_log_names_what_a_put_sent_in_vain(both, sent, said):
+    user = both.add_user("mira")
+    answer = both.put(f"/Users/{user['id']}", {**user, **sent})
+    if said is None:
+        assert answer.status_code == 400, answer.content
+    else:
+        assert answer.status_code == 200, answer.content
+        assert said in logged()
+
+
+def test_the_log_names_nothing_where_everything_is_as_it_was_sent(both):
+    boss = both.add_user("boss")
+    more = {
+        "displayName": "M. Novak",
+        "title": "Lead",
+        "active": True,
+        "roles": [{"value": "Baker", "primary": True}],
+        "phoneNumbers": [{"value": "+1 5", "type": "work"}],
+        "addresses": [{"type": "work", "streetAddress": "Main street 1\nBackyard", "locality": "Town"}],
+        "externalId": "7",
+        people.ENTERPRISE: {"manager": {"value": boss["id"]}, "department": "Oven", "employeeNumber": "12"},
+    }
+    user = both.add_user("mira", **more)
+    assert logged().endswith(".")
+    assert "sent" not in logged()
+    group = both.add_group("Team", user["id"], externalId="8")
+    assert "sent" not in logged()
+    user = both.user(user["id"])
+    for path, document in ((f"/Users/{user['id']}", user), (f"/Groups/{group['id']}", group)):
+        both.put(path, document)
+        assert logged() == "Nothing changed: everything was as asked for already."
+    both.put(f"/Users/{user['id']}", {**user, "title": "Head", "active": "True", "nickName": None, "roles": []})
+    assert logged() == "Changed: title, roles."
+
+
+def test_the_log_names_what_a_patch_sent_in_vain(scim):
+    user = scim.add_user("mira")
+    scim.patch(f"/Users/{user['id']}", {"op": "add", "path": "emails", "value": [{"type": "home"}]})
+    assert logged() == "Nothing changed. Not stored as sent: emails."
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": {"profileUrl": "https://evil.example"}})
+    assert logged() == "Nothing changed. Ignored, because it is read-only: profileUrl."
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": None})
+    assert "Not stored as sent: active." in logged()
+    for operation in (
+        {"op": "replace", "path": "emails", "value": [{"value": "n@corp.local", "type": "work"}]},
+        {"op": "replace", "path": "name.givenName", "value": "Noah"},
+        {"op": "remove", "path": "title"},
+    ):
+        scim.patch(f"/Users/{user['id']}", operation)
+        assert "sent" not in logged(), logged()
 
 
 def test_list_and_detail_show_the_same_moment_with_the_name_of_its_zone(scim, site, administrator):

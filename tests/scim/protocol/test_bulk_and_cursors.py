@@ -129,6 +129,8 @@ def test_a_long_chain_of_references_costs_little_time():
         ({"method": "POST", "path": "/Users", "data": {"userName": "x"}}, "400"),
         ({"method": "POST", "path": "/Bulk", "bulkId": "1", "data": {}}, "400"),
         ({"method": "POST", "path": "/../admin/", "bulkId": "1", "data": {}}, "400"),
+        ({"method": "POST", "path": "/Users/.search", "bulkId": "1", "data": {}}, "400"),
+        ({"method": "POST", "path": "/Groups/.SEARCH", "bulkId": "1", "data": {}}, "400"),
         ({"method": "DELETE", "path": "/Users"}, "405"),
         ({"method": "PUT", "path": "/Users/x", "data": {"userName": "x"}}, "404"),
         ({"method": "DELETE", "path": "/Users/\u65e5\u672c"}, "404"),
