@@ -57,6 +57,7 @@ class _Adapter:
     id_field = "pk"
     resource_type: str
     caller: Caller
+    request: Any
     obj: Any
     id: str
     version: str
