@@ -80,17 +80,21 @@ test-postgresql: dev ## Run the suite on a throw-away PostgreSQL only
 	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) $(ARGS)
 
 # Both at once: they wait for most of their time. The first takes a part of the second's, which would last longer.
-.PHONY: faults faults-sqlite faults-postgresql
+.PHONY: faults faults-sqlite faults-postgresql faults-connections
 faults: dev ## Stop, freeze and kill real servers, databases, caches and workers (10 minutes; see docs/reliability.md)
-	@$(MAKE) --no-print-directory --keep-going -j 2 --output-sync=target faults-sqlite faults-postgresql
+	@$(MAKE) --no-print-directory --keep-going -j 3 --output-sync=target $(FAULTS)
 
-faults-sqlite: dev
-	$(APART) EXPECTED_DATABASE_VENDOR=sqlite $(PYTEST) --durations=10 tests/faults -k 'not postgresql'
+# Three runs beside each other, each with installations of its own: much of what they do is waiting.
+FAULTS := faults-postgresql faults-sqlite faults-connections
+BEFORE_THE_DATABASE := $(addprefix tests/faults/test_,connections.py requests.py following.py)
+
+faults-postgresql faults-sqlite: dev
+	$(APART) EXPECTED_DATABASE_VENDOR=sqlite $(PYTEST) --durations=10 tests/faults -k $(@:faults-%=%) \
+		$(addprefix --ignore=,$(BEFORE_THE_DATABASE))
+
+faults-connections: dev
+	$(APART) EXPECTED_DATABASE_VENDOR=sqlite $(PYTEST) --durations=10 $(BEFORE_THE_DATABASE) -k 'not postgresql'
 	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) tests/faults/test_following.py
-
-faults-postgresql: dev
-	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) --durations=10 tests/faults -k 'not sqlite and not replica' \
-		--ignore tests/faults/test_following.py
 
 .PHONY: drill
 drill: dev ## Try a whole installation on this machine: loss of a server, failover, restore, upgrade, roll-back (minutes)

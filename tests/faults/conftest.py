@@ -61,12 +61,8 @@ def own_server(shared: Installation) -> Iterator[Server]:
 
 @pytest.fixture
 def pg(filled: Installation) -> Iterator[Postgres]:
-    """Return the PostgreSQL server, which runs again after the test; tests of it are left out on SQLite.
-
-    A test names this fixture first, so that nothing is started for it where it is left out.
-    """
-    if filled.pg is None:
-        pytest.skip("This fault does not exist on SQLite.")
+    """Return the PostgreSQL server, which runs again after the test."""
+    assert filled.pg is not None, "Mark the test with ON_POSTGRESQL."
     yield filled.pg
     if filled.pg.process.poll() is not None:
         filled.pg.start()

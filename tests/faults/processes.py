@@ -16,12 +16,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
+import pytest
 
 from tests import postgres
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCIM = "urn:ietf:params:scim"
 UNSET = ("PORT", "BIND", "DATABASE_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL", "BASE_URL", "ENVIRONMENT")
+
+ON_SQLITE = pytest.mark.parametrize("filled", ["sqlite"], indirect=True, scope="session")
+"""Marks a test of something that does not depend on the database."""
+ON_POSTGRESQL = pytest.mark.parametrize("filled", ["postgresql"], indirect=True, scope="session")
+"""Marks a test of a fault that does not exist on SQLite."""
 
 
 def free_port() -> int:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.faults.browser import Browser
 from tests.faults.mails import Mails, ids_of, mails_to
-from tests.faults.processes import Installation, wait_for
+from tests.faults.processes import ON_SQLITE, Installation, wait_for
 from tests.make.webhooks import Receiver, receiving
 
 pytestmark = pytest.mark.both_databases
@@ -102,6 +102,7 @@ def test_a_worker_that_is_stopped_or_killed_during_a_delivery_loses_and_changes_
     assert receiver.got[1].body == receiver.got[2].body
 
 
+@ON_SQLITE
 def test_names_that_are_not_resolved_lose_neither_a_mail_nor_a_message(
     inviting: Installation, mails: Mails, receiver: Receiver, tmp_path: Path
 ) -> None:
@@ -137,6 +138,7 @@ def test_names_that_are_not_resolved_lose_neither_a_mail_nor_a_message(
         assert receiver.numbers == sorted(set(receiver.numbers))
 
 
+@ON_SQLITE
 def test_a_pack_whose_worker_is_killed_is_made_by_another_one(installation: Installation) -> None:
     def status() -> str:
         return str(installation.rows("SELECT status FROM packs_pack ORDER BY created DESC LIMIT 1")[0][0])

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import ROOT, Answer, Installation, Server, allowed, wait_for
+from tests.faults.browser import FORM
+from tests.faults.processes import ON_SQLITE, ROOT, Answer, Installation, Server, allowed, wait_for
 
 pytestmark = pytest.mark.both_databases
 
@@ -64,10 +65,20 @@ def mixed(server: Server, client: socket.socket) -> None:
 ALONE = (slow_head, slow_body, slow_body_without_key, silent, not_reading)
 
 
-@pytest.mark.parametrize("kind", [*(pytest.param(kind, marks=pytest.mark.one_database) for kind in ALONE), mixed])
+@pytest.mark.parametrize("kind", ALONE)
+@ON_SQLITE
 def test_a_thousand_bad_connections_hold_up_nobody(
     server: Server, kind: Callable[[Server, socket.socket], None]
 ) -> None:
+    hold_up(server, kind)
+
+
+def test_a_thousand_bad_connections_of_every_kind_hold_up_nobody(server: Server) -> None:
+    hold_up(server, mixed)
+
+
+def hold_up(server: Server, kind: Callable[[Server, socket.socket], None]) -> None:
+    """Open a thousand connections of a kind, and ask meanwhile."""
     server.read()
     clients = []
     try:
@@ -98,7 +109,7 @@ def asked_while_they_last(server: Server) -> list[Answer]:
             return answers
 
 
-@pytest.mark.one_database
+@ON_SQLITE
 def test_a_head_that_does_not_end_is_refused_after_ten_seconds(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port), 20) as client:
         slow_head(server, client)
@@ -107,7 +118,7 @@ def test_a_head_that_does_not_end_is_refused_after_ten_seconds(server: Server) -
         assert 9 < time.monotonic() - started < 10 + allowed(2)
 
 
-@pytest.mark.one_database
+@ON_SQLITE
 @pytest.mark.parametrize(
     "head",
     [
@@ -125,9 +136,14 @@ def test_a_body_that_says_it_is_too_large_is_refused_at_once(server: Server, hea
         assert time.monotonic() - started < allowed(1)
 
 
-@pytest.mark.one_database
-@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
-@pytest.mark.parametrize("path", ["/admin/login/", "/accounts/password/"])
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("path", "content_type"),
+    [
+        ("/admin/login/", FORM),
+        ("/accounts/password/", "multipart/form-data; boundary=x"),
+    ],
+)
 def test_a_large_form_without_a_session_is_refused_and_memory_stays_flat(
     server: Server, path: str, content_type: str
 ) -> None:
@@ -138,7 +154,7 @@ def test_a_large_form_without_a_session_is_refused_and_memory_stays_flat(
     assert server.memory() - before < 16 * 1024 * 1024
 
 
-@pytest.mark.one_database
+@ON_SQLITE
 def test_eight_kept_connections_are_shared_evenly_by_two_workers(server: Server) -> None:
     for _ in range(10):
         clients = [http.client.HTTPConnection("127.0.0.1", server.port) for _ in range(8)]
@@ -214,10 +230,10 @@ class Load:
             thread.join()
 
 
-@pytest.mark.one_database
+@ON_SQLITE
 def test_stopping_under_load_resets_no_connection(shared: Installation) -> None:
-    for _ in range(3):
-        with shared.server() as server, Load(server) as load:
+    for workers in ("1", "4"):
+        with shared.server({"WEB_WORKERS": workers}) as server, Load(server) as load:
             time.sleep(1.5)
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(20) == 0
@@ -225,7 +241,7 @@ def test_stopping_under_load_resets_no_connection(shared: Installation) -> None:
         assert load.faults == []
 
 
-@pytest.mark.one_database
+@ON_SQLITE
 def test_new_code_is_loaded_under_load_without_an_error(shared: Installation, tmp_path: Path) -> None:
     code = tmp_path / "code"
     shutil.copytree(ROOT, code, ignore=shutil.ignore_patterns(".*", "build", "docs", "tests", "var", "staticfiles"))

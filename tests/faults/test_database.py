@@ -1,5 +1,6 @@
 """A database that is stopped, frozen, cut off, locked, full, read-only or not migrated."""
 
+import http.client
 import os
 import shutil
 import signal
@@ -18,9 +19,12 @@ import pytest
 
 from records.operations import outages
 from tests.faults.pools import Pool
-from tests.faults.processes import Answer, Installation, Postgres, Process, Server, allowed, wait_for
+from tests.faults.processes import ON_POSTGRESQL, Answer, Installation, Postgres, Process, Server, allowed, wait_for
 
 pytestmark = pytest.mark.both_databases
+
+LEAN = {"WEB_WORKERS": "1"}
+"""For tests in which the server is only asked, so that it starts faster."""
 
 
 def together(number: int, ask: Callable[[], Answer], answers: list[Answer]) -> None:
@@ -32,14 +36,17 @@ def together(number: int, ask: Callable[[], Answer], answers: list[Answer]) -> N
         thread.join()
 
 
-# A longer outage is tried by `make faults LONG=1`.
-OUTAGES = [10, 40, 75] if os.environ.get("LONG") else [10, 40]
+# Further outages are tried by `make faults LONG=1`.
+OUTAGES = [10, 40, 75] if os.environ.get("LONG") else [40]
 
 
+@ON_POSTGRESQL
 @pytest.mark.parametrize("seconds", OUTAGES)
 def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     pg: Postgres, server: Server, seconds: int
 ) -> None:
+    kept = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=60) for _ in range(8)]
+    assert {read_on(client, server) for client in kept} == {200}
     pg.stop()
     until = time.monotonic() + seconds
     server.read()
@@ -65,9 +72,49 @@ def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     answers = []
     together(16, server.read, answers)
     assert {answer.status for answer in answers} == {200}
+    # So are clients that kept their connection.
+    assert {read_on(client, server) for client in kept} == {200}
     assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
+def read_on(client: http.client.HTTPConnection, server: Server) -> int:
+    """Read on a connection that is kept, and return the status."""
+    client.auto_open = client.sock is None
+    client.request("GET", "/item/GetItemList?limit=2", headers=server.key)
+    answer = client.getresponse()
+    answer.read()
+    return answer.status
+
+
+@ON_POSTGRESQL
+def test_a_database_that_answers_slowly_is_503_that_says_so_and_holds_up_only_its_writers(
+    pg: Postgres, server: Server, shared: Installation
+) -> None:
+    before = items(shared)
+    body = "BEGIN PERFORM pg_sleep(60); RETURN NEW; END"
+    shared.rows(f"CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS '{body}'")
+    shared.rows("CREATE TRIGGER slow BEFORE INSERT ON items_item FOR EACH ROW EXECUTE FUNCTION slow()")
+    answers: list[Answer] = []
+    try:
+        writing = threading.Thread(target=together, args=(2, server.add, answers))
+        writing.start()
+        for _ in range(20):
+            assert server.get("/healthz").seconds < allowed(1)
+            read = server.read()
+            assert read.status == 200
+            assert read.seconds < allowed(2)
+            time.sleep(0.2)
+        writing.join()
+    finally:
+        shared.rows("DROP FUNCTION slow() CASCADE")
+    assert {answer.status for answer in answers} == {503}
+    assert all(19 < answer.seconds < 22 + allowed(3) for answer in answers), [answer.seconds for answer in answers]
+    assert {answer.json()["Message"] for answer in answers} == {outages.SLOW.message}
+    assert items(shared) == before
+    assert server.add().status == 200
+
+
+@ON_POSTGRESQL
 def test_no_reader_meets_a_connection_that_was_cut(pg: Postgres, server: Server, shared: Installation) -> None:
     answers: list[Answer] = []
     together(16, server.read, answers)
@@ -118,6 +165,7 @@ def items(shared: Installation) -> int:
     return int(shared.rows("SELECT count(*) FROM items_item")[0][0])
 
 
+@ON_POSTGRESQL
 def test_connections_that_are_cut_under_load_lose_and_double_nothing(
     pg: Postgres, server: Server, shared: Installation
 ) -> None:
@@ -150,6 +198,7 @@ def pool(pg: Postgres, shared: Installation, tmp_path: Path) -> Iterator[Pool]:
     found.kill()
 
 
+@ON_POSTGRESQL
 def test_a_pool_that_is_killed_and_started_again_loses_and_doubles_nothing(pool: Pool, shared: Installation) -> None:
     before = items(shared)
     variables = {"DATABASE_URL": pool.url, "DATABASE_PREPARED_STATEMENTS": "off"}
@@ -168,6 +217,7 @@ def test_a_pool_that_is_killed_and_started_again_loses_and_doubles_nothing(pool:
         assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
+@ON_POSTGRESQL
 def test_a_database_without_a_free_connection_is_503_that_says_so(pg: Postgres, own_server: Server) -> None:
     taken: list[psycopg.Connection[Any]] = []
     try:
@@ -187,7 +237,7 @@ def test_a_database_without_a_free_connection_is_503_that_says_so(pg: Postgres, 
     assert any("too many clients" in line["message"] for line in own_server.lines())
 
 
-def test_a_migration_that_was_killed_can_run_again_while_the_server_waits(installation: Installation) -> None:
+def test_every_door_is_503_until_a_migration_that_broke_off_twice_is_completed(installation: Installation) -> None:
     if installation.pg:
         with installation.pg.connect(installation.name) as connection:
             connection.execute("DROP SCHEMA public CASCADE")
@@ -201,14 +251,24 @@ def test_a_migration_that_was_killed_can_run_again_while_the_server_waits(instal
         except (psycopg.Error, sqlite3.Error):
             return 0
 
-    with installation.server() as server:
+    with installation.server(LEAN) as server:
+        answers = asked_at_every_door(server)
+        assert {door: answer.status for door, answer in answers.items()} == dict.fromkeys(answers, 503)
+        assert answers["readyz"].json()["database"] == "unmigrated"
+        assert server.get("/healthz").status == 200
         for least in (5, 60):
             command = [sys.executable, "manage.py", "migrate", "--no-input"]
             migrating = Process(command, installation.environment, installation.logs / "migrate.log")
             wait_for(lambda: applied() >= least, 60, 0.01)  # noqa: B023
-            migrating.signal(signal.SIGKILL)
-            migrating.process.wait()
-            assert server.get("/readyz").json()["database"] == "unmigrated"
+            if installation.pg and least == 60:
+                # PostgreSQL starts again in the middle of it.
+                installation.pg.stop()
+                installation.pg.start()
+                wait_for(installation.pg.answers, 60)
+            else:
+                migrating.signal(signal.SIGKILL)
+            assert migrating.process.wait(60) != 0
+            wait_for(lambda: server.get("/readyz").json()["database"] == "unmigrated", 20)
             # Without its table the key cannot be looked up; in an empty table there is no such key.
             assert server.read().status in (401, 503)
         installation.manage("migrate", "--no-input", "-v", "0")
@@ -217,6 +277,22 @@ def test_a_migration_that_was_killed_can_run_again_while_the_server_waits(instal
         assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
+def asked_at_every_door(server: Server) -> dict[str, Answer]:
+    """Ask at each door with credentials that were good before."""
+    oauth = server.credentials["oauth"]
+    client = f"client_id={oauth['client_id']}&client_secret={oauth['client_secret']}"
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    return {
+        "json": server.read(),
+        "category": server.get("/category/GetNatureOfEmploymentList", server.key),
+        "scim": server.provisioned(),
+        "token": server.send("POST", "/oauth/token", f"grant_type=client_credentials&{client}".encode(), form),
+        "page": server.get("/admin/", {"Cookie": "sessionid=0123456789abcdef0123456789abcdef"}),
+        "readyz": server.get("/readyz"),
+    }
+
+
+@ON_POSTGRESQL
 def test_a_frozen_database_costs_bounded_time_and_healthz_none(pg: Postgres, server: Server) -> None:
     answers: list[Answer] = []
     pg.signal_all(signal.SIGSTOP)
@@ -273,6 +349,7 @@ def test_a_writer_that_waits_for_a_lock_is_503_after_ten_seconds(server: Server,
     assert server.add().status == 200
 
 
+@ON_POSTGRESQL
 def test_a_database_that_cannot_be_written_is_named_and_read_on(
     pg: Postgres, server: Server, shared: Installation
 ) -> None:
@@ -294,33 +371,3 @@ def test_a_database_that_cannot_be_written_is_named_and_read_on(
             connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
             connection.execute("SELECT pg_reload_conf()")
     wait_for(lambda: server.add().status == 200, 10)
-
-
-def test_every_door_of_a_database_that_is_not_migrated_is_503(installation: Installation) -> None:
-    if installation.pg:
-        with installation.pg.connect(installation.name) as connection:
-            connection.execute("DROP SCHEMA public CASCADE")
-            connection.execute("CREATE SCHEMA public")
-    else:
-        (installation.folder / "larder.sqlite3").unlink()
-    bearer = {"Authorization": f"Bearer {installation.credentials['scim_token']}"}
-    oauth = installation.credentials["oauth"]
-    client = f"client_id={oauth['client_id']}&client_secret={oauth['client_secret']}"
-    with installation.server({"WEB_WORKERS": "1"}) as server:
-        answers = {
-            "json": server.read(),
-            "category": server.get("/category/GetNatureOfEmploymentList", server.key),
-            "scim": server.get("/scim/Users", bearer),
-            "token": server.send(
-                "POST",
-                "/oauth/token",
-                f"grant_type=client_credentials&{client}".encode(),
-                {"Content-Type": "application/x-www-form-urlencoded"},
-            ),
-            "page": server.get("/admin/", {"Cookie": "sessionid=0123456789abcdef0123456789abcdef"}),
-            "readyz": server.get("/readyz"),
-        }
-        assert {door: answer.status for door, answer in answers.items()} == dict.fromkeys(answers, 503)
-        assert answers["readyz"].json()["database"] == "unmigrated"
-        assert server.get("/healthz").status == 200
-        assert "exception" not in server.log.read_text()

@@ -10,13 +10,14 @@ import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from tests.faults.browser import Browser
-from tests.faults.processes import Answer, Installation, Postgres, Server, allowed, wait_for
+from tests.faults.processes import ON_POSTGRESQL, ON_SQLITE, Answer, Installation, Postgres, Server, allowed, wait_for
 
 pytestmark = pytest.mark.both_databases
 
@@ -76,6 +77,33 @@ def attach(server: Server, record: str) -> Answer:
     return server.send("POST", "/attachment/AddAttachment", json.dumps(body).encode(), server.key)
 
 
+@ON_SQLITE
+def test_a_disk_that_cannot_be_written_is_an_outage_and_no_error_of_ours(
+    small_installation: tuple[Installation, Path],
+) -> None:
+    installation, filler = small_installation
+
+    def remount(how: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{how}", str(filler.parent)], check=True)
+
+    remount("ro")
+    try:
+        with installation.server({"WEB_WORKERS": "1"}) as server:
+            assert server.read().status == 503
+            assert server.provisioned().status == 503
+            assert server.get("/admin/login/").status in (200, 503)
+            assert server.add().status == 503
+            found = server.get("/readyz")
+            assert (found.status, found.json()["database"], found.json()["files"]) == (503, "away", "failing")
+            assert server.get("/healthz").status == 200
+            remount("rw")
+            wait_for(lambda: server.add().status == 200, 20)
+            wait_for(lambda: server.get("/readyz").json()["database"] == "ok", 20)
+            assert not [line for line in server.lines() if line["level"] == "ERROR"]
+    finally:
+        remount("rw")
+
+
 def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installation: tuple[Installation, Path]) -> None:
     installation, filler = small_installation
     with installation.server() as server:
@@ -113,22 +141,15 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
     assert not list(installation.folder.glob("larder.sqlite3-*"))
 
 
-def moved_away(installation: Installation, folder: Path) -> None:
-    """Let the database lie on another disk than the files."""
-    if installation.pg:
-        with installation.pg.connect() as connection:
-            connection.execute(f"ALTER DATABASE {installation.name} SET TABLESPACE pg_default")
-    else:
-        database = installation.folder / "larder.sqlite3"
-        shutil.move(database, folder / "larder.sqlite3")
-        database.symlink_to(folder / "larder.sqlite3")
-
-
+@ON_SQLITE
 def test_what_is_made_on_a_full_disk_is_refused_in_words_and_leaves_nothing(
     small_installation: tuple[Installation, Path], tmp_path: Path
 ) -> None:
     installation, filler = small_installation
-    moved_away(installation, tmp_path)
+    # The database lies on another disk than the files.
+    database = installation.folder / "larder.sqlite3"
+    shutil.move(database, tmp_path / "larder.sqlite3")
+    database.symlink_to(tmp_path / "larder.sqlite3")
     scratch = filler.parent / "scratch"
     scratch.mkdir()
 
@@ -194,6 +215,7 @@ def small_log(pg: Postgres) -> Iterator[Path]:
         pytest.skip("This machine lets no small disk be mounted.")
 
 
+@ON_POSTGRESQL
 def test_a_full_disk_under_the_log_of_postgresql_loses_nothing(
     pg: Postgres, small_log: Path, installation: Installation
 ) -> None:
@@ -245,25 +267,34 @@ def under_a_fake_clock(folder: Path) -> dict[str, str]:
     }
 
 
+# SQLite has the clock of the machine that serves.
+@ON_POSTGRESQL
 @pytest.mark.skipif(not FAKE_CLOCKS, reason="libfaketime is not installed.")
-@pytest.mark.parametrize("shift", ["+25h", "-25h"])
-def test_a_server_whose_clock_is_a_day_off_repeats_no_write_and_stamps_it_rightly(
-    installation: Installation, tmp_path: Path, shift: str
+def test_a_clock_that_is_set_back_and_forth_while_serving_repeats_no_write_and_stamps_it_rightly(
+    installation: Installation, tmp_path: Path
 ) -> None:
-    if installation.pg is None:
-        pytest.skip("SQLite has the clock of the machine that serves.")
-    wrong = {**under_a_fake_clock(tmp_path), "FAKETIME": shift}
+    shift = tmp_path / "shift"
+    shift.write_text("+0")
+    clock = {"FAKETIME_TIMESTAMP_FILE": str(shift), "FAKETIME_NO_CACHE": "1"}
     key = {"Idempotency-Key": str(uuid.uuid4())}
-    body = b'{"Name": "Thermometer"}'
-    with installation.server({"WEB_WORKERS": "1"}) as right, installation.server(wrong) as off:
-        first = right.send("POST", "/item/AddItem", body, {**right.key, **key})
-        again = off.send("POST", "/item/AddItem", body, {**off.key, **key})
-        assert (first.status, again.status) == (200, 200)
-        assert again.headers["Idempotency-Replayed"] == "true"
-        assert again.json() == first.json()
-        added = off.add()
-        assert added.status == 200
-        stamp = installation.rows("SELECT max(created) FROM items_item")[0][0]
-        assert abs(stamp - datetime.datetime.now(datetime.UTC)) < datetime.timedelta(minutes=5)
-        with installation.worker():
-            wait_for(lambda: off.get("/readyz").json()["worker"] == "ok", 30)
+
+    def shown(server: Server) -> datetime.datetime:
+        return parsedate_to_datetime(server.get("/healthz").headers["Date"])
+
+    with installation.server({**under_a_fake_clock(tmp_path), **clock}) as server, installation.worker():
+        first = server.add(key)
+        assert first.status == 200
+        for hours in (25, -25, 0):
+            shift.write_text(f"{hours:+d}h")
+            now = datetime.datetime.now(datetime.UTC)
+            assert abs(shown(server) - now - datetime.timedelta(hours=hours)) < datetime.timedelta(minutes=5)
+            again = server.add(key)
+            assert (again.status, again.headers["Idempotency-Replayed"]) == (200, "true")
+            assert again.json() == first.json()
+            assert server.read().status == 200
+            assert server.provisioned().status == 200
+            assert server.add().status == 200
+            stamp = installation.rows("SELECT max(created) FROM items_item")[0][0]
+            assert abs(stamp - now) < datetime.timedelta(minutes=5)
+            wait_for(lambda: server.get("/readyz").json()["worker"] == "ok", 30)
+        assert not [line for line in server.lines() if line["level"] == "ERROR"]

@@ -12,7 +12,7 @@ import pytest
 
 from records.operations import outages
 from tests.faults.browser import FORM, Browser
-from tests.faults.processes import Answer, Installation, Postgres, Server
+from tests.faults.processes import ON_POSTGRESQL, Answer, Installation, Postgres, Server
 from tests.make.transfer import as_csv
 
 pytestmark = pytest.mark.both_databases
@@ -86,6 +86,7 @@ def doors_of(server: Server, person: Browser) -> dict[str, Callable[[], Answer]]
     }
 
 
+@ON_POSTGRESQL
 def test_what_the_database_refuses_is_a_clear_answer_at_every_door_and_stores_nothing(
     pg: Postgres, server: Server, shared: Installation, refusing: Callable[..., None]
 ) -> None:

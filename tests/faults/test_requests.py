@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.faults.browser import FORM, fields_of
-from tests.faults.processes import Server, allowed, wait_for
+from tests.faults.processes import ON_SQLITE, Server, allowed, wait_for
 from tests.make.signing_in import LOGIN
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.one_database]
+pytestmark = [pytest.mark.both_databases, ON_SQLITE]
 
 HOST = b"Host: 127.0.0.1\r\n"
 
@@ -144,10 +144,70 @@ def open_files(server: Server) -> int:
     return sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in server.workers())
 
 
+def adding(server: Server) -> bytes:
+    """Return the head of a request that adds an item, without its framing."""
+    key = server.credentials["subscription_key"].encode()
+    return b"POST /item/AddItem HTTP/1.1\r\n%sOcp-Apim-Subscription-Key: %s\r\n" % (HOST, key)
+
+
+BODY = b'{"Name": "Thermometer"}'
+
+
+def number_of_items(server: Server) -> int:
+    return int(server.get("/item/GetItemList?limit=1", server.key).headers["X-Total-Count"])
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"Transfer-Encoding: chunked\r\n\r\n17;a=b\r\n%s\r\n0\r\n\r\n" % BODY,
+        b"Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n17\r\n%s\r\n0\r\nX-Sum: 1\r\n\r\n" % BODY,
+        b"Transfer-Encoding: chunked\r\n\r\n16\r\n%s\r\n1\r\n}\r\n0\r\n\r\n" % BODY[:-1],
+        b"Expect: 100-continue\r\nContent-Length: 23\r\n\r\n" + BODY,
+    ],
+    ids=["an extension", "a trailer", "two chunks", "without waiting for 100"],
+)
+def test_a_body_in_any_allowed_framing_is_stored_once(server: Server, framing: bytes) -> None:
+    before = number_of_items(server)
+    with connected(server) as client:
+        client.sendall(adding(server) + framing)
+        answer = http.client.HTTPResponse(client)
+        answer.begin()
+        assert answer.status == 200
+    assert number_of_items(server) == before + 1
+
+
+def test_who_waits_for_100_continue_is_told_to_go_on(server: Server) -> None:
+    with connected(server) as client:
+        client.sendall(adding(server) + b"Expect: 100-continue\r\nContent-Length: 23\r\n\r\n")
+        assert client.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(BODY)
+        assert read_answers(client, 1) == [200]
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 500\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n17\r\n"])
+def test_a_body_that_ends_too_early_is_not_taken_for_a_whole_one(server: Server, framing: bytes) -> None:
+    before = number_of_items(server)
+    with connected(server) as client:
+        client.sendall(adding(server) + framing + BODY)
+        client.shutdown(socket.SHUT_WR)
+        received = client.recv(4096)
+    assert received == b"" or received.split()[1] == b"400"
+    assert number_of_items(server) == before
+
+
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
         (b"GET /healthz HTTP/1.1\r\n" + HOST + b"X-A: b\r\n" * 100_000, 431),
+        (
+            b"GET /healthz HTTP/1.1\r\n"
+            + HOST
+            + b"".join(b"X-%d: b\r\n" % number for number in range(10_000))
+            + b"\r\n",
+            431,
+        ),
+        (b"GET /item/GetItemList?" + b"a" * 1_000_000 + b" HTTP/1.1\r\n" + HOST, 414),
         (
             b"POST /item/AddItem HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 200_000,
             400,
@@ -168,7 +228,7 @@ def open_files(server: Server) -> int:
             401,
         ),
     ],
-    ids=["headers", "chunks of one byte", "trailers", "chunks of two bytes"],
+    ids=["headers", "names of headers", "address", "chunks of one byte", "trailers", "chunks of two bytes"],
 )
 def test_a_flood_of_framing_is_refused_and_holds_up_nobody(server: Server, sent: bytes, status: int) -> None:
     answers: list[int] = []
