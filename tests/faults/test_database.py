@@ -87,7 +87,7 @@ def read_on(client: http.client.HTTPConnection, server: Server) -> int:
 
 
 @ON_POSTGRESQL
-def test_a_database_that_answers_slowly_is_503_that_says_so_and_holds_up_only_its_writers(
+def test_a_database_that_answers_slowly_is_503_that_says_so_and_holds_up_no_reader(
     pg: Postgres, server: Server, shared: Installation
 ) -> None:
     before = items(shared)
@@ -96,7 +96,7 @@ def test_a_database_that_answers_slowly_is_503_that_says_so_and_holds_up_only_it
     shared.rows("CREATE TRIGGER slow BEFORE INSERT ON items_item FOR EACH ROW EXECUTE FUNCTION slow()")
     answers: list[Answer] = []
     try:
-        writing = threading.Thread(target=together, args=(2, server.add, answers))
+        writing = threading.Thread(target=together, args=(1, server.add, answers))
         writing.start()
         for _ in range(20):
             assert server.get("/healthz").seconds < allowed(1)
