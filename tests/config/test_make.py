@@ -37,7 +37,8 @@ def test_tests_and_checks_know_nothing_of_the_settings_of_an_installation() -> N
 
 def test_every_run_of_the_suite_is_kept_apart_from_an_installation() -> None:
     apart = made("--eval=told: ; @echo '$(APART)'", "told").strip()
-    runs = [line for line in made("--dry-run", "test", "faults-sqlite", "faults-connections").splitlines() if " -m pytest" in line]
+    planned = made("--dry-run", "test", "faults-sqlite", "faults-connections")
+    runs = [line for line in planned.splitlines() if " -m pytest" in line]
     assert len(runs) == 5
     for run in runs:
         assert run.strip().startswith(apart), run
