@@ -43,7 +43,7 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[Action], task: str)
         return Line(
             action.name,
             viewer.page_of(action),
-            gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": action.priority}
+            gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": action.get_priority_display()}
             if action.priority
             else task,
             viewer.due(action.due_date),

@@ -69,7 +69,7 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord]) -> Se
         return Line(
             str(record),
             viewer.page_of(record),
-            record.record_status,
+            record.get_record_status_display(),
             viewer.due(record.due_date),
             viewer.other_site(record.site_id),
             viewer.is_late(record.due_date),
