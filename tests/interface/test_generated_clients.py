@@ -13,7 +13,6 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 
 from records.employees.models import Employee
-from records.sites.models import Site
 from tests import make
 from tests.make.materials import MaterialApi, make_api
 
@@ -68,9 +67,9 @@ def carried_out(*command: str, cwd: Path) -> str:
 
 
 @pytest.fixture
-def caller(site: Site) -> MaterialApi:
-    """Return a Manager at the site, with a key and a token."""
-    return make_api(site)
+def caller(db: None) -> MaterialApi:
+    """Return a Manager at a site, with a key and a token."""
+    return make_api(make.make_site())
 
 
 @pytest.mark.django_db(transaction=True)

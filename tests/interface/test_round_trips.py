@@ -33,6 +33,18 @@ _counter = itertools.count(1)
 Act = Callable[[], Any]
 
 
+@pytest.fixture
+def site(db: None) -> Site:
+    """Return a site that is committed."""
+    return make.make_site()
+
+
+@pytest.fixture
+def api(site: Site) -> Api:
+    """Return a client with a Manager's key at the site."""
+    return Api(make.make_key(site))
+
+
 @contextmanager
 def traced(trace: Path) -> Iterator[list[int]]:
     """Yield a list to which the number of round trips is added when the block has ended."""
