@@ -145,14 +145,14 @@ def addresses_of_every_page(site: Site) -> Iterator[str]:
         if any(word in name for word in LEADS_AWAY):
             continue
         label = "_".join(name.removeprefix("admin:").split("_")[:2])
-        model = models.get(label)
+        registered = models.get(label)
         filled = dict.fromkeys(pattern.pattern.converters, "x")
         for parameter in filled:
-            kind: Any = FILLED_BY.get(parameter, model if parameter == "object_id" else None)
+            kind: Any = FILLED_BY.get(parameter, registered if parameter == "object_id" else None)
             if kind is not None:
                 filled[parameter] = str(kind._default_manager.order_by("-pk").values_list("pk", flat=True)[0])
-        if model is not None and name.endswith("_step"):
-            steps = [step.name for step in admin.site._registry[model].record_actions]  # type: ignore[attr-defined]
+        if registered is not None and name.endswith("_step"):
+            steps = [step.name for step in admin.site._registry[registered].record_actions]  # type: ignore[attr-defined]
             yield from (reverse(name, kwargs={**filled, "name": step}) for step in steps)
             continue
         with contextlib.suppress(NoReverseMatch):

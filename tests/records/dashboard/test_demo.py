@@ -117,7 +117,9 @@ def the_pack_is_whole(folder: Path) -> None:
         for path in (folder / "records").glob(f"{kind.title.lower()} *.pdf"):
             for picture in packs.pictures_of(path):
                 # Something stands on each page, and nothing runs into its edges.
-                left, top, right, bottom = picture.point(lambda grey: 255 * (grey < 160)).getbbox()
+                printed = picture.point(lambda grey: 255 * (grey < 160)).getbbox()
+                assert printed, path
+                left, top, right, bottom = printed
                 edges = (left, top, picture.width - right, picture.height - bottom)
                 assert min(edges) > 20, (path, edges)
     complaint = kind_of(Complaint).rows(pack.site, span).first()
