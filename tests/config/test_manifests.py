@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.urls import get_resolver
 
 from deploy.site.settings_page import settings_read
 
@@ -107,3 +108,26 @@ def test_there_is_each_part_that_an_installation_needs() -> None:
         ("HorizontalPodAutoscaler", "larder-web"),
         ("Ingress", "larder"),
     } <= kinds
+
+
+def routes(patterns: Any, start: str = "") -> Iterator[str]:
+    """Yield the route of each page and operation, with its converters."""
+    for one in patterns:
+        route = f"{start}{one.pattern}"
+        yield from routes(one.url_patterns, route) if hasattr(one, "url_patterns") else (route,)
+
+
+def test_no_log_of_the_proxy_holds_an_address_that_is_a_credential() -> None:
+    proxy = (DEPLOY / "nginx" / "larder.conf").read_text(encoding="utf-8")
+    (logged,) = re.findall(r"log_format [^;]+;", proxy)
+    whole = {"$uri", "$request_uri", "$document_uri", "$request", "$args", "$query_string", "$http_referer"}
+    assert not whole.intersection(re.findall(r"\$\w+", logged))
+    ((beginning, block),) = re.findall(r"location ~\* (\S+) \{(.*?)\n    \}", proxy, re.DOTALL)
+    assert {line.strip() for line in block.splitlines()} >= {"set $larder_path $1;", "error_log /dev/null;"}
+    known = [f"/{route}" for route in routes(get_resolver().url_patterns)]
+    secret = [route for route in known if re.search(r"<(\w+:)?(token|secret)>", route)]
+    assert len(secret) >= 5
+    for route in secret:
+        found = re.match(beginning, route)
+        assert found, route
+        assert "<" not in found[1]
