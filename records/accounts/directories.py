@@ -37,7 +37,7 @@ _DIRECTORY = (
 PROVISIONING_TOKEN = Kind(
     "accounts_provisioningtoken t JOIN accounts_directory d ON d.id = t.directory_id "
     "JOIN accounts_user u ON u.id = d.service_account_id JOIN sites_site s ON s.id = d.home_site_id",
-    opens="NOT d.is_archived AND NOT s.is_archived",
+    opens="u.is_active AND NOT d.is_archived AND NOT s.is_archived",
     columns=("t.dialect", "t.read_only", "t.dry_run", "t.addresses", *(f"d.{name}" for name in _DIRECTORY)),
     reach="""
     SELECT s.id, s.name, NULL, NULL

@@ -3,11 +3,14 @@
 import datetime
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
-from records.accounts import directories
+from records.accounts import actions as account_actions
+from records.accounts import calendar_links, directories
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
 from records.employees import actions as employee_actions
 from records.employees.models import Employee
@@ -15,12 +18,14 @@ from records.history.models import Change, Channel
 from records.history.trail import now
 from records.sites.models import Site
 from tests import make
+from tests.make.documents import make_document
 from tests.make.oauth import make_token as make_access_token
 from tests.scim import people
 from tests.scim.conftest import assert_error
 
 LIST = "/employee/GetEmployeeList"
 MATERIALS = "/materials/"
+CLOSED = {"subscription key": 401, "access token": 401, "calendar": 404, "address of a file": 403, "session": 302}
 
 
 def doors(site, user_id) -> dict[str, Callable[[], int]]:
@@ -32,6 +37,9 @@ def doors(site, user_id) -> dict[str, Callable[[], int]]:
     browser = Client()
     browser.force_login(user, backend="records.accounts.sign_in.AccountBackend")
     plain = Client()
+    _, calendar = calendar_links.issue_link(user, author=make.SYSTEM)
+    document = make_document(site)
+    shown = plain.get(f"/document/GetDocument/{document.pk}", {"WithURL": "true"}, headers=key.headers).json()
     return {
         "subscription key": lambda: plain.get(LIST, headers=key.headers).status_code,
         "access token": lambda: (
@@ -39,6 +47,8 @@ def doors(site, user_id) -> dict[str, Callable[[], int]]:
                 MATERIALS, {"siteId": str(site.pk)}, headers={**key.headers, "Authorization": f"Bearer {secret}"}
             ).status_code
         ),
+        "calendar": lambda: plain.get(reverse("calendar", args=(calendar,))).status_code,
+        "address of a file": lambda: plain.head(urlsplit(shown["FileURL"]).path).status_code,
         "session": lambda: browser.get("/admin/").status_code,
     }
 
@@ -61,9 +71,7 @@ def test_every_door_closes_at_once(scim, site, end):
     ways = doors(site, user)
     assert {name: go() for name, go in ways.items()} == dict.fromkeys(ways, 200)
     assert end(scim, user).status_code in (200, 204)
-    closed = {name: go() for name, go in ways.items()}
-    assert closed.pop("session") == 302
-    assert set(closed.values()) == {401}, closed
+    assert {name: go() for name, go in ways.items()} == CLOSED
     entry = Change.objects.filter(record_id=user, model="accounts.User").latest("number")
     assert entry.channel == Channel.SCIM
     assert "Documented token" in entry.credential
@@ -74,7 +82,7 @@ def test_access_that_ended_does_not_come_back_with_the_account(scim, site):
     ways = doors(site, user)
     deactivate(scim, user)
     scim.patch(f"/Users/{user}", {"op": "replace", "path": "active", "value": True})
-    assert {name: go() for name, go in ways.items()} == {"subscription key": 401, "access token": 401, "session": 302}
+    assert {name: go() for name, go in ways.items()} == CLOSED
 
 
 def test_a_deactivation_that_fails_elsewhere_ends_nothing(scim, site):
@@ -118,7 +126,7 @@ def test_archiving_in_the_back_office_ends_access_and_a_directory_cannot_undo_it
     employee_actions.archive_employee(
         site.pk, Employee.objects.get(pk=user).pk, archived=True, author=make.SYSTEM, reason="Left"
     )
-    assert {name: go() for name, go in ways.items()} == {"subscription key": 401, "access token": 401, "session": 302}
+    assert {name: go() for name, go in ways.items()} == CLOSED
     assert scim.user(user)["active"] is False
     refused = scim.patch(f"/Users/{user}", {"op": "replace", "path": "active", "value": True})
     assert_error(refused, 403)
@@ -126,7 +134,7 @@ def test_archiving_in_the_back_office_ends_access_and_a_directory_cannot_undo_it
     assert renamed.json()["active"] is False
 
 
-@pytest.mark.parametrize("way", ["revoked", "expired", "archived directory", "archived home site"])
+@pytest.mark.parametrize("way", ["revoked", "expired", "archived directory", "archived home site", "ended account"])
 def test_a_token_ends_at_once(scim_of, directory: Directory, way):
     scim = scim_of()
     assert scim.get("/Users").status_code == 200
@@ -135,6 +143,8 @@ def test_a_token_ends_at_once(scim_of, directory: Directory, way):
         directories.revoke_token(token.pk, author=make.SYSTEM)
     elif way == "expired":
         type(token).objects.update(expires="2001-01-01T00:00:00Z")
+    elif way == "ended account":
+        account_actions.end_access(directory.service_account, author=make.SYSTEM)
     elif way == "archived directory":
         Directory.objects.update(is_archived=True)
     else:
