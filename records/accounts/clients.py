@@ -1,7 +1,6 @@
 """OAuth clients: issuing, rotating, revoking, and authenticating a client (DECISIONS 2.3)."""
 
 import datetime
-import hmac
 import uuid
 
 from django.core.exceptions import ValidationError
@@ -83,12 +82,13 @@ def _end_tokens(client: OAuthClient) -> None:
 
 
 def client_of(client_id: str, secret: str) -> OAuthClient | None:
-    """Return the live client of an active user that has this secret, or None; one query."""
-    key = read_uuid(client_id)
+    """Return the live client of an active user that has this secret, or None; one query.
+
+    A wrong secret and an id that no client has cost the same work, so that nobody learns which clients there are.
+    """
+    key, digests = read_uuid(client_id), peppers.digests(secret)
     if key is None:
         return None
-    client = OAuthClient.objects.filter(pk=key, revoked__isnull=True, user__is_active=True).first()
-    if client is None or not client.is_live:
-        return None
-    proven = [hmac.compare_digest(client.digest, candidate) for candidate in peppers.digests(secret)]
-    return client if any(proven) else None
+    rows = OAuthClient.objects.filter(pk=key, digest__in=digests, revoked__isnull=True, user__is_active=True)
+    client = rows.first()
+    return client if client is not None and client.is_live else None

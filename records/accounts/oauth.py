@@ -119,16 +119,17 @@ class Server(AuthorizationServer):
                 client=client,
                 scopes=token["scope"],
                 issued=moment,
-                expires=moment + LIFETIME,
+                expires=moment + datetime.timedelta(seconds=token["expires_in"]),
             )
             OAuthClient.objects.filter(pk=client.pk).update(last_used=moment)
 
     def generate_token(self, grant_type: str, client: OAuthClient, **options: Any) -> dict[str, Any]:
-        """Return a new bearer token with the requested scopes, or with all scopes of the client."""
+        """Return a new bearer token with the requested scopes, or with all of the client, which it does not outlive."""
+        left = LIFETIME if client.expires is None else min(LIFETIME, client.expires - now())
         return {
             "access_token": peppers.new_secret("la"),
             "token_type": "Bearer",
-            "expires_in": int(LIFETIME.total_seconds()),
+            "expires_in": max(int(left.total_seconds()), 0),
             "scope": _granted(client, options.get("scope")),
         }
 

@@ -7,10 +7,12 @@ from urllib.parse import urlencode
 import pytest
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from records.accounts import actions, clients, oauth, tokens
-from records.accounts.models import AccessToken, OAuthClient, SubscriptionKey
+from records.accounts.models import AccessToken, DefaultRole, OAuthClient, SubscriptionKey, User
 from records.history.models import Change
 from records.history.trail import now
 from tests import make
@@ -262,3 +264,32 @@ def test_a_secret_that_is_replaced_while_a_token_is_being_fetched_fetches_none(
     answer = post_form("/oauth/token", GRANT, Authorization=basic(client.client_id, secret))
     assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
     assert not AccessToken.objects.exists()
+
+
+def test_a_token_does_not_outlive_its_client(user: Any, site: Any) -> None:
+    client, secret = make_client(user, expires=now() + timedelta(minutes=5))
+    form = {**GRANT, "client_id": client.client_id, "client_secret": secret}
+    assert 290 < post_form("/oauth/token", form).json()["expires_in"] <= 300
+    assert AccessToken.objects.get().expires <= client.expires
+
+
+def test_an_unknown_client_costs_the_work_of_a_wrong_secret_and_reads_the_same(user: Any, site: Any) -> None:
+    ended, _ = make_client(user, expires=now() - timedelta(seconds=1))
+    revoked, _ = make_client(user)
+    clients.revoke_client(revoked.pk, author=make.SYSTEM)
+    gone, _ = make_client(make.make_user(site=site, is_active=True, role=DefaultRole.READER))
+    User.objects.filter(pk=gone.user_id).update(is_active=False)
+    live, _ = make_client(user)
+    ids = {
+        "live": live.client_id,
+        "expired": ended.client_id,
+        "revoked": revoked.client_id,
+        "of an ended account": gone.client_id,
+        "unknown": "534a5258-8a54-48f0-8d76-c2c9b04c9b46",
+    }
+    told = {}
+    for name, client_id in ids.items():
+        with CaptureQueriesContext(connection) as queries:
+            answer = post_form("/oauth/token", GRANT, Authorization=basic(client_id, "wrong"))
+        told[name] = (answer.status_code, answer.content, [query["sql"][:60] for query in queries])
+    assert {name: facts for name, facts in told.items() if facts != told["unknown"]} == {}
