@@ -18,6 +18,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -47,6 +48,10 @@ class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return False: administrators and directories make accounts."""
         return False
+
+    def is_safe_url(self, url: str | None) -> bool:
+        """Return whether the address is one of our own pages, without a host; not if it cannot be read."""
+        return url_has_allowed_host_and_scheme(url, None)
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
         """Return the account, or None; raises ValidationError if further attempts are refused for a while."""

@@ -30,6 +30,13 @@ FOREIGN = (
     "\t//evil.example/",
     "/\t/evil.example/",
     "javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "/%2f%2fevil.example/",
+    "/%5cevil.example/",
+    "//evil\u3002example/",
+    "//[::1",
+    "\u2028//evil.example/",
+    "\x00//evil.example/",
     "https://testserver@evil.example/",
     "https://testserver.evil.example/",
 )
