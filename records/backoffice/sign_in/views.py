@@ -11,9 +11,10 @@ from allauth.mfa.totp import views as totp_views
 from allauth.mfa.webauthn import views as passkey_views
 from allauth.mfa.webauthn.internal import flows
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.current import current_site, show_times_of, user_of
@@ -75,6 +76,13 @@ class Factor(InBackoffice, factor_views.AuthenticateView):
     """Asks for the second factor."""
 
     title = _("One more step")
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Sign in, unless the password was changed or the account's sessions were ended since the first step."""
+        if not self.stage.still_holds():
+            messages.error(request, gettext("Your session has ended. Sign in again to go on."))
+            return self.stage.abort()
+        return super().post(request, *args, **kwargs)
 
 
 class ConfirmByPassword(InBackoffice, account_views.ReauthenticateView):

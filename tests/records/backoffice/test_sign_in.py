@@ -4,6 +4,7 @@ import datetime
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -153,13 +154,23 @@ def test_a_recovery_code_works_once(ann: User) -> None:
         assert client.post(FACTOR, {"code": code}).status_code == state
 
 
-def test_an_account_that_ends_between_the_steps_is_not_signed_in(ann: User) -> None:
+@pytest.mark.parametrize("end", ["the access", "the sessions", "the password"])
+def test_what_ends_sessions_also_ends_a_sign_in_that_waits_for_its_second_factor(ann: User, end: str) -> None:
     give_app(ann)
     client = Client()
     try_password(client, "ann")
-    actions.end_access(ann, author=make.SYSTEM)
-    client.post(FACTOR, {"code": code_of_app()})
+    ends: dict[str, Callable[[], Any]] = {
+        "the access": lambda: actions.end_access(ann, author=make.SYSTEM),
+        "the sessions": lambda: actions.end_sessions(ann),
+        "the password": lambda: actions.set_password(ann, "salt and flour and 77", author=make.SYSTEM),
+    }
+    ends[end]()
+    code = code_of_app()
+    answer = client.post(FACTOR, {"code": code}, follow=True)
+    assert answer.redirect_chain[-1][0] == LOGIN
+    assert "Your session has ended. Sign in again to go on." in answer.content.decode()
     assert not is_signed_in(client)
+    assert not SecurityEvent.objects.filter(kind="SignIn").exists()
 
 
 def test_an_app_is_set_up_after_confirming_the_password_and_its_secret_is_not_readable(
