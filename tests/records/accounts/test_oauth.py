@@ -270,6 +270,7 @@ def test_a_token_does_not_outlive_its_client(user: Any, site: Any) -> None:
     client, secret = make_client(user, expires=now() + timedelta(minutes=5))
     form = {**GRANT, "client_id": client.client_id, "client_secret": secret}
     assert 290 < post_form("/oauth/token", form).json()["expires_in"] <= 300
+    assert client.expires is not None
     assert AccessToken.objects.get().expires <= client.expires
 
 
