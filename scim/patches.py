@@ -30,10 +30,11 @@ _ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
 def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any]:
     """Return the operations of a PATCH in normal form.
 
-    A colon follows each schema URN, and each key with a filter becomes an operation of its own. Raises
-    InvalidValueException for a PATCH without operations or with too many, and for an operation without a value. Raises
-    InvalidPathException for a path that no schema declares. A PATCH that deactivates a User is not refused for such a
-    path; the operation is left out. `notes` receives a sentence for everything that is left out (DECISIONS 7.7, 13.8).
+    A colon separates the schema's URN from the attribute, and in a value without a path each key with a filter becomes
+    an operation of its own. Raises InvalidValueException for a PATCH without operations or with too many, and for an
+    operation without a value. Raises InvalidPathException for a path that no schema declares. A PATCH that deactivates
+    a User is not refused for such a path; the operation is left out. `notes` receives a sentence for everything that is
+    left out (DECISIONS 7.7, 13.8).
     """
     operations = by_lower_name(body).get("operations")
     if not isinstance(operations, list) or not operations:
@@ -125,8 +126,9 @@ def tidied_schemas(schemas: Any, wanted: str) -> Any:
 def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | None) -> dict[str, Any] | None:
     """Return an operation with its paths spelt as they are declared.
 
-    Raises InvalidPathException for a path that no schema declares. If there is a list `spared`, the path is added to it
-    instead, and the result is None. Raises InvalidValueException when the value is missing.
+    Raises InvalidPathException for a path that no schema declares. If `spared` is a list, because the PATCH deactivates
+    a User, the path is added to it instead, and the result is None. Raises InvalidValueException when the value is
+    missing.
     """
     tidy = by_lower_name(operation)
     path, value = tidy.get("path"), tidy.get("value")
@@ -154,7 +156,7 @@ def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | 
 
 
 def _says_something(kind: str, path: str, value: Any) -> bool:
-    """Return whether each object in the value of an operation has a name that is declared below the path.
+    """Return whether each object in an operation's value has an attribute that the schema declares below the path.
 
     Other names beside it are ignored, since directories send names of their own; an object of such names alone would
     change nothing.
@@ -230,9 +232,10 @@ def patched(kind: str, document: Representation, operations: list[Any], schemas:
 
 
 def _refuse_without_entries(kind: str, resource: Any, operations: list[Any]) -> None:
-    """Raise NoTargetException for a value that no entry could take, such as `roles.value` of a user without roles.
+    """Raise NoTargetException for a path into a list without entries, such as `roles.value` of a user without roles.
 
-    Without a filter, such a path sets the sub-attribute of every entry. The models would set it of none and succeed.
+    Without a filter, such a path sets the sub-attribute of every entry. For an empty list
+    the models would change nothing and report success.
     """
     touched: set[str] = set()
     for operation in operations:

@@ -1,4 +1,6 @@
-"""Who may do what at which site: JSON, SCIM and the back-office all ask this one module (DECISIONS 2.5).
+"""Who may do what with the records of which site; every interface asks this one module (DECISIONS 2.5).
+
+Acts on accounts, roles and keys are decided by `records/accounts/authority.py`, which all interfaces ask as well.
 
 Each process keeps what a role permits, under the role's id and revision. It asks anew each time which roles a user
 holds and at which revision, so that a change takes effect at once in every process.

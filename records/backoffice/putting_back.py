@@ -77,9 +77,9 @@ class PutBackPages(FormPages):
         return f"{self.opts.app_label}_{self.opts.model_name}_put_back"
 
     def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[str, str]]:
-        """Return a function that returns, for a change of the record, the URLs that put its fields' old values back.
+        """Return a function that takes a change and returns, by field name, the pages that put the old values back.
 
-        The URLs are by field name. Costs one query, and none if the user may change nothing.
+        Costs one query, and none if the user may change nothing.
         """
         fields = self._plain_fields(request, record)
         if not fields:
@@ -185,7 +185,7 @@ class PutBackPages(FormPages):
         return OldValue(change, entry, field, self._value_of(request, record, field, entry.get("old")))
 
     def _put_back(self, request: HttpRequest, record: Any, old: OldValue, form: ReasonForm) -> bool:
-        """Write the value as the form would, and return whether it was written; the form then has the faults."""
+        """Write the value as the form would, and return True; or False, and the form then has the errors."""
         seen = request.POST.get("larder_seen", "")
         try:
             self.update_record(

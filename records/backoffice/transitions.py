@@ -135,7 +135,7 @@ class StepPages(SitePermissions):
         return ()
 
     def added_to(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Return what this room and the rooms above add to the record's pages: sentences, buttons and parts."""
+        """Return the sentences, buttons and parts that this app, and those above it, add to the record's pages."""
         added = extension_points.shown_on(request, record)
         links = [*self.own_links(request, record), *added["record_links"]]
         return {

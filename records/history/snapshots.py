@@ -18,7 +18,7 @@ PLAIN = (str, int, type(None))
 """What is stored as it is; most values of a record are."""
 Children = dict[str, list[Any]]
 Related = tuple[str, Reading, str]
-"""A list or child relation, the statement that reads it, and for a list the column of its targets."""
+"""A relation, the statement that reads it, and the column of its targets for a list, or "" for child rows."""
 
 
 def children_of(record: models.Model) -> tuple[str, ...]:
@@ -34,8 +34,8 @@ def excluded_from_history(model: type[models.Model]) -> frozenset[str]:
 def snapshot(record: models.Model) -> Snapshot:
     """Take the record's content: columns, many-to-many lists and child rows, as plain values.
 
-    The lists and child rows are read in one round trip. The columns are those of the object, and so are child rows that
-    were prefetched.
+    The columns and the child rows that were prefetched come from the object in memory. Lists and other child rows are
+    read from the database, in one round trip.
     """
     at_hand = getattr(record, "_prefetched_objects_cache", {})
     related = [one for one in _related(type(record)) if one[2] or one[0] not in at_hand]

@@ -21,7 +21,7 @@ from records.operations.plans import ReadPlan
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a list is sorted by: the wire name, its column, and the direction; ties are ordered by ascending Id."""
+    """What a list is sorted by: the wire name, its column, and the direction; ties follow the Id in that direction."""
 
     name: str
     column: models.Field[Any, Any]
@@ -53,7 +53,7 @@ class Order:
 
     @property
     def lacks_values(self) -> bool:
-        """Return whether listed records can lack the sort value; all have a number, since drafts are not listed."""
+        """Return whether a listed record can have no sort value. Only drafts have no number; they are not listed."""
         return bool(self.column.null) and self.attribute != "site_sequence_id"
 
     def terms(self) -> list[Any]:
@@ -88,7 +88,7 @@ def list_of(model: type[models.Model], site_id: uuid.UUID, query: Mapping[str, l
 
 
 def _signer(of: Sequence[Any]) -> signing.Signer:
-    """Return the signature that binds a cursor to its list: neither a forged nor another list's cursor is accepted."""
+    """Return a signer for cursors of this list, which accepts neither forged ones nor those of other lists."""
     return signing.Signer(salt=f"records.operations.cursors {orjson.dumps(of).decode()}", sep=".")
 
 
@@ -108,7 +108,7 @@ def _plain(value: Any) -> Any:
 
 def read(text: str, of: Sequence[Any], order: Order) -> Position:
     """Return the position of a cursor; raises the 400 InvalidParameter if it is forged or of another list or order."""
-    refusal = ApiError(400, "InvalidParameter", "cursor: Follow the link of the page before; this cursor is not of it.")
+    refusal = ApiError(400, "InvalidParameter", "cursor: It is not one of this list; take it from the page before.")
     try:
         text = _signer(of).unsign(text)
         content = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))

@@ -62,7 +62,7 @@ CONFLICTS = frozenset({"InvalidTransition", "Duplicate", "InUse"})
 
 
 def refused(error: ValidationError, wire: Callable[[str], str]) -> ApiError:
-    """Return the error for what checks and actions raised: the 409 if all faults are conflicts, otherwise the 400."""
+    """Return the API error for a ValidationError: a 409 if each of its faults is in CONFLICTS, otherwise a 400."""
     faults = faults_of(error, wire)
     if not faults or any(fault.code not in CONFLICTS for fault in faults):
         return invalid(faults)

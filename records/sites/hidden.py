@@ -1,9 +1,9 @@
-"""What exists at a site and yet not for an account, and what that means for the records that refer to it.
+"""Records of a site that some accounts must not know of, and what happens to references to them.
 
 A kind of record names the permission with which all its records are seen (`SEEN_WHOLE_WITH`) and says which of them are
 hidden from an account without it (`hidden_from`). Through every interface, a hidden record does not exist for that
-account: it is in no list, and where another record refers to it, the reference is empty. What the account then sends
-back without the hidden reference does not remove it.
+account: it is in no list, and where another record refers to it, the reference is empty. If the
+account saves the record without a reference that it cannot see, the stored reference stays.
 
 In this module, `may` asks what the account may do at the site of the records.
 """
@@ -77,7 +77,9 @@ def revealing_fields(model: Any, may: May) -> set[str]:
 
 
 def without_hidden(user_id: uuid.UUID, may: May, records: Iterable[Any], *, lists: bool = True) -> None:
-    """Empty the references of loaded records of one kind to what is hidden from the account. Do not save them then.
+    """Empty the references of loaded records of one kind to what is hidden from the account.
+
+    Only the objects in memory change. Never save them, because that would remove the stored references.
 
     Two queries for each list and one for each foreign key whose targets can be hidden, however many records there are.
     """

@@ -21,14 +21,14 @@ _READS = ("SELECT", "WITH RECURSIVE", "SAVEPOINT", "RELEASE")
 
 
 class Loaded:
-    """The child rows of a locked record as they were read with it, valid until the block writes something.
+    """The child rows of a locked record as they were read with it; out of date once the block writes something.
 
-    It watches the statements of the block as a wrapper of the connection.
+    It is an `execute_wrapper` of the connection, and so notices the first statement of the block that writes.
     """
 
     def __init__(self, record: models.Model, content: Snapshot, children: Children) -> None:
         self.content = content
-        """The lists and child rows as a part of a snapshot, valid for as long as they are."""
+        """The lists and child rows as a part of a snapshot; out of date when `children` is."""
         self.children = children
         self.has_written = False
         vars(record)["_larder_loaded"] = self
@@ -80,7 +80,7 @@ def apply(record: models.Model, values: Values) -> None:
 def set_list(record: models.Model, name: str, targets: Sequence[models.Model], *, in_order: bool = False) -> None:
     """Make targets the record's whole many-to-many list, stored in the given order (DECISIONS 1.5).
 
-    A list with the same members stays as it is, unless it is to be `in_order`: a form lists members in its own order.
+    If only the order differs, nothing is written, unless `in_order` is set: the order of a form's choices says nothing.
     """
     manager = getattr(record, name)
     source, target = manager.source_field_name, manager.target_field_name

@@ -1,5 +1,6 @@
-"""POST messages to a receiver: to an address that was judged, without redirects, reading 1 kB of an answer at most.
+"""POST messages to a receiver.
 
+The address was checked by `destinations`, redirects are not followed, and 1 kB of an answer is read at most.
 A connection is kept from one message to the next, so that a turn of many messages costs one TLS handshake.
 """
 
@@ -99,7 +100,7 @@ class Line:
             try:
                 return self._sent(self._connection, parts, body, headers, until)
             except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
-                # The message is at most doubled, under the same id. Whoever was too slow has had their time.
+                # The receiver may get the message twice, under one id. When its time is over, nothing is tried again.
                 if time.monotonic() >= until:
                     raise
         self.close()
@@ -113,7 +114,7 @@ class Line:
         # A second handle on the same connection: a slow receiver is cut off while the first one is being read.
         self._handle = plain.dup()
         self._connection = connection = http.client.HTTPConnection(host, port)
-        # Otherwise the library would resolve the name itself, and connect to whatever it leads to by then.
+        # Otherwise the library would reconnect by itself and resolve the name again, perhaps to a forbidden address.
         connection.auto_open = 0
         connection.sock = plain
         if parts.scheme == "https":
@@ -149,7 +150,7 @@ class Line:
         finally:
             timer.cancel()
         if not response.isclosed() or response.will_close:
-            # The rest of a long answer would stand before the next one.
+            # The bytes that were not read would be taken for the next answer.
             self.close()
         return response.status, _printable(text), min(int(wait), LONGEST_WAIT) if wait.isdecimal() else 0
 
