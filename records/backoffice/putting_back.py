@@ -237,7 +237,7 @@ def fault_of(record: Any, field: Any, entry: Mapping[str, Any]) -> str:
         return "" if may_be_empty else gettext("The field must not be empty.")
     if field.is_relation:
         if not isinstance(old, dict) or "id" not in old:
-            return gettext("The history does not say which record it was.")
+            return gettext("The history does not know the Id of the earlier value, so it cannot be put back.")
         return str(SAME) if str(now) == str(old["id"]) else ""
     try:
         is_same = columns(record)[field.name] == old or field.to_python(old) == now

@@ -66,7 +66,9 @@ def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, d
 def _users(model_admin: Any, request: HttpRequest, record: Any) -> list[str]:
     site_id = getattr(record, "site_id", None)
     uses = uses_of(record, lambda model: model_admin.rows_seen(request, model, site_id))
-    return [gettext("Used by %(use)s. They keep it; new ones cannot choose it.") % {"use": use} for use in uses]
+    return [
+        gettext("Used by %(use)s. Those records keep it; new records cannot choose it.") % {"use": use} for use in uses
+    ]
 
 
 def _restore(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
@@ -157,7 +159,7 @@ class StepPages(SitePermissions):
         if not step.applies(record):
             self.message_user(
                 request,
-                gettext("%(label)s is not possible: %(record)s has changed since.")
+                gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
                 % {"label": step.label, "record": record},
                 messages.WARNING,
             )

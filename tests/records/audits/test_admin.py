@@ -162,7 +162,7 @@ def test_a_step_that_does_not_apply_is_told_and_changes_nothing(site, name):
     client = browser(site)
     before = AuditRecord.objects.values().get()
     answer = client.get(reverse("admin:audits_auditrecord_step", args=(record.pk, name)), follow=True)
-    assert "is not possible" in answer.content.decode()
+    assert "is no longer possible" in answer.content.decode()
     step(client, record, name, change_reason="Why")
     assert AuditRecord.objects.values().get() == before
 
