@@ -229,13 +229,13 @@ def _changed_names(change: Change) -> Iterator[str]:
 
 def _kept_names(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of the attributes that differ among those that an account keeps as they were sent."""
-    for name in dict.fromkeys((*old, *new)):
+    for name in sorted({*old, *new}):
         before, after = old.get(name), new.get(name)
         if name == TAKEN:
             yield from sorted(path.rpartition(":")[2] for path in {*(before or ())} ^ {*(after or ())})
         elif isinstance(before or after, dict):
             start = "" if ":" in name else f"{name}."
-            for part in dict.fromkeys((*(before or {}), *(after or {}))):
+            for part in sorted({*(before or {}), *(after or {})}):
                 if (before or {}).get(part) != (after or {}).get(part):
                     yield start + part
         elif before != after:
