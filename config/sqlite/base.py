@@ -1,6 +1,7 @@
 """The backend: it creates the database file and its companions so that only their owner can read them."""
 
 import os
+import sqlite3
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -43,7 +44,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """
         if not self.in_atomic_block:
             for cursor in list(self._cursors):
-                cursor.close()
+                # A cursor of a connection that is closed already cannot be closed, and need not be.
+                with suppress(sqlite3.ProgrammingError):
+                    cursor.close()
             if self.errors_occurred:
                 self.close()
         super().close_if_unusable_or_obsolete()

@@ -81,3 +81,11 @@ def test_a_server_that_ends_closes_the_connections_of_all_threads_that_are_idle(
     assert busy.connection.execute(COUNT).fetchone()
     busy.in_atomic_block = False
     busy.close()
+
+
+def test_a_cursor_of_a_connection_that_is_closed_does_not_fail_the_next_request(kept: Any) -> None:
+    cursor = kept.cursor()
+    kept.connection.close()
+    kept.close_if_unusable_or_obsolete()
+    with pytest.raises(sqlite3.ProgrammingError):
+        cursor.cursor.close()
