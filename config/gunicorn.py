@@ -111,6 +111,7 @@ def _prepare() -> None:
     from records.operations.openapi_views import document
 
     document("json")
+    logging.getLogger("larder.server").info("The worker has loaded what a first request would have to wait for.")
 
 
 def worker_exit(server: Any, worker: Any) -> None:

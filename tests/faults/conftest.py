@@ -47,6 +47,7 @@ def shared(filled: Installation, tmp_path_factory: pytest.TempPathFactory) -> In
 def server(shared: Installation) -> Iterator[Server]:
     """Return a server that the tests of a module share: it has to outlive each of their faults."""
     with shared.server() as running:
+        running.wait_until_loaded()
         for _ in range(8):
             running.read()
         yield running

@@ -105,10 +105,15 @@ class Server(Process):
         self.port = int(environment["PORT"])
         self.credentials = credentials
         self.key = {"Ocp-Apim-Subscription-Key": credentials["subscription_key"]}
+        self.before = log.stat().st_size if log.exists() else 0
         super().__init__(
             [sys.executable, "-m", "gunicorn", "config.wsgi", "-c", "config/gunicorn.py"], environment, log, code
         )
         wait_for(lambda: self.get("/healthz").status == 200, 60)
+
+    def wait_until_loaded(self) -> None:
+        """Wait until each worker has loaded what it loads in the background, so that it does not slow down a test."""
+        wait_for(lambda: self.log.read_bytes()[self.before :].count(b"The worker has loaded what") >= 2, 60)
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, *, timeout: float = 60) -> Answer:
         """Send a GET on a connection of its own."""
