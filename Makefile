@@ -82,7 +82,8 @@ test-postgresql: dev ## Run the suite on a throw-away PostgreSQL only
 # Both at once: they wait for most of their time. The first takes a part of the second's, which would last longer.
 .PHONY: faults faults-sqlite faults-postgresql faults-connections
 faults: dev ## Stop, freeze and kill real servers, databases, caches and workers (10 minutes; see docs/reliability.md)
-	@$(MAKE) --no-print-directory --keep-going -j 3 --output-sync=target $(FAULTS)
+	@filled=$$(mktemp -d) && trap 'rm -rf "$$filled"' EXIT && FAULTS_FILLED="$$filled" \
+		$(MAKE) --no-print-directory --keep-going -j 3 --output-sync=target $(FAULTS)
 
 # Three runs beside each other, each with installations of its own: much of what they do is waiting.
 FAULTS := faults-postgresql faults-sqlite faults-connections

@@ -186,14 +186,16 @@ def _raw(key: Ed25519PublicKey) -> str:
 def _write(path: Path, content: bytes, mode: int, *, keep: bool = False) -> None:
     """Write a file under another name and rename it when it is on the disk; `keep` replaces no existing file."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with open(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    if keep:
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
-        draft.unlink()
-    else:
-        draft.rename(path)
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if not keep:
+            draft.rename(path)
+        else:
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

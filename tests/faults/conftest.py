@@ -1,6 +1,8 @@
 """Installations to hurt: each test gets a copy of one that was filled once."""
 
+import fcntl
 import itertools
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,16 +21,27 @@ def filled(request: pytest.FixtureRequest) -> Iterator[Installation]:
     with tempfile.TemporaryDirectory(prefix="larder-faults-", dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        pg = None
-        if request.param == "postgresql":
-            (folder / "pg").mkdir()
-            pg = Postgres(folder / "pg")
+        if request.param == "sqlite":
+            yield _filled_once(Path(os.environ.get("FAULTS_FILLED", folder)))
+            return
+        (folder / "pg").mkdir()
+        pg = Postgres(folder / "pg")
         (folder / "filled").mkdir(mode=0o700)
         installation = Installation(folder / "filled", pg)
         installation.fill()
         yield installation
-        if pg:
-            pg.stop()
+        pg.stop()
+
+
+def _filled_once(folder: Path) -> Installation:
+    """Return the SQLite installation in a folder, which the first of several test runs fills."""
+    installation = Installation(folder / "filled", None)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (installation.folder / "credentials.json").exists():
+            installation.folder.mkdir(mode=0o700)
+            installation.fill()
+    return installation
 
 
 @pytest.fixture

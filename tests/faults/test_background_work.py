@@ -145,7 +145,8 @@ def test_a_pack_whose_worker_is_killed_is_made_by_another_one(installation: Inst
 
     with installation.server(LEAN) as server:
         person = Browser(server, installation.credentials["people"]["manager"])
-        assert person.post("/admin/packs/new/", person.form("/admin/packs/new/")).status == 302
+        fields = {**person.form("/admin/packs/new/"), "kinds": ["complaints"]}
+        assert person.post("/admin/packs/new/", fields).status == 302
         before = files_of(installation)
         with installation.worker() as worker:
             wait_for(lambda: status() != "Waiting", 60, 0.02)

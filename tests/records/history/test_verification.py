@@ -356,3 +356,12 @@ def test_a_production_says_that_its_key_lies_beside_the_data_and_makes_none_ther
     seals.write_seal(tmp_path / "seal.json")
     assert not warnings_of_the_key()
     assert not caplog.text
+
+
+def test_a_seal_that_cannot_be_written_leaves_no_piece_of_it(db: None, settings: Any, tmp_path: Path) -> None:
+    settings.SEAL_KEY_FILE = str(tmp_path / "keys" / "seal_key.pem")
+    path = tmp_path / "seals" / "history.json"
+    path.mkdir(parents=True)
+    with pytest.raises(OSError, match="directory"):
+        seals.write_seal(path)
+    assert list(path.parent.iterdir()) == [path]
