@@ -46,7 +46,8 @@ def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     pg: Postgres, server: Server, seconds: int, request: pytest.FixtureRequest
 ) -> None:
     kept = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=60) for _ in range(8)]
-    request.addfinalizer(lambda: [client.close() for client in kept])
+    for client in kept:
+        request.addfinalizer(client.close)
     assert {read_on(client, server) for client in kept} == {200}
     assert server.provisioned().status == 200
     pg.stop()
