@@ -20,7 +20,7 @@ from records.accounts.models import DefaultRole
 from records.operations import limits
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
-from tests import make, migrated, reset
+from tests import division, make, migrated, reset
 
 hypothesis_settings.register_profile("repeatable", derandomize=True)
 hypothesis_settings.register_profile("searching", derandomize=False)
@@ -28,20 +28,18 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 """One commit gives one answer; whoever looks for new examples asks for them with HYPOTHESIS_PROFILE=searching."""
 
 
-USES_A_DATABASE = frozenset(("db", "transactional_db", "live_server", "django_db_setup"))
-"""The fixtures that give a test the database of the run."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make test`, whose two runs share the tests that cannot differ between the databases."""
+    parser.addoption(
+        "--divided", action="store_true", help="leave out what the run on the other database tests (tests/README.md)"
+    )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On PostgreSQL leave out the tests that cannot differ from SQLite (tests/README.md has the rule)."""
-    if connection.vendor == "sqlite":
-        return
-    for item in items:
-        fixtures = USES_A_DATABASE.intersection(getattr(item, "fixturenames", ()))
-        if item.get_closest_marker("one_database"):
-            item.add_marker(pytest.mark.skip(reason="This is tested on SQLite only: see the test's module."))
-        elif not fixtures and not any(map(item.get_closest_marker, ("django_db", "both_databases"))):
-            item.add_marker(pytest.mark.skip(reason="This uses no database, so the run on SQLite tests it."))
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the run on the other database tests, when the suite is divided between the two."""
+    if config.getoption("divided"):
+        division.leave_out(config, items, connection.vendor)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from records.accounts.models import User
@@ -35,8 +34,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     for item in items:
         if "tests/browser" in str(item.path):
             item.add_marker(pytest.mark.browser)
-            if connection.vendor != "sqlite":
-                item.add_marker(pytest.mark.skip(reason="Pages look the same on both databases."))
+            item.add_marker(pytest.mark.one_database("sqlite"))
 
 
 @pytest.fixture(scope="session")

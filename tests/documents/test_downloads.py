@@ -15,6 +15,8 @@ from records.sites.models import Site
 from tests import make
 from tests.make import documents as docs
 
+pytestmark = pytest.mark.one_database("postgresql")
+
 CONTENT = bytes(range(256)) * 1000
 
 

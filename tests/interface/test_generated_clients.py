@@ -16,7 +16,7 @@ from records.employees.models import Employee
 from tests import make
 from tests.make.materials import MaterialApi, make_api
 
-pytestmark = pytest.mark.one_database
+pytestmark = pytest.mark.one_database("sqlite")
 
 TOP = Path(__file__).resolve().parent.parent.parent
 MODULES = TOP / "build" / "node" / "node_modules"

@@ -17,6 +17,8 @@ from records.history.models import Change
 from records.sites.models import Site
 from tests import make
 
+pytestmark = pytest.mark.one_database("postgresql")
+
 
 @pytest.fixture
 def site(db: None) -> Site:

@@ -39,7 +39,7 @@ from tests.make.signing_in import (
     try_password,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
 
 FACTOR = "/accounts/login/factor/"
 SECURITY = "/accounts/security/"
@@ -113,6 +113,7 @@ def test_a_password_alone_does_not_open_an_account_with_an_app(ann: User) -> Non
     assert is_signed_in(client)
 
 
+@pytest.mark.both_databases
 def test_a_code_works_once(ann: User) -> None:
     give_app(ann)
     code = code_of_app()
@@ -122,6 +123,7 @@ def test_a_code_works_once(ann: User) -> None:
         assert client.post(FACTOR, {"code": code}).status_code == state
 
 
+@pytest.mark.both_databases
 def test_the_database_holds_no_secret_of_a_factor(ann: User) -> None:
     give_app(ann)
     held = str(list(Authenticator.objects.values_list("data", flat=True)))
@@ -145,6 +147,7 @@ def test_a_secret_that_no_pepper_opens_lets_nobody_in(ann: User, settings: Any, 
     assert app.user == ann
 
 
+@pytest.mark.both_databases
 def test_a_recovery_code_works_once(ann: User) -> None:
     give_app(ann)
     code = recovery_codes(ann)[0]
@@ -353,6 +356,7 @@ def test_a_reset_link_is_good_for_an_hour_and_an_invitation_for_three_days(
     assert good(three_days + minute) == [False, False]
 
 
+@pytest.mark.both_databases
 def test_a_link_works_once_and_ends_with_the_address_it_was_mailed_to(ann: User) -> None:
     Client().post("/accounts/password/", {"email": "ann@example.com"})
     run_tasks()

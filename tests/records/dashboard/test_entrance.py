@@ -3,6 +3,8 @@
 import pytest
 from django.test import Client
 
+pytestmark = pytest.mark.one_database("postgresql")
+
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 
 

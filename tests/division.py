@@ -1,0 +1,75 @@
+"""On which database a test runs in `make test`, and a proof that each runs on at least one.
+
+`tests/README.md` has the rule. `python -m tests.division [PATH…]` collects the tests as both runs of `make test` would,
+says how many each of them runs, and fails when a test is run by neither.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+BOTH = frozenset(("sqlite", "postgresql"))
+USES_A_DATABASE = frozenset(("db", "transactional_db", "live_server", "django_db_setup"))
+"""The fixtures that give a test the database of the run."""
+
+URLS = {"sqlite": "", "postgresql": "postgresql://nobody@127.0.0.1:9/none"}
+"""Collecting asks the database nothing, so there need not be one."""
+
+
+def databases_of(item: pytest.Item) -> frozenset[str]:
+    """Return the databases that a test runs on in a divided run: the nearest of its two marks decides."""
+    for mark in item.iter_markers():
+        if mark.name == "both_databases":
+            return BOTH
+        if mark.name == "one_database":
+            (name,) = mark.args
+            if name not in BOTH:
+                raise pytest.UsageError(f"{item.nodeid}: {name!r} is not a database that the suite runs on.")
+            return frozenset((name,))
+    with_one = USES_A_DATABASE.intersection(getattr(item, "fixturenames", ())) or item.get_closest_marker("django_db")
+    return BOTH if with_one else frozenset(("sqlite",))
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item], vendor: str) -> None:
+    """Take out of the list what the run on the other database tests."""
+    left_out = [item for item in items if vendor not in databases_of(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if vendor in databases_of(item)]
+
+
+def collected(vendor: str, *arguments: str) -> set[str]:
+    """Return the ids of the tests that a run on a database would have."""
+    options = ["--collect-only", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *arguments],
+        env={**os.environ, "DATABASE_URL": URLS[vendor], "EXPECTED_DATABASE_VENDOR": vendor},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # 5: this run has none of them.
+    if done.returncode not in (0, 5):
+        raise SystemExit(done.stdout + done.stderr)
+    return {line for line in done.stdout.splitlines() if "::" in line}
+
+
+def divided(*paths: str) -> tuple[set[str], dict[str, set[str]]]:
+    """Return the ids of all tests, and those that each run of `make test` has."""
+    return collected("sqlite", *paths), {name: collected(name, "--divided", *paths) for name in sorted(BOTH)}
+
+
+def main(*paths: str) -> int:
+    """Say how many tests each run of `make test` has, and name those that neither has."""
+    every, on = divided(*paths)
+    both, left_out = set.intersection(*on.values()), every.difference(*on.values())
+    only = ", ".join(f"{len(run - both)} on {name} only" for name, run in on.items())
+    sys.stdout.write(f"{len(every)} tests: {len(both)} run on both databases, {only}.\n")
+    sys.stdout.writelines(f"Neither run has {name}.\n" for name in sorted(left_out))
+    return 1 if left_out else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
