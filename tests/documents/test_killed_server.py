@@ -23,9 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PREPARE = """
 import django
 django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
-from tests import make
+from tests import make, migrated
+migrated.main()
 print(make.make_key(make.make_site()).secret)
 """
 SIZE = 2 * 1024 * 1024
