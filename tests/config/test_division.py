@@ -1,35 +1,82 @@
-"""The two runs of `make test`: together they have every test, and what can differ is in both."""
+"""On which databases `make test` runs a test: the nearest mark decides, and without one its fixtures do."""
 
 import re
 from pathlib import Path
+from typing import Any
 
-from tests.division import BOTH, divided
+import pytest
+
+from tests.division import BOTH, databases_of
 
 TESTS = Path(__file__).resolve().parent.parent
-PAGES, NO_DATABASE = "tests/records/backoffice/test_saved_filters.py", "tests/config/test_audit.py"
-OPERATIONS, GUIDE = "tests/records/items/test_items.py", "tests/guides/test_webhooks_guide.py"
 
 
-def test_each_test_runs_on_the_databases_that_its_marks_and_fixtures_say_and_on_one_at_least() -> None:
-    every, on = divided(PAGES, NO_DATABASE, OPERATIONS, GUIDE)
-    assert every == on["sqlite"] | on["postgresql"]
-    where: dict[str, set[frozenset[str]]] = {}
-    for test in every:
-        where.setdefault(test.partition("::")[0], set()).add(frozenset(name for name in BOTH if test in on[name]))
-    assert where == {
-        PAGES: {frozenset(("postgresql",)), BOTH},
-        NO_DATABASE: {frozenset(("sqlite",))},
-        OPERATIONS: {BOTH},
-        GUIDE: {frozenset(("sqlite",))},
-    }
-    assert {test.rpartition("::")[2] for test in every if PAGES in test and test in on["sqlite"]} == {
-        "test_saving_under_a_name_of_ones_own_again_replaces_it"
-    }
+@pytest.mark.one_database("postgresql")
+class Pages:
+    """Stands for a file whose tests run on PostgreSQL only."""
+
+    def _page(self, client: Any, db: None) -> None: ...
+
+    @pytest.mark.both_databases
+    def _race(self, client: Any, db: None) -> None: ...
+
+
+@pytest.mark.django_db
+class Anything:
+    """Stands for a file without such a mark."""
+
+    def _operation(self) -> None: ...
+
+    @pytest.mark.one_database("sqlite")
+    def _outside_program(self) -> None: ...
+
+    @pytest.mark.one_database("oracle")
+    def _of_a_wrong_name(self) -> None: ...
+
+
+class WithoutDatabase:
+    """Stands for a file that uses no database."""
+
+    def _text(self, tmp_path: Path) -> None: ...
+
+    @pytest.mark.both_databases
+    def _process(self, tmp_path: Path) -> None: ...
+
+    def _server(self, live_server: Any) -> None: ...
+
+
+def item_of(request: pytest.FixtureRequest, group: type, name: str) -> pytest.Item:
+    """Return the test as pytest collects it."""
+    collector = pytest.Class.from_parent(request.node.parent, name=group.__name__, obj=group)
+    return pytest.Function.from_parent(collector, name=name)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "expected"),
+    [
+        (Pages, "_page", {"postgresql"}),
+        (Pages, "_race", BOTH),
+        (Anything, "_operation", BOTH),
+        (Anything, "_outside_program", {"sqlite"}),
+        (WithoutDatabase, "_text", {"sqlite"}),
+        (WithoutDatabase, "_process", BOTH),
+        (WithoutDatabase, "_server", BOTH),
+    ],
+)
+def test_the_nearest_mark_and_the_fixtures_decide(
+    request: pytest.FixtureRequest, group: type, name: str, expected: set[str]
+) -> None:
+    assert databases_of(item_of(request, group, name)) == expected
+
+
+def test_a_database_that_the_suite_does_not_know_is_refused(request: pytest.FixtureRequest) -> None:
+    with pytest.raises(pytest.UsageError, match="oracle"):
+        databases_of(item_of(request, Anything, "_of_a_wrong_name"))
 
 
 def test_no_test_of_one_database_is_skipped_on_that_database() -> None:
     """A module that asks which database it has is a test of both, so it does not say that it runs on one of them."""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py")}
+    texts = {path.name: path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py") if path != Path(__file__)}
     marked = {name: text for name, text in texts.items() if re.search(r"mark\.one_database\(", text)}
     assert len(marked) > 30
     assert [name for name, text in marked.items() if re.search(r"connections?\b.*\.vendor", text)] == []
