@@ -9,7 +9,6 @@ from scim2_models import Context, InvalidValueException, MutabilityException
 from records.accounts import provisioning as accounts
 from records.accounts import role_provisioning
 from records.accounts.models import Role, User
-from records.accounts.role_members import DesiredMembers
 from records.accounts.role_provisioning import DesiredRole
 from records.backoffice.tasks import invite
 from records.employees import provisioning
@@ -19,8 +18,15 @@ from scim.declared import undeclared
 from scim.desired_state import desired_person
 from scim.differences import READ_ONLY, notes_on
 from scim.errors import Refused
-from scim.members import Membership, entries_of, split_operations, take_members
-from scim.patches import note_ignored, operations_of, patched, tells, tidied_schemas
+from scim.members import (
+    Membership,
+    desired_members,
+    entries_of,
+    notes_on_members,
+    split_operations,
+    take_members,
+)
+from scim.patches import note_ignored, operations_of, patched, tells, tidied_schemas, without_managers_name
 from scim.projection import Projection
 from scim.representations import STATE, TAKEN, Representation, group_document_of, members_of, user_document_of
 from scim.requests import Query
@@ -149,11 +155,15 @@ class UserAdapter(_Adapter, SCIMUser):
 
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that a PATCH leads to."""
-        operations = operations_of("User", body, self.caller.notes)
+        operations, names = without_managers_name(operations_of("User", body, self.caller.notes))
         # A caller who sends the whole resource back also sends its groups, which are accepted when they are unchanged.
         before = self._before(with_groups=any(tells(operation, "groups") for operation in operations))
         after = _dump(patched("User", before, operations, body.get("schemas")))
         self.sent = _asked(before, after)
+        if names:
+            enterprise = self.sent.get(ENTERPRISE) or {}
+            manager = {**(enterprise.get("manager") or {}), "displayName": names[-1]}
+            self.sent[ENTERPRISE] = {**enterprise, "manager": manager}
         self.desired = desired_person(self.caller, after, before, whole=True)
 
     def save(self) -> None:
@@ -199,14 +209,15 @@ class GroupAdapter(_Adapter, SCIMGroup):
 
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for; a PUT without displayName keeps the name."""
-        note_ignored(undeclared("Group", body), self.caller.notes)
         rest, given, value = take_members(_tidied_body("Group", body))
+        note_ignored(undeclared("Group", rest), self.caller.notes)
+        self.caller.notes.extend(notes_on_members([value]))
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
             resource: Any = GroupResource.model_validate(rest, scim_ctx=context)
         self.sent = body
         self._place(resource[SiteExtension])
-        members = DesiredMembers(put=entries_of(value), exact=self.obj is not None) if given else None
+        members = desired_members(entries_of(value), exact=self.obj is not None) if given else None
         self.desired = DesiredRole(resource.display_name, resource.external_id, members)
 
     def _place(self, site: Any) -> None:
@@ -243,6 +254,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
             def roles_among(keys: set[uuid.UUID]) -> set[uuid.UUID]:
                 return set(Role.objects.seen_by(self.caller).filter(pk__in=keys).values_list("pk", flat=True))
 
+            self.caller.notes.extend(notes_on_members([operation.value for operation in ours]))
             desired.members = Membership(load, roles_among).apply(ours)
         self.desired = desired
 

@@ -9,8 +9,9 @@ from typing import Any
 from django.http import HttpResponse
 
 from scim.errors import Refused, error_response
+from scim.patches import note_ignored
 from scim.representations import Representation
-from scim.requests import parts_of, refuse_misspelt
+from scim.requests import parts_of, unread_names
 from scim.wording import by_lower_name
 
 MOST_OPERATIONS = 1_000
@@ -18,6 +19,7 @@ LARGEST_PAYLOAD = 1_048_576
 BULK_RESPONSE = "urn:ietf:params:scim:api:messages:2.0:BulkResponse"
 
 _METHODS = ("POST", "PUT", "PATCH", "DELETE")
+_NAMES = ("method", "path", "bulkId", "version", "data")
 _PATH = re.compile(r"/(?:Users|Groups)(?:/(?!\.search)[^/?#\s]+)?", re.IGNORECASE)
 """A path that an operation can have. A search is not a write, so it is not part of a bulk request."""
 _REFERENCE = re.compile(r"bulkId:([^\s\"\[\]/,]+)", re.IGNORECASE)
@@ -38,12 +40,13 @@ class Operation:
     references: set[str] = field(default_factory=set)
 
 
-def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
+def operations_of(body: dict[str, Any], notes: list[str]) -> tuple[list[Operation], int | None]:
     """Return the operations and the number of errors after which to stop, or None for no limit.
 
-    Raises Refused: 400 for a malformed request, 413 for more operations than the ServiceProviderConfig allows.
+    `notes` receives a sentence about names that nothing reads. Raises Refused: 400 for a malformed request, 413 for
+    more operations than the ServiceProviderConfig allows.
     """
-    refuse_misspelt(body, ("schemas", "failOnErrors", "Operations"))
+    ignored = unread_names(body, ("schemas", "failOnErrors", "Operations"))
     given = by_lower_name(body)
     listed, most = given.get("operations"), given.get("failonerrors")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
@@ -52,6 +55,8 @@ def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
         raise Refused(400, "Operations must be an array of one or more operations.", "invalidSyntax")
     if len(listed) > MOST_OPERATIONS:
         raise Refused(413, f"A bulk request holds at most {MOST_OPERATIONS} operations.")
+    ignored += [name for one in listed for name in unread_names(one, _NAMES)]
+    note_ignored(ignored, notes)
     found = [_operation(one) for one in listed]
     names = [one.bulk_id for one in found if one.bulk_id]
     if len(set(names)) != len(names):
@@ -61,7 +66,6 @@ def operations_of(body: dict[str, Any]) -> tuple[list[Operation], int | None]:
 
 def _operation(given: dict[str, Any]) -> Operation:
     """Return an operation; raises Refused (400) when it is malformed."""
-    refuse_misspelt(given, ("method", "path", "bulkId", "version", "data"))
     parts = by_lower_name(given)
     texts = {name: parts.get(name) or "" for name in ("method", "path", "bulkid", "version")}
     if not all(isinstance(text, str) for text in texts.values()):

@@ -140,7 +140,7 @@ def service_provider_config(caller: Caller) -> Representation:
         "patch": {"supported": caller.mount == "scim"},
         "bulk": {"supported": True, "maxOperations": bulk.MOST_OPERATIONS, "maxPayloadSize": bulk.LARGEST_PAYLOAD},
         "filter": {"supported": True, "maxResults": LARGEST_COUNT},
-        "changePassword": {"supported": True},
+        "changePassword": {"supported": caller.directory.may_set_passwords},
         "sort": {"supported": True},
         "etag": {"supported": True},
         "pagination": {

@@ -4,7 +4,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from scim2_models import (
     InvalidPathException,
@@ -27,10 +27,13 @@ from scim2_models.path import (
 
 from records.accounts.role_members import DesiredMembers
 from records.sites.text import read_uuid
+from scim.declared import LONGEST_NAME, MOST_NAMED
 from scim.schemas import GROUP, Member, bound
 from scim.wording import by_lower_name
 
 OPS = ("add", "replace", "remove")
+_PARTS = frozenset(("value", "display", "type", "$ref"))
+"""The sub-attributes of a member."""
 
 Entry = dict[str, Any]
 Loader = Callable[[set[uuid.UUID] | None], list[Entry]]
@@ -53,31 +56,72 @@ def is_members(name: str) -> bool:
     return name.lower() in ("members", f"{GROUP}:members".lower())
 
 
-def entries_of(value: Any) -> dict[uuid.UUID, str]:
-    """Return the distinct ids in a `members` value with their display names; raises InvalidValueException."""
-    listed = value if isinstance(value, list) else [value]
-    entries = (_entry(item) for item in listed)
-    return {_id(key): display for key, display in entries}
+class Named(NamedTuple):
+    """What an entry of `members` says besides the id: the display name, and the type in lower case; '' if absent."""
+
+    display: str = ""
+    kind: str = ""
+
+
+def entries_of(value: Any) -> dict[uuid.UUID, Named]:
+    """Return the distinct ids in a `members` value with what is said of them; raises InvalidValueException."""
+    found: dict[uuid.UUID, Named] = {}
+    for text, said in map(_entry, _listed(value)):
+        key = _id(text)
+        known = found.get(key, said)  # An id that occurs twice is one member.
+        found[key] = Named(said.display or known.display, said.kind or known.kind)
+    return found
+
+
+def desired_members(entries: dict[uuid.UUID, Named], **more: Any) -> DesiredMembers:
+    """Return the members to add, with their display names and with the types that were sent for them."""
+    put = {key: named.display for key, named in entries.items()}
+    users = {key: named.kind == "user" for key, named in entries.items() if named.kind}
+    return DesiredMembers(put=put, users=users, **more)
+
+
+def notes_on_members(values: Sequence[Any]) -> Iterator[str]:
+    """Yield sentences for the log about what `members` values say without effect."""
+    entries = [one for value in values for one in _listed(value) if isinstance(one, dict)]
+    names = {name for entry in entries for name in entry}
+    if unread := sorted(name for name in names if name.lower() not in _PARTS):
+        listed = ", ".join(f"members.{name[:LONGEST_NAME]}" for name in unread[:MOST_NAMED])
+        yield f"Ignored, because the schemas do not declare it: {listed}."
+    if any(_refers_elsewhere(by_lower_name(entry)) for entry in entries):
+        yield "Ignored, because value names the member: members.$ref."
+
+
+def _refers_elsewhere(entry: Entry) -> bool:
+    key, reference = entry.get("value"), entry.get("$ref")
+    both = isinstance(key, str) and isinstance(reference, str) and key and reference
+    return bool(both) and _last(str(reference)) != str(key).lower()
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _last(reference: str) -> str:
+    return reference.rstrip("/").rpartition("/")[2].lower()
 
 
 def named_in(value: Any) -> set[uuid.UUID]:
     """Return the ids of the members to remove; a value that is not an id cannot match a member and is left out."""
-    listed = value if isinstance(value, list) else [value]
-    return {key for text, _ in map(_entry, listed) if (key := read_uuid(text))}
+    return {key for text, _ in map(_entry, _listed(value)) if (key := read_uuid(text))}
 
 
-def _entry(item: Any) -> tuple[str, str]:
-    """Return the id in a member's entry and the display name; raises InvalidValueException."""
+def _entry(item: Any) -> tuple[str, Named]:
+    """Return the id in a member's entry and what is said of it; raises InvalidValueException."""
     if isinstance(item, str):
-        return item, ""
+        return item, Named()
     if not isinstance(item, dict):
         raise InvalidValueException(detail="A member is an object with a value.")
     given = by_lower_name(item)
     value, reference, display = given.get("value"), given.get("$ref"), given.get("display")
     if value is None and isinstance(reference, str):
-        value = reference.rstrip("/").rpartition("/")[2]
-    kind = given.get("type")
-    if kind not in (None, "") and str(kind).lower() not in ("user", "group"):
+        value = _last(reference)
+    kind = str(given.get("type") or "").lower()
+    if kind not in ("", "user", "group"):
         raise InvalidValueException(detail="members.type is User or Group.")
     if display is not None and not isinstance(display, str):
         raise InvalidValueException(detail="members.display must be text.")
@@ -85,7 +129,7 @@ def _entry(item: Any) -> tuple[str, str]:
         raise InvalidValueException(detail="members.display is longer than 255 characters.")
     if not isinstance(value, str):
         raise InvalidValueException(detail="A member needs a value, which is an id.")
-    return value, display or ""
+    return value, Named(display or "", kind)
 
 
 def _id(value: str) -> uuid.UUID:
@@ -170,10 +214,6 @@ _ONE_MEMBER = re.compile(
 )
 
 
-_PARTS = frozenset(("value", "display", "type", "$ref"))
-"""The sub-attributes of a member that a path can name."""
-
-
 def _on_path(op: str, path: str, value: Any) -> MemberOperation:
     if op == "remove" and value is None and (one := _ONE_MEMBER.fullmatch(path)):
         # Directories send a thousand of these paths in one request, and each of them names an id only.
@@ -236,11 +276,11 @@ class Membership:
         for operation in listed:
             self._apply(operation)
         put = {
-            key: entry.get("given", "")
+            key: Named(entry.get("given", ""), entry.get("kind", ""))
             for key, entry in self.now.items()
-            if self.exact or key not in self.before or entry.get("given")
+            if self.exact or key not in self.before or entry.get("given") or entry.get("kind")
         }
-        return DesiredMembers(put=put, drop=self.gone - self.now.keys(), exact=self.exact)
+        return desired_members(put, drop=self.gone - self.now.keys(), exact=self.exact)
 
     def _read(self, operations: Sequence[MemberOperation]) -> None:
         """Read the members that the operations can touch."""
@@ -273,11 +313,11 @@ class Membership:
             self.now.pop(key, None)
             self.gone.add(key)
 
-    def _put(self, entries: dict[uuid.UUID, str]) -> None:
-        for key, display in entries.items():
+    def _put(self, entries: dict[uuid.UUID, Named]) -> None:
+        for key, named in entries.items():
             new = {"value": str(key), "type": "Group" if key in self.groups else "User"}
             known = self.now.get(key) or self.before.get(key) or new
-            self.now[key] = {**known, "given": display or known.get("given", "")}
+            self.now[key] = {**known, "given": named.display or known.get("given", ""), "kind": named.kind}
 
     def _select(self, operation: MemberOperation, selection: FilterNode) -> None:
         matched = list(self._matching(selection))
@@ -290,7 +330,8 @@ class Membership:
             ids = _ids_of(selection)
             if not ids or operation.sub:
                 raise NoTargetException(detail="No member matches the path filter.")
-            self._put(dict.fromkeys(ids, ""))
+            for key in ids:
+                self._put(_of_this(key, operation.value))
             return
         wanted = {operation.sub: operation.value} if operation.sub else operation.value
         for key in matched:
@@ -311,6 +352,15 @@ class Membership:
             )
             if found.match(member):
                 yield key
+
+
+def _of_this(key: uuid.UUID, value: Any) -> dict[uuid.UUID, Named]:
+    """Return the entry for the id that a path names; raises InvalidValueException when its value names another."""
+    said = by_lower_name(value) if isinstance(value, dict) else {}
+    found = entries_of({"value": str(key), **said})
+    if found.keys() != {key}:
+        raise InvalidValueException(detail="The value names another member than the path.")
+    return found
 
 
 def _refuse_change(entry: Entry, wanted: Any) -> None:

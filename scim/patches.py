@@ -13,8 +13,10 @@ from scim2_models import (
 
 from scim.declared import MOST_NAMED, is_declared, undeclared
 from scim.filters import schema_before, tidied_path
+from scim.log import masked_filter
 from scim.members import is_members
 from scim.representations import Representation
+from scim.requests import unread_names
 from scim.schemas import EXTENSIONS, GROUP, MODELS, PATCH_OP, POLICY, USER, bound
 from scim.wording import by_lower_name
 
@@ -41,7 +43,7 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
         raise InvalidValueException(detail="Operations must be an array of one or more operations.")
     if len(operations) > MOST_OPERATIONS:
         raise InvalidValueException(detail=f"A PATCH holds at most {MOST_OPERATIONS} operations.")
-    ignored: list[str] = []
+    ignored = unread_names(body, ("schemas", "Operations"))
     changes = sum(_changes(kind, operation) for operation in operations)
     if changes > MOST_CHANGES:
         raise InvalidValueException(detail=f"A PATCH changes at most {MOST_CHANGES} attributes.")
@@ -51,7 +53,8 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
         if not isinstance(operation, dict):
             found.append(operation)
             continue
-        tidy = _tidied_operation(kind, operation, spared)
+        ignored += unread_names(operation, ("op", "path", "value"))
+        tidy = _tidied_operation(kind, operation, spared, ignored)
         if tidy is None:
             continue
         if _has_many(tidy):
@@ -73,7 +76,7 @@ def _changes(kind: str, operation: Any) -> int:
 def note_ignored(names: list[str], notes: list[str]) -> None:
     """Add a sentence that names the undeclared attributes."""
     if names:
-        listed = ", ".join(name[:80] for name in dict.fromkeys(names[:MOST_NAMED]))
+        listed = ", ".join(masked_filter(name)[:80] for name in list(dict.fromkeys(names))[:MOST_NAMED])
         notes.append(f"Ignored, because the schemas do not declare it: {listed}.")
 
 
@@ -123,12 +126,14 @@ def tidied_schemas(schemas: Any, wanted: str) -> Any:
     return [wanted if isinstance(urn, str) and urn.lower() == wanted.lower() else urn for urn in schemas]
 
 
-def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | None) -> dict[str, Any] | None:
+def _tidied_operation(
+    kind: str, operation: dict[str, Any], spared: list[str] | None, ignored: list[str]
+) -> dict[str, Any] | None:
     """Return an operation with its paths spelt as they are declared.
 
     Raises InvalidPathException for a path that no schema declares. If `spared` is a list, because the PATCH deactivates
     a User, the path is added to it instead, and the result is None. Raises InvalidValueException when the value is
-    missing.
+    missing. `ignored` receives the names in the value that no schema declares below the path.
     """
     tidy = by_lower_name(operation)
     path, value = tidy.get("path"), tidy.get("value")
@@ -143,31 +148,38 @@ def _tidied_operation(kind: str, operation: dict[str, Any], spared: list[str] | 
             return None
     if "value" not in tidy and str(tidy.get("op", "")).lower() in ("add", "replace"):
         raise InvalidValueException(detail="An add or replace operation needs a value; null or [] empties.")
-    if path and isinstance(path, str) and not _says_something(kind, path, value):
-        if spared is None:
+    if path and isinstance(path, str):
+        unread = _undeclared_below(kind, path, value)
+        if unread is None and spared is None:
             raise InvalidValueException(detail=f"The value names nothing that '{path[:200]}' has.")
-        spared.append(path)
-        return None
+        ignored += [path] if unread is None else unread
+        if unread is None:
+            return None
     if isinstance(value, dict):
         tidy["value"] = _tidied_keys(kind, value, spared, whole=not path)
-    if "value" in tidy:
-        tidy["value"] = _without_managers_name(tidy["value"], tidy.get("path") or "")
     return tidy
 
 
-def _says_something(kind: str, path: str, value: Any) -> bool:
-    """Return whether each object in an operation's value has an attribute that the schema declares below the path.
+def _undeclared_below(kind: str, path: str, value: Any) -> list[str] | None:
+    """Return the names in the objects of an operation's value that no schema declares below the path.
 
-    Other names beside it are ignored, since directories send names of their own; an object of such names alone would
-    change nothing.
+    They are ignored, since directories send names of their own. The result is None if an object has such names alone,
+    because it would change nothing.
     """
     if kind == "Group" and is_members(path.partition("[")[0].strip()):
-        return True
+        return []  # `scim.members` reads these itself.
     below = f"{path}:" if path.lower() in _EXTENSIONS else f"{path}."
-    entries = value if isinstance(value, list) else [value]
-    return all(
-        any(is_declared(kind, below + name) for name in entry) for entry in entries if isinstance(entry, dict) and entry
-    )
+    found: list[str] = []
+    for entry in value if isinstance(value, list) else [value]:
+        unread = [below + name for name in entry if not is_declared(kind, below + name)] if _is_filled(entry) else []
+        if unread and len(unread) == len(entry):
+            return None
+        found += unread
+    return found
+
+
+def _is_filled(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value)
 
 
 def _tidied_keys(kind: str, value: dict[str, Any], spared: list[str] | None, *, whole: bool) -> dict[str, Any]:
@@ -190,18 +202,26 @@ def _declared_path(kind: str, path: str) -> str:
     return tidy
 
 
-def _without_managers_name(value: Any, name: str) -> Any:
-    """Return a value without the manager's display name, which is read-only and not part of the change."""
-    if isinstance(value, list):
-        return [_without_managers_name(item, name) for item in value]
-    if not isinstance(value, dict):
-        return value
-    is_manager = name.lower().rpartition(":")[2] == "manager"
-    return {
-        key: _without_managers_name(item, key)
-        for key, item in value.items()
-        if not (is_manager and key.lower() == "displayname")
-    }
+def without_managers_name(operations: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the operations without the manager's display name, which is read-only, and the names that they held."""
+    names: list[Any] = []
+
+    def without(value: Any, name: str) -> Any:
+        if isinstance(value, list):
+            return [without(item, name) for item in value]
+        if not isinstance(value, dict):
+            return value
+        shown = [key for key in value if key.lower() == "displayname" and name.lower().rpartition(":")[2] == "manager"]
+        names.extend(value[key] for key in shown)
+        return {key: without(item, key) for key, item in value.items() if key not in shown}
+
+    found = [
+        {**one, "value": without(one["value"], str(one.get("path") or ""))}
+        if isinstance(one, dict) and "value" in one
+        else one
+        for one in operations
+    ]
+    return found, names
 
 
 def _tidied_path(kind: str, path: str, *, whole: bool = True) -> str:

@@ -161,6 +161,12 @@ def refuse_misspelt(given: Iterable[str], known: Sequence[str]) -> None:
             raise Refused(400, f"There is no {name[:100]!r}. Did you mean {near[0]}?", "invalidSyntax")
 
 
+def unread_names(given: dict[str, Any], known: Sequence[str]) -> list[str]:
+    """Return the names of a message that nothing reads; raises Refused for one that is a typing error."""
+    refuse_misspelt(given, known)
+    return [name for name in given if name.lower() not in {one.lower() for one in known}]
+
+
 def query_of_request(request: HttpRequest) -> Query:
     """Return the query in the request's address; raises Refused if a name, in any case, has two values."""
     given: dict[str, set[str]] = {}

@@ -334,7 +334,7 @@ class BulkView(ProvisioningView):
         """Make the calls and answer with their results."""
         body = self.read(request, bulk.LARGEST_PAYLOAD)
         refuse_other_schemas(body, BULK_REQUEST)
-        operations, most_errors = bulk.operations_of(body)
+        operations, most_errors = bulk.operations_of(body, request.caller.notes)
         entries: list[ProvisioningCall] = []
         self.entries = entries
         results = bulk.run(operations, most_errors, partial(send, Inner(request.caller, entries=entries)))

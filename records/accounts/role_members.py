@@ -25,10 +25,12 @@ from records.history.trail import Author, now, recording
 class DesiredMembers:
     """The members to add, with their display names, and those to remove; `exact` removes everybody not among `put`.
 
-    Members whom the directory cannot see stay, unless `drops_unseen` says that those among `drop` are removed too.
+    `users` says of some of those to add whether they were called users (true) or roles (false). Members whom the
+    directory cannot see stay, unless `drops_unseen` says that those among `drop` are removed too.
     """
 
     put: dict[uuid.UUID, str] = field(default_factory=dict)
+    users: dict[uuid.UUID, bool] = field(default_factory=dict)
     drop: set[uuid.UUID] = field(default_factory=set)
     exact: bool = False
     drops_unseen: bool = False
@@ -55,14 +57,15 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
 
     Adding a present member or removing an absent one changes nothing. `exact` spares members whom the directory cannot
     see: accounts without an employee, people of other sites, deleted roles. Raises ValidationError for an id that does
-    not exist, for a member whom the directory cannot see, and for a cycle of roles; raises NotAllowedError if the brake
-    on mass removal refuses it.
+    not exist, for a member whom the directory cannot see, for a user who was called a role or the other way round, and
+    for a cycle of roles; raises NotAllowedError if the brake on mass removal refuses it.
     """
     with recording() as trail:
         known = _known(role, desired, directory)
         stored = {key for key, of in known.items() if of.membership and of.is_visible}
         new = [key for key in desired.put if key not in stored]
         _refuse_unknown(role, new, known)
+        _refuse_miscalled(desired.users, known)
         _redisplay(desired, stored, known)
         droppable = {key for key in desired.drop if known[key].membership} if desired.drops_unseen else stored
         gone = {key for key in droppable if key in desired.drop or desired.exact} - desired.put.keys()
@@ -139,6 +142,14 @@ def _refuse_unknown(role: Role, new: Collection[uuid.UUID], known: dict[uuid.UUI
     roles = {key for key in new if not known[key].is_user}
     if roles:
         _refuse_circle(role, roles)
+
+
+def _refuse_miscalled(users: dict[uuid.UUID, bool], known: dict[uuid.UUID, Known]) -> None:
+    """Raise ValidationError for a user who was called a role, and for a role that was called a user."""
+    for key, is_user in users.items():
+        if known[key].is_user != is_user:
+            text = f"'{key}' is the id of a {'User' if known[key].is_user else 'Group'}, not of what type says."
+            raise ValidationError({"members": ValidationError(text, code="InvalidValue")})
 
 
 def _writes(

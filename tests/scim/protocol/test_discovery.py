@@ -61,6 +61,13 @@ def test_every_schema_is_found_by_its_urn(both, key):
     assert both.get(f"/Schemas/{key}").json()["id"] == key
 
 
+@pytest.mark.parametrize("may", [True, False])
+def test_the_configuration_says_whether_this_directory_may_set_passwords(scim_of, directory, may):
+    type(directory).objects.filter(pk=directory.pk).update(may_set_passwords=may)
+    configuration = scim_of().get("/ServiceProviderConfig").json()
+    assert configuration["changePassword"] == {"supported": may}
+
+
 def test_a_created_user_has_the_documented_fields(both):
     user = both.add_user("mira@corp.local")
     assert set(user) == {

@@ -1,0 +1,169 @@
+"""What a directory says beside what counts: it is refused where it contradicts, or the log names it as ignored."""
+
+import pytest
+
+from scim.models import ProvisioningCall
+from tests.scim import people
+from tests.scim.conftest import assert_error
+
+MANAGER = f"{people.ENTERPRISE}:manager"
+
+
+def logged() -> str:
+    """Return how the newest call ended, as the log has it."""
+    return ProvisioningCall.objects.latest("id").outcome
+
+
+@pytest.fixture
+def team(both):
+    """Return a client, a user, a group and a group that contains both of them."""
+    user, inner = both.add_user("mira")["id"], both.add_group("Inner")["id"]
+    return both, user, inner, both.add_group("Team", user, inner)["id"]
+
+
+def test_a_member_whose_type_contradicts_its_id_is_refused_and_nothing_changes(team):
+    both, user, inner, group = team
+    other = both.add_user("noah")["id"]
+    for key, wrong, right in ((user, "Group", "User"), (other, "group", "User"), (inner, "USER", "Group")):
+        entry = {"value": key, "type": wrong}
+        before = both.get(f"/Groups/{group}").json()
+        answers = [
+            both.put(f"/Groups/{group}", {"members": [{"value": user}, entry]}),
+            both.post("/Groups", {"displayName": "New", "members": [entry]}),
+            both.apply(f"/Groups/{group}", {"op": "add", "path": "members", "value": [entry]}),
+            both.apply(f"/Groups/{group}", {"op": "replace", "value": {"members": [entry]}}),
+            both.apply(
+                f"/Groups/{group}",
+                {"op": "remove", "path": f'members[value eq "{inner}"]'},
+                {"op": "add", "path": "members", "value": [entry, {"value": inner}]},
+            ),
+        ]
+        for answer in answers:
+            assert_error(answer, 400, "invalidValue")
+            assert f"is the id of a {right}" in answer.json()["detail"]
+        assert both.get(f"/Groups/{group}").json() == before
+        assert both.ids("/Groups", 'displayName eq "New"') == []
+
+
+def test_a_member_is_called_what_it_is_in_any_case(team):
+    both, user, inner, group = team
+    members = [{"value": user, "type": "user"}, {"value": inner, "type": "GROUP"}]
+    answer = both.put(f"/Groups/{group}", {"members": members})
+    assert answer.status_code == 200, answer.content
+    assert {one["value"]: one["type"] for one in answer.json()["members"]} == {user: "User", inner: "Group"}
+
+
+def test_a_type_does_not_tell_whether_an_id_exists(team, other_site):
+    both, _, _, group = team
+    strange = people.make_directory(other_site)
+    theirs = type(both)(people.make_token(strange)).add_user("zoe")["id"]
+    details = []
+    for key in (theirs, "a3c1b2d4-0000-4000-8000-000000000000"):
+        answer = both.put(f"/Groups/{group}", {"members": [{"value": key, "type": "Group"}]})
+        assert_error(answer, 400, "invalidValue")
+        details.append(answer.json()["detail"].replace(key, ""))
+    assert details[0] == details[1]
+
+
+def test_a_reference_to_another_id_than_the_members_is_named_in_the_log(team):
+    both, user, inner, group = team
+    entry = {"value": user, "$ref": f"../Users/{inner}"}
+    said = "Ignored, because value names the member: members.$ref."
+    assert both.put(f"/Groups/{group}", {"members": [entry]}).status_code == 200
+    assert said in logged()
+    both.apply(f"/Groups/{group}", {"op": "add", "path": "members", "value": [entry]})
+    assert said in logged()
+    assert both.members(group) == {user}
+    both.apply(f"/Groups/{group}", {"op": "add", "path": "members", "value": [{**entry, "$ref": f"x/{user.upper()}"}]})
+    assert logged() == "Nothing changed: everything was as asked for already."
+
+
+def test_a_path_and_a_value_that_name_two_members_are_refused(scim):
+    user, other = scim.add_user("mira")["id"], scim.add_user("noah")["id"]
+    group = scim.add_group("Team")["id"]
+    operation = {"op": "add", "path": f'members[value eq "{user}"]', "value": {"value": other}}
+    assert_error(scim.patch(f"/Groups/{group}", operation), 400, "invalidValue")
+    assert scim.members(group) == set()
+    named = {"display": "M.", "type": "User"}
+    answer = scim.patch(f"/Groups/{group}", {**operation, "value": named})
+    assert [one["display"] for one in answer.json()["members"]] == ["M."]
+
+
+def test_unknown_names_of_a_member_are_named_in_the_log_of_every_write(team):
+    both, user, _, group = team
+    entry = {"value": user, "displayName": "Mira", "rank": 1}
+    said = "Ignored, because the schemas do not declare it: members.displayName, members.rank."
+    both.put(f"/Groups/{group}", {"members": [entry]})
+    assert said in logged()
+    for operation in (
+        {"op": "add", "path": "members", "value": [entry]},
+        {"op": "replace", "value": {"members": [entry]}},
+        {"op": "remove", "path": "members", "value": [entry]},
+    ):
+        both.apply(f"/Groups/{group}", operation)
+        assert said in logged()
+
+
+@pytest.mark.parametrize("path", [MANAGER, "manager", None])
+@pytest.mark.parametrize("op", ["add", "replace"])
+def test_the_name_of_a_manager_in_a_patch_is_named_in_the_log(scim, path, op):
+    boss = scim.add_user("boss", displayName="The Boss")
+    user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": boss["id"]}}})
+    said = f"Ignored, because it is read-only: {MANAGER}.displayName."
+    for name, is_said in (("Somebody", True), ("The Boss", False)):
+        value = {"value": boss["id"], "displayName": name}
+        operation = {"op": op, "path": path, "value": value} if path else {"op": op, "value": {MANAGER: value}}
+        answer = scim.patch(f"/Users/{user['id']}", operation)
+        assert answer.json()[people.ENTERPRISE]["manager"]["displayName"] == "The Boss"
+        assert (said in logged()) == is_said
+    alone = {"op": op, "path": MANAGER, "value": {"displayName": "Somebody"}}
+    answer = scim.patch(f"/Users/{user['id']}", alone)
+    assert answer.json()[people.ENTERPRISE]["manager"]["value"] == boss["id"]
+    assert said in logged()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "name"),
+    [
+        ("name", {"givenName": "Zoe", "nick": "Z"}, "name.nick"),
+        ("roles", [{"value": "auditor", "nope": 1}], "roles.nope"),
+        ('emails[type eq "work"]', {"value": "z@corp.local", "nope": 1}, 'emails[type eq "work"].nope'),
+        (people.EMPLOYEE, {"position": "Lead", "shoe": 42}, f"{people.EMPLOYEE}:shoe"),
+        (MANAGER, {"value": "", "nope": 1}, f"{MANAGER}.nope"),
+    ],
+)
+def test_unknown_names_in_a_value_with_a_path_are_ignored_and_named(scim, path, value, name):
+    user = scim.add_user("mira")
+    assert scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": value}).status_code == 200
+    assert f"Ignored, because the schemas do not declare it: {name}." in logged()
+
+
+def test_unknown_names_of_a_patch_are_named_and_misspelt_ones_refused(scim):
+    user = scim.add_user("mira")
+    path, operation = f"/Users/{user['id']}", {"op": "replace", "path": "title", "value": "Lead"}
+    answer = scim.send("PATCH", path, {"Operations": [{**operation, "comment": "x"}], "reason": "y"})
+    assert (answer.status_code, answer.json()["title"]) == (200, "Lead")
+    assert "Ignored, because the schemas do not declare it: reason, comment." in logged()
+    for wrong in ({"vlaue": "Head"}, {"pth": "nickName"}, {"opp": "remove"}):
+        answer = scim.send("PATCH", path, {"Operations": [{**operation, "value": "Head", **wrong}]})
+        assert_error(answer, 400, "invalidSyntax")
+    assert scim.user(user["id"])["title"] == "Lead"
+
+
+def test_unknown_names_of_a_bulk_are_named(both):
+    add = {"method": "POST", "path": "/Users", "bulkId": "1", "data": people.user_body("mira"), "comment": "x"}
+    answer = both.post("/Bulk", {"Operations": [add], "reason": "y"})
+    assert (answer.status_code, answer.json()["Operations"][0]["status"]) == (200, "201")
+    said = ProvisioningCall.objects.filter(line__endswith="/Bulk").latest("id").outcome
+    assert "Ignored, because the schemas do not declare it: reason, comment." in said
+
+
+def test_the_log_names_what_was_ignored_without_anybodys_data(scim):
+    user = scim.add_user("mira")
+    path = 'emails[value eq "mira@corp.local"].nope'
+    off = {"op": "replace", "path": "active", "value": False}
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "x"}, off)
+    assert 'emails[value eq "…"].nope' in logged()
+    scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": {path: "x"}})
+    assert 'emails[value eq "…"].nope' in logged()
+    assert "mira" not in " ".join(ProvisioningCall.objects.values_list("outcome", flat=True))
