@@ -86,31 +86,36 @@ def when_ready(server: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Start in the worker what commands and tests do not need.
 
-    It logs weak settings, starts writing the recent calls of keys, keeps the files of an SQLite database open, and
-    prepares in the background what a first request would have to wait for.
+    It starts writing the recent calls of keys, keeps the files of an SQLite database open, and does in the background
+    what no request should wait for.
     """
-    from django.core.checks import run_checks
     from django.db import connection
 
     from records.operations.calls import buffer
 
-    if worker.age == 1:
-        for weakness in run_checks(tags=["larder"], include_deployment_checks=True):
-            logging.getLogger("larder.settings").warning("%s %s", weakness.msg, weakness.hint)
     buffer.write_by_itself()
     if connection.vendor == "sqlite":
         from config.sqlite.base import keep_open
 
         keep_open()
-    threading.Thread(target=_prepare, name="preparing", daemon=True).start()
+    threading.Thread(target=_prepare, args=(worker.age == 1,), name="preparing", daemon=True).start()
 
 
-def _prepare() -> None:
-    """Load the endpoints of provisioning and build the OpenAPI document; each of them takes about a second."""
+def _prepare(is_first: bool) -> None:
+    """Load the endpoints of provisioning and the pages, and build the OpenAPI document.
+
+    The first worker logs weak settings.
+    """
+    from django.core.checks import run_checks
+
+    from config.wsgi import prepare_pages
+
+    if is_first:
+        for weakness in run_checks(tags=["larder"], include_deployment_checks=True):
+            logging.getLogger("larder.settings").warning("%s %s", weakness.msg, weakness.hint)
     import_module("scim.endpoints")
-    from records.operations.openapi_views import document
-
-    document("json")
+    prepare_pages()
+    import_module("records.operations.openapi_document").document("json")
     logging.getLogger("larder.server").info("The worker has loaded what a first request would have to wait for.")
 
 

@@ -3,10 +3,17 @@
 Every new endpoint must be in one of the two lists; `records/operations/paths.py` reads both.
 """
 
-from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
+from django.urls.resolvers import RoutePattern
 
+from records.dashboard import entrance
 from records.operations import error_handlers, health, oauth, openapi_views
+
+
+def later(route: str, module: str) -> URLResolver:
+    """Return the addresses of a module below a route; the module is loaded when a path first leads there."""
+    return URLResolver(RoutePattern(route), module)
+
 
 interfaces: list[URLPattern | URLResolver] = [
     path("employee/", include("records.employees.urls")),
@@ -35,14 +42,20 @@ interfaces: list[URLPattern | URLResolver] = [
 """Paths for programs: without sessions, forms, messages or headers for browsers, and without middleware."""
 
 pages: list[URLPattern | URLResolver] = [
-    path("docs/", openapi_views.DocsView.as_view(url_name="openapi-yaml"), name="docs"),
-    path("admin/login/", admin.site.login, name="account_login"),
-    path("admin/", admin.site.urls),
-    path("accounts/", include("records.backoffice.sign_in.urls")),
-    path("accounts/", include("records.backoffice.passwords")),
-    path("", include("records.dashboard.urls")),
+    later("docs/", "records.operations.openapi_page"),
+    later("admin/", "records.backoffice.urls"),
+    later("accounts/", "records.backoffice.sign_in.urls"),
+    later("accounts/", "records.backoffice.passwords"),
+    later("profile/", "records.dashboard.urls"),
+    path("", entrance.start, name="start"),
+    path("admin", entrance.with_slash),
+    path("docs", entrance.with_slash),
+    path("profile", entrance.with_slash),
 ]
-"""Paths for people with a browser; they use all middleware of the settings."""
+"""Paths for people with a browser; they use all middleware of the settings.
+
+The server loads their modules in the background after its start (`config/gunicorn.py`).
+"""
 
 urlpatterns = [*interfaces, *pages]
 

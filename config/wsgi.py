@@ -1,17 +1,21 @@
 """The WSGI application for gunicorn: interfaces have their own handler, Django's handler serves the rest."""
 
 import os
+import threading
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
-from django.core.wsgi import get_wsgi_application
+import django
+from django.core.handlers.wsgi import WSGIHandler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-django_application = get_wsgi_application()
+django.setup(set_prefix=False)
 
 # Django is set up from here on. The URL configuration is loaded now, so that the first caller does not wait for it.
 from django.conf import settings  # noqa: E402
+from django.urls import reverse  # noqa: E402
 
 from config import urls as urls  # noqa: E402
 from config.postgresql.limits import bound  # noqa: E402
@@ -28,6 +32,7 @@ bound(
     }
 )
 interface_application = InterfaceHandler()
+_loading = threading.Lock()
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -36,3 +41,22 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
         return django_application(environ, start_response)
     name_sender(environ)
     return interface_application(environ, start_response)
+
+
+def django_application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Answer a request for a page by Django's handler, which loads the middleware of the settings when it is made."""
+    with _loading:
+        handler = _handler()
+    return handler(environ, start_response)
+
+
+def prepare_pages() -> None:
+    """Load the middleware and the pages, for which the first person would have to wait otherwise."""
+    with _loading:
+        _handler()
+    reverse("admin:index")
+
+
+@cache
+def _handler() -> WSGIHandler:
+    return WSGIHandler()

@@ -10,7 +10,7 @@ class DocumentsConfig(AppConfig):
     label = "documents"
     verbose_name = "Documents"
 
-    def ready(self) -> None:
+    def add_to_backoffice(self) -> None:
         """Add the inbox and the pages of versions and readings to the back-office."""
         from documents import pages, reading_pages
         from records.backoffice import extension_points

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from materials.models import Material
 from records.operations import fields as wire
-from records.operations.schema import FaultShape
+from records.operations.operation import FaultShape
 from records.operations.serializers import WireSerializer
 
 

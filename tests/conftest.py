@@ -17,6 +17,7 @@ from hypothesis import settings as hypothesis_settings
 
 from records.accounts import opening
 from records.accounts.models import DefaultRole
+from records.backoffice import rooms
 from records.operations import limits
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
@@ -57,6 +58,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     """Make the test database, and let each test that commits leave it as it was made."""
     with django_db_blocker.unblock():
         kept = reset.keep()
+    rooms.load()
     # What is loaded by now stays until the end: the garbage collector would look at all of it again and again.
     gc.collect()
     gc.freeze()

@@ -10,7 +10,7 @@ class ActionsConfig(AppConfig):
     label = "actions"
     verbose_name = "Actions"
 
-    def ready(self) -> None:
+    def add_to_backoffice(self) -> None:
         """Show the actions about a record on its page, and on an action's page why it came back."""
         from records.actions import panels
         from records.backoffice import extension_points

@@ -10,7 +10,7 @@ class AttachmentsConfig(AppConfig):
     label = "attachments"
     verbose_name = "Attachments"
 
-    def ready(self) -> None:
+    def add_to_backoffice(self) -> None:
         """Show a record's attachments on its page, and serve their files."""
         from records.attachments import pages
         from records.backoffice import extension_points

@@ -10,7 +10,7 @@ class AuditsConfig(AppConfig):
     label = "audits"
     verbose_name = "Audits"
 
-    def ready(self) -> None:
+    def add_to_backoffice(self) -> None:
         """Add a link from an audit in progress to its checklist, and the year view."""
         from records.audits import checklist, year
         from records.backoffice import extension_points

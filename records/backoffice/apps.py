@@ -1,9 +1,14 @@
 """The back-office room and its admin site."""
 
+from typing import Any
+
 from django.apps import AppConfig, apps
-from django.contrib.admin.apps import AdminConfig
-from django.utils.module_loading import autodiscover_modules
+from django.contrib.admin.apps import SimpleAdminConfig
+from django.contrib.admin.checks import check_admin_app, check_dependencies
+from django.core import checks
 from django.utils.translation import gettext_lazy
+
+from records.backoffice import rooms
 
 OURS = ("records.", "documents.", "materials.", "scim.")
 """The packages whose models have names of ours."""
@@ -27,16 +32,22 @@ class BackofficeConfig(AppConfig):
         register("backoffice.share_savedfilter", DefaultRole.MANAGER)
 
 
-class LarderAdminConfig(AdminConfig):
-    """Django's admin with our own site class; finds the admin.py of each room."""
+class LarderAdminConfig(SimpleAdminConfig):
+    """Django's admin with our own site class; the pages of the rooms are loaded later (`rooms.py`)."""
 
     default_site = "records.backoffice.site.BackofficeSite"
 
     def ready(self) -> None:
-        """Find the admin.py of each room, then the resources.py, which defines import and export of its lists."""
+        """Let all names be translated, and have Django check the pages."""
         mark_names()
-        super().ready()
-        autodiscover_modules("resources")
+        checks.register(check_dependencies, checks.Tags.admin)
+        checks.register(_check_pages, checks.Tags.admin)
+
+
+def _check_pages(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
+    """Check the pages of all rooms as Django checks those of an admin site that it has loaded."""
+    rooms.load()
+    return check_admin_app(app_configs, **options)
 
 
 def mark_names() -> None:

@@ -1,4 +1,4 @@
-"""What rooms above the back-office add to its pages when they start (AppConfig.ready).
+"""What rooms above the back-office add to its pages, in the method `add_to_backoffice` of their AppConfig.
 
     extension_points.menu_links.append(rights.links)
 
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.http import HttpRequest
+
+from records.backoffice import rooms
 
 T = TypeVar("T")
 
@@ -62,6 +64,7 @@ profile_panels: list[Callable[[HttpRequest], Sequence[RecordPanel]]] = []
 
 def all_of(added: Sequence[Callable[..., Sequence[T]]], *given: Any) -> list[T]:
     """Return what all rooms have added to one of the lists above for this request."""
+    rooms.load()
     return [one for add in added for one in add(*given)]
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models import User
-from records.backoffice import extension_points
+from records.backoffice import extension_points, rooms
 from records.backoffice.autocomplete import choose
 from records.backoffice.current import choose_site, current_site, sites_of
 from records.backoffice.datetimes import NOTHING
@@ -56,10 +56,21 @@ class BackofficeSite(AdminSite):
     site_url = None
     empty_value_display = NOTHING
 
+    @property
+    def _registry(self) -> dict[Any, Any]:
+        """Return the page of each model. Everything that Django does with the pages of the rooms asks for it."""
+        rooms.load()
+        return self._pages
+
+    @_registry.setter
+    def _registry(self, pages: dict[Any, Any]) -> None:
+        self._pages = pages
+
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Register only admins that check every permission per site; those of other packages are left out."""
         if admin_class is not None and issubclass(admin_class, SitePermissions):
-            super().register(model_or_iterable, admin_class, **options)
+            with rooms.registering():
+                super().register(model_or_iterable, admin_class, **options)
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Return whether the user may enter: active people may, service accounts may not."""

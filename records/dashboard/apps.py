@@ -10,7 +10,7 @@ class DashboardConfig(AppConfig):
     label = "dashboard"
     verbose_name = "Dashboard"
 
-    def ready(self) -> None:
+    def add_to_backoffice(self) -> None:
         """Add the start page, the search, the print views and the overview of permissions to the back-office."""
         from django.contrib import admin
 

@@ -1,39 +1,13 @@
 """The views that serve the OpenAPI document, without credential (DECISIONS 8.4, 10.2)."""
 
-import hashlib
-import threading
-from functools import cache
+from importlib import import_module
 
 from django.http import HttpResponse
-from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
-from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from records.operations import conditional
-
-RENDERERS = {"yaml": OpenApiYamlRenderer, "json": OpenApiJsonRenderer}
-_making = threading.Lock()
-
-
-def document(kind: str) -> tuple[bytes, str]:
-    """Return the document in a format, `yaml` or `json`, and its ETag (DECISIONS 10.2)."""
-    with _making:
-        return _documents()[kind]
-
-
-@cache
-def _documents() -> dict[str, tuple[bytes, str]]:
-    """Return the document in each format with its ETag; built once per process, since it takes most of a second."""
-    schema = SchemaGenerator().get_schema(request=None, public=True)
-    found = {}
-    for kind, renderer in RENDERERS.items():
-        rendered = renderer().render(schema, renderer_context={})
-        made = rendered.encode() if isinstance(rendered, str) else rendered
-        found[kind] = made, f'"{hashlib.sha256(made).hexdigest()[:32]}"'
-    return found
 
 
 class _DocumentView(APIView):
@@ -44,13 +18,13 @@ class _DocumentView(APIView):
 
     def get(self, request: Request) -> HttpResponse:
         """Answer with the document."""
-        made, tag = document(self.kind)
-        if conditional.is_current(request._request, tag):
+        made = import_module("records.operations.openapi_document").document(self.kind)
+        if conditional.is_current(request._request, made.tag):
             response = HttpResponse(status=304)
         else:
-            response = HttpResponse(made, content_type=RENDERERS[self.kind].media_type)
+            response = HttpResponse(made.content, content_type=made.media_type)
             response["Content-Disposition"] = f'inline; filename="Larder.{self.kind}"'
-        response["ETag"] = tag
+        response["ETag"] = made.tag
         return response
 
 
@@ -64,9 +38,3 @@ class JsonView(_DocumentView):
     """The OpenAPI document as JSON."""
 
     kind = "json"
-
-
-class DocsView(SpectacularSwaggerSplitView):
-    """The document as a page that loads nothing from other hosts."""
-
-    permission_classes = (AllowAny,)

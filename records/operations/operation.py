@@ -55,6 +55,24 @@ class WriteResult(serializers.Serializer[Any]):
     Id = serializers.CharField(help_text="Id of the created or updated record, a UUID; empty after a check.")
 
 
+class FaultShape(serializers.Serializer[Any]):
+    """One fault of a body."""
+
+    Field = serializers.CharField(help_text="Where it lies, such as `EmploymentHistory[0].StartDate`.")
+    Code = serializers.CharField(help_text="Such as RequiredField, UnknownField, InvalidDate, InvalidReference.")
+    Message = serializers.CharField()
+
+
+class ErrorShape(serializers.Serializer[Any]):
+    """The body of every refusal (DECISIONS 6)."""
+
+    Error = serializers.CharField(help_text="The code, such as ValidationFailed.")
+    Message = serializers.CharField()
+    Id = serializers.CharField(help_text="Always empty.")
+    Fields = FaultShape(many=True)
+    RequestId = serializers.CharField()
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation of the interface; see "How to add an operation" in the README.

@@ -13,26 +13,8 @@ from rest_framework import serializers
 from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.operations.fields import MOST_IDS, MOST_ROWS
 from records.operations.lists import IN_FOLDERS, LARGEST_PAGE, USUAL_PAGE
-from records.operations.operation import Operation, Parameter
+from records.operations.operation import ErrorShape, Operation, Parameter
 from records.operations.values import INTEGER_LIMIT, read_boolean
-
-
-class FaultShape(serializers.Serializer[Any]):
-    """One fault of a body."""
-
-    Field = serializers.CharField(help_text="Where it lies, such as `EmploymentHistory[0].StartDate`.")
-    Code = serializers.CharField(help_text="Such as RequiredField, UnknownField, InvalidDate, InvalidReference.")
-    Message = serializers.CharField()
-
-
-class ErrorShape(serializers.Serializer[Any]):
-    """The body of every refusal (DECISIONS 6)."""
-
-    Error = serializers.CharField(help_text="The code, such as ValidationFailed.")
-    Message = serializers.CharField()
-    Id = serializers.CharField(help_text="Always empty.")
-    Fields = FaultShape(many=True)
-    RequestId = serializers.CharField()
 
 
 def _whole(lowest: int, highest: int) -> dict[str, Any]:

@@ -12,14 +12,18 @@ class PacksConfig(AppConfig):
     demo_part = "records.packs.demo"
 
     def ready(self) -> None:
-        """Add the pages, and say which default roles may make packs and open those of others."""
+        """Say which default roles may make packs and open those of others."""
         from records.accounts.default_roles import register
         from records.accounts.models import DefaultRole
-        from records.backoffice import extension_points
-        from records.packs import pages
         from records.packs.models import MAKE, OPEN_ANY
 
         register(MAKE, DefaultRole.MANAGER)
         register(OPEN_ANY, DefaultRole.SITE_ADMINISTRATOR)
+
+    def add_to_backoffice(self) -> None:
+        """Add the pages and the link to them."""
+        from records.backoffice import extension_points
+        from records.packs import pages
+
         extension_points.pages.append(pages.addresses)
         extension_points.menu_links.append(pages.links)

@@ -10,7 +10,7 @@ class RemindersConfig(AppConfig):
     label = "reminders"
     verbose_name = "Reminders"
 
-    def ready(self) -> None:
+    def add_to_backoffice(self) -> None:
         """Add the page that shows the next reminder and asks how often the person wants it, and the calendar link."""
         from records.backoffice import extension_points
         from records.reminders import calendar_pages, pages

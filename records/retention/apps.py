@@ -11,11 +11,9 @@ class RetentionConfig(AppConfig):
     verbose_name = "Retention"
 
     def ready(self) -> None:
-        """Show periods and holds on records' pages, and say which default roles may set and lift them."""
+        """Say which default roles may set and lift periods and holds."""
         from records.accounts.default_roles import register
         from records.accounts.models import DefaultRole
-        from records.backoffice import extension_points
-        from records.retention import pages
         from records.retention.models import LIFT_HOLD, SET_HOLD
 
         register("retention.view_retentionperiod", DefaultRole.MANAGER)
@@ -23,6 +21,12 @@ class RetentionConfig(AppConfig):
         register("retention.change_retentionperiod", DefaultRole.SITE_ADMINISTRATOR)
         register(SET_HOLD, DefaultRole.MANAGER)
         register(LIFT_HOLD, DefaultRole.SITE_ADMINISTRATOR)
+
+    def add_to_backoffice(self) -> None:
+        """Show periods and holds on records' pages."""
+        from records.backoffice import extension_points
+        from records.retention import pages
+
         extension_points.pages.append(pages.addresses)
         extension_points.menu_links.append(pages.menu_links)
         extension_points.record_notices.append(pages.notices)

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 import uuid
+from functools import cache
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -19,9 +20,13 @@ _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 MARKS = 100
 """How many combining marks may follow each other; the time to normalise them is the square of their number."""
-_RUN_OF_MARKS = re.compile(
-    "[" + "".join(mark for mark in map(chr, range(0x300, 0x20000)) if unicodedata.combining(mark)) + f"]{{{MARKS + 1}}}"
-)
+
+
+@cache
+def _run_of_marks() -> re.Pattern[str]:
+    """Return the pattern of too many marks. It is made at its first use, since that looks at every character."""
+    marks = "".join(mark for mark in map(chr, range(0x300, 0x20000)) if unicodedata.combining(mark))
+    return re.compile(f"[{marks}]{{{MARKS + 1}}}")
 
 
 def normalise(text: str) -> str:
@@ -35,7 +40,7 @@ def normalise(text: str) -> str:
         raise ValidationError(gettext("Control characters are not allowed in text."), code="InvalidValue")
     if text.isascii():
         return text
-    if _RUN_OF_MARKS.search(text):
+    if _run_of_marks().search(text):
         raise ValidationError(
             gettext("More than %(marks)s combining marks in a row are not allowed.") % {"marks": MARKS},
             code="InvalidValue",

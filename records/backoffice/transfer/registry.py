@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from records.backoffice import rooms
 from records.backoffice.transfer.resources import RecordResource
 
 _resources: dict[type[models.Model], type[RecordResource]] = {}
@@ -15,4 +16,5 @@ def transferable(resource: type[RecordResource]) -> type[RecordResource]:
 
 def resource_of(model: type[models.Model]) -> type[RecordResource] | None:
     """Return the resource of a model, or None if it has none."""
+    rooms.load()
     return _resources.get(model)

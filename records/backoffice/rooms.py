@@ -1,0 +1,57 @@
+"""Loads what the rooms show in the back-office, once somebody needs it.
+
+The pages are most of the code, and a program that calls an interface needs none of them. A server that loads them after
+its start answers the first request much sooner. It loads them in the background (`config/gunicorn.py`); whoever needs
+them earlier loads them or waits.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.apps import apps
+from django.utils.module_loading import autodiscover_modules
+
+from records.history.english import in_english
+
+_lock = threading.RLock()
+_registering = threading.local()
+_has_begun = _is_done = False
+
+
+def load() -> None:
+    """Load the pages of all rooms; the first call does so, and calls that come meanwhile wait for it.
+
+    The admin modules come first, then the resources, which define import and export of the lists, and then what the
+    rooms add to each other's pages. Text that is composed now is in English, whatever language the first caller reads.
+    """
+    global _has_begun, _is_done
+    if _is_done or getattr(_registering, "now", False):
+        return
+    with _lock:
+        if _has_begun:
+            return  # This thread is loading them already: an admin module has asked for the site.
+        _has_begun = True
+        try:
+            with in_english():
+                autodiscover_modules("admin")
+                autodiscover_modules("resources")
+                for config in apps.get_app_configs():
+                    getattr(config, "add_to_backoffice", _nothing)()
+            _is_done = True
+        finally:
+            _has_begun = _is_done
+
+
+@contextmanager
+def registering() -> Iterator[None]:
+    """Let an admin module register its pages without loading those of the other rooms."""
+    _registering.now = True
+    try:
+        yield
+    finally:
+        _registering.now = False
+
+
+def _nothing() -> None:
+    """Add nothing, as most apps do."""

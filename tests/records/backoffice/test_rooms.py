@@ -1,0 +1,133 @@
+"""When the pages of the rooms are loaded: not at the start, but before anybody sees a page."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.utils.translation import get_language, override
+
+from records.backoffice import rooms
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], Any]], None]:
+    """Return a function that lets the pages be loaded again, by the given function instead of the real modules."""
+
+    def by(load: Callable[[str], Any]) -> None:
+        monkeypatch.setattr(rooms, "_is_done", False)
+        monkeypatch.setattr(rooms, "_has_begun", False)
+        monkeypatch.setattr(rooms, "autodiscover_modules", load)
+        monkeypatch.setattr(rooms, "apps", SimpleNamespace(get_app_configs=list))
+
+    return by
+
+
+def test_the_pages_are_loaded_when_somebody_first_asks_for_them() -> None:
+    code = """
+import os, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+import django
+django.setup()
+from django.contrib import admin
+from django.core.checks import run_checks
+from django.urls import resolve, reverse
+from records.backoffice import rooms
+from records.backoffice.transfer.registry import resource_of
+from records.items.models import Item
+
+asking = (
+    lambda: admin.site.get_model_admin(Item),
+    lambda: admin.site.get_urls(),
+    lambda: reverse("admin:items_item_changelist"),
+    lambda: resolve("/admin/items/item/"),
+    lambda: resource_of(Item),
+    lambda: run_checks(tags=["admin"]),
+)
+for number, ask in enumerate(asking):
+    if os.fork():
+        ended = os.waitstatus_to_exitcode(os.wait()[1])
+        assert ended == 0, (number, ended)
+        continue
+    assert "records.items.admin" not in sys.modules
+    ask()
+    assert rooms._is_done
+    assert type(admin.site._registry[Item]).__name__ == "ItemAdmin"
+    assert reverse("admin:search") == "/admin/search/"
+    break
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_whoever_asks_while_the_pages_are_being_loaded_waits(unloaded: Any) -> None:
+    loaded: list[str] = []
+    has_begun, may_end = threading.Event(), threading.Event()
+    seen: list[int] = []
+
+    def slowly(name: str) -> None:
+        has_begun.set()
+        may_end.wait(30)
+        loaded.append(name)
+
+    def second() -> None:
+        rooms.load()
+        seen.append(len(loaded))
+
+    unloaded(slowly)
+    threads = [threading.Thread(target=rooms.load), threading.Thread(target=second)]
+    threads[0].start()
+    assert has_begun.wait(30)
+    threads[1].start()
+    assert seen == []
+    may_end.set()
+    for thread in threads:
+        thread.join(30)
+    assert (loaded, seen) == (["admin", "resources"], [2])
+
+
+def test_an_admin_module_that_asks_for_the_site_while_it_is_loaded_does_not_wait_for_itself(unloaded: Any) -> None:
+    asked: list[str] = []
+
+    def asking(name: str) -> None:
+        rooms.load()
+        asked.append(name)
+
+    unloaded(asking)
+    rooms.load()
+    rooms.load()
+    assert asked == ["admin", "resources"]
+
+
+def test_what_is_composed_while_the_pages_are_loaded_is_in_english(unloaded: Any) -> None:
+    languages: list[str | None] = []
+    unloaded(lambda name: languages.append(get_language()))
+    with override("de"):
+        rooms.load()
+    assert languages == ["en", "en"]
+
+
+def test_pages_that_could_not_be_loaded_are_loaded_by_the_next_who_asks(unloaded: Any) -> None:
+    def failing(name: str) -> None:
+        raise ImportError(name)
+
+    unloaded(failing)
+    for _ in range(2):
+        with pytest.raises(ImportError):
+            rooms.load()
+
+
+def test_registering_a_page_does_not_load_the_others(unloaded: Any) -> None:
+    loaded: list[str] = []
+    unloaded(loaded.append)
+    with rooms.registering():
+        assert admin.site._registry
+    assert loaded == []
+    assert admin.site._registry
+    assert loaded == ["admin", "resources"]
