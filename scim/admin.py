@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
@@ -31,7 +32,7 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
 from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.logs import LogAdmin
-from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
+from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin, unchanged_since_seen
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.history.trail import recording
@@ -98,6 +99,12 @@ class DirectoryAdmin(PlainAdmin):
     site_field = "home_site"
     list_display = ("name", "home_site", "may_administer")
     readonly_fields = ("service_account",)
+    record_actions = (
+        replace(
+            CHANGE_TO_ARCHIVE[0], explanation=_("Its tokens end at once and for good. Its people stay as they are.")
+        ),
+        replace(CHANGE_TO_ARCHIVE[1], explanation=_("The directory can be connected again, with a new token.")),
+    )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; only a superuser can edit which sites the directory sees and whether it may administer."""
@@ -136,6 +143,13 @@ class DirectoryAdmin(PlainAdmin):
             if sites is not None:
                 directories.set_sites(locked, sites, author=author_of(request))
             require(actor, Act.PROVISION, locked)
+        return locked
+
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+        """Archive the directory and end its tokens, or restore it without them."""
+        with recording():
+            locked = super().archive(request, record, archived=archived, reason=reason)
+            directories.revoke_tokens(locked, author=author_of(request), reason=reason)
         return locked
 
     def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:

@@ -14,7 +14,8 @@ from records.accounts.authority import Act, actor_of, require
 from records.accounts.calendar_links import revoke_links
 from records.accounts.clients import revoke_client
 from records.accounts.credentials import revoke
-from records.accounts.models import OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
+from records.accounts.directories import revoke_tokens
+from records.accounts.models import Directory, OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
 from records.accounts.names import check_address, check_user_name
 from records.accounts.recovery import follow_fact
 from records.accounts.roles_held import touch_members, touch_users, wait_to_nest
@@ -106,7 +107,8 @@ def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason
 def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
     """Revoke every live key, OAuth client and calendar link of the account and end its sessions.
 
-    Call it inside the writing transaction. Revoking a client also ends its access tokens.
+    Call it inside the writing transaction. Revoking a client also ends its access tokens. The tokens of a directory end
+    with its service account.
     """
     with recording():
         for key in SubscriptionKey.objects.filter(user=user, revoked__isnull=True):
@@ -114,6 +116,9 @@ def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
         for client in OAuthClient.objects.filter(user=user, revoked__isnull=True):
             revoke_client(client.pk, author=author, reason=reason)
         revoke_links(user, author=author, reason=reason)
+        if user.is_service_account:
+            for directory in Directory.objects.filter(service_account=user):
+                revoke_tokens(directory, author=author, reason=reason)
         end_sessions(user)
 
 

@@ -205,3 +205,9 @@ def revoke_token(token_id: uuid.UUID, *, author: Author, reason: str = "") -> Pr
     """End a token at once, in every process; repeating it changes nothing. Locks the token's row."""
     token = ProvisioningToken.objects.get(pk=token_id)
     return revoke(token, author=author, operation="RevokeToken", reason=reason)
+
+
+def revoke_tokens(directory: Directory, *, author: Author, reason: str = "") -> None:
+    """End every token of the directory for good, so that none works again when the directory or its account returns."""
+    for key in directory.tokens.filter(revoked__isnull=True).order_by("pk").values_list("pk", flat=True):
+        revoke_token(key, author=author, reason=reason)

@@ -116,15 +116,16 @@ def spend(kind: str, who: str, most: int, window: float = HOUR) -> None:
 
 
 def _count(limits: list[Limit]) -> Attempt:
+    """Count one attempt in one transaction, so that a refused one leaves no counter of a new name behind."""
     moment = time.time()
     attempt = Attempt(limits, moment)
     by_key = {limit.key: limit for limit in limits}
     GuessCounter.objects.filter(touched__lt=moment - 24 * HOUR).delete()
-    GuessCounter.objects.bulk_create(
-        [GuessCounter(key=key, touched=moment) for key in sorted(by_key)], ignore_conflicts=True
-    )
     reached = set()
     with transaction.atomic():
+        GuessCounter.objects.bulk_create(
+            [GuessCounter(key=key, touched=moment) for key in sorted(by_key)], ignore_conflicts=True
+        )
         for counter in _locked_rows(list(by_key)):
             limit = by_key[counter.key]
             if limit.refuses and counter.locked_until > moment:

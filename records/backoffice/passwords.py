@@ -171,11 +171,14 @@ class ChoosePasswordView(PasswordResetConfirmView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add whether passwords are in use, and the company's provider."""
-        ways = {"passwords": settings.PASSWORD_SIGN_IN, "uid": self.kwargs["uidb64"]}
+        user = self.user if self.validlink and provider.is_on() else None
+        factor_first = user is not None and not provider.links_by_mail(user)
         return {
             **super().get_context_data(**kwargs),
-            **ways,
-            "provider": settings.OIDC_NAME if provider.is_on() else "",
+            "passwords": settings.PASSWORD_SIGN_IN,
+            "uid": self.kwargs["uidb64"],
+            "provider": "" if factor_first else provider.name(),
+            "factor_first": provider.FACTOR_FIRST if factor_first and not settings.PASSWORD_SIGN_IN else "",
         }
 
     def form_valid(self, form: Any) -> HttpResponse:

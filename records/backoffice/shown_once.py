@@ -24,6 +24,7 @@ def redirect_with_secret(request: HttpRequest, secret: dict[str, str]) -> HttpRe
     response.set_cookie(
         COOKIE,
         signing.dumps(content, salt=SALT),
+        max_age=SECONDS,
         path=request.path,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,

@@ -117,6 +117,14 @@ def routes(patterns: Any, start: str = "") -> Iterator[str]:
         yield from routes(one.url_patterns, route) if hasattr(one, "url_patterns") else (route,)
 
 
+def test_the_sample_proxy_offers_only_new_tls_with_forward_secrecy_and_authenticated_encryption() -> None:
+    proxy = (DEPLOY / "nginx" / "larder.conf").read_text(encoding="utf-8")
+    assert re.findall(r"ssl_protocols ([^;]+);", proxy) == ["TLSv1.2 TLSv1.3"]
+    (suites,) = re.findall(r"ssl_ciphers ([^;]+);", proxy)
+    assert all(re.fullmatch("ECDHE\\+(AESGCM|CHACHA20)", suite) for suite in suites.split(":"))
+    assert "ssl_session_tickets off;" in proxy
+
+
 def test_no_log_of_the_proxy_holds_an_address_that_is_a_credential() -> None:
     proxy = (DEPLOY / "nginx" / "larder.conf").read_text(encoding="utf-8")
     (logged,) = re.findall(r"log_format [^;]+;", proxy)

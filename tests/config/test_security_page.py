@@ -5,6 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from django.conf import global_settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.utils.module_loading import import_string
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -52,3 +55,11 @@ def test_what_is_not_met_has_a_reason() -> None:
     for requirement, answer, *_ in gaps:
         reason = answer.casefold().partition("not met")[2]
         assert len(reason.split()) >= 12, requirement
+
+
+def test_passwords_are_hashed_as_the_page_says() -> None:
+    assert "PBKDF2-SHA256 with a million rounds" in TEXT
+    # The suite itself hashes otherwise, for its speed. The settings leave the choice to Django.
+    assert "PASSWORD_HASHERS" not in (ROOT / "config" / "settings.py").read_text(encoding="utf-8")
+    assert import_string(global_settings.PASSWORD_HASHERS[0]) is PBKDF2PasswordHasher
+    assert PBKDF2PasswordHasher.iterations >= 1_000_000

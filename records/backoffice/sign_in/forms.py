@@ -5,7 +5,11 @@ from typing import Any
 
 from allauth.account.forms import LoginForm
 from allauth.core import context
+from allauth.core.internal.cryptokit import normalize_user_code
+from allauth.mfa import app_settings
+from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.forms import (
     AddWebAuthnForm,
     AuthenticateWebAuthnForm,
@@ -17,7 +21,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.accounts.guesses import TooManyGuessesError
+from records.accounts.guesses import TooManyGuessesError, spend
 from records.accounts.sign_in import begin_guess, note_wrong
 
 NOT_A_PASSKEY = _("The browser sent no passkey that can be read. Try again.")
@@ -51,11 +55,27 @@ def _counted(form: Any, check: Callable[[], Any]) -> Any:
         raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
     try:
         checked = check()
+        _use_up(form, checked)
     except ValidationError:
         note_wrong(context.request, form.user, attempt, "code")
         raise
     attempt.was_right()
     return checked
+
+
+def _use_up(form: Any, code: str) -> None:
+    """Use up a code of the app for every process; raises ValidationError if it was used already.
+
+    The library notes used codes in the cache, which without Redis is the memory of one process. A recovery code is
+    used up in the database by the library.
+    """
+    if form.authenticator.type != Authenticator.Type.TOTP:
+        return
+    seconds = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)
+    try:
+        spend("code", f"{form.user.pk}:{normalize_user_code(code)}", 1, seconds)
+    except TooManyGuessesError:
+        raise get_adapter().validation_error("incorrect_code") from None
 
 
 class CodeForm(AuthenticateForm):

@@ -15,9 +15,10 @@ from django.db import InternalError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext
 
+from records.accounts import guesses
 from records.accounts.browsers import remember_browser
 from records.accounts.keys import PATIENCE
 from records.accounts.models import SecurityKind, User
@@ -26,6 +27,36 @@ from records.backoffice.sign_in.events import SEEN, SIGNED_IN, note
 
 NOTED_EVERY = 60
 """Seconds between two updates of a session's last use, so that not every page needs a write."""
+
+SESSIONS_OF_STRANGERS = 1_000
+"""How many sessions one address can begin per hour without anybody signing in."""
+
+
+class StrangersMiddleware:
+    """Limits the sessions that begin without anybody signing in: each is a row that anybody on the internet can make.
+
+    They hold the challenge for a passkey, the way to the company's provider, or a message.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request; with 429, and without a session, if its address has begun too many."""
+        response = self.get_response(request)
+        session = request.session
+        begins = session.modified and session.session_key is None and not session.is_empty()
+        if begins and not request.user.is_authenticated:
+            try:
+                where = guesses.counted_address(request.META.get("REMOTE_ADDR", ""))
+                guesses.spend("sessions", where, SESSIONS_OF_STRANGERS)
+            except guesses.TooManyGuessesError as refusal:
+                session.flush()
+                with translation.override(translation.get_language_from_request(request)):
+                    text = gettext("Too many people began to sign in from here. Try again in an hour.")
+                headers = {"Retry-After": str(refusal.wait)}
+                return HttpResponse(text, status=429, headers=headers, content_type="text/plain; charset=utf-8")
+        return response
 
 
 class SignInMiddleware:

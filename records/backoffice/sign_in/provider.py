@@ -12,6 +12,7 @@ from typing import Any
 import jwt
 from allauth.account.decorators import reauthentication_required
 from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.mfa.utils import is_mfa_enabled
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.models import SocialAccount, SocialLogin
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
@@ -253,7 +254,10 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
                 )
                 raise ImmediateHttpResponse(_failed(request, str(NOT_LINKED)))
         elif purpose == "invitation":
-            self._link(request, sociallogin, _invited(data))
+            invited = _invited(data)
+            if invited is not None and not links_by_mail(invited):
+                raise ImmediateHttpResponse(_failed(request, str(FACTOR_FIRST)))
+            self._link(request, sociallogin, invited)
         else:
             user = request.user
             if not isinstance(user, User) or str(user.pk) != data.get("account"):
@@ -295,6 +299,20 @@ NOT_LINKED = _(
     "No account is linked with this identity. Sign in another way and link it under Sign-in and security, "
     "or ask your administrator for an invitation."
 )
+
+FACTOR_FIRST = _(
+    "This account has a second factor, which a mailed link does not replace. Sign in with it and link the identity "
+    "under Sign-in and security, or ask your administrator to remove the second factor."
+)
+
+
+def links_by_mail(user: User) -> bool:
+    """Return whether a mailed link is enough to link an identity with the account.
+
+    It is not if the account has a second factor: the provider's own factors would take its place, so that whoever reads
+    the mails of its person could sign in as that person.
+    """
+    return not is_mfa_enabled(user, ["totp", "webauthn"])
 
 
 def _invited(data: dict[str, Any]) -> User | None:

@@ -114,6 +114,13 @@ def test_an_address_is_refused_after_thirty_guesses_but_not_its_known_browsers(a
     assert try_password(known, "ann", address="203.0.113.7").status_code == 302
 
 
+def test_a_refused_address_leaves_no_counter_of_the_names_that_it_types(settings: Any) -> None:
+    settings.SIGN_IN_FAILURES_ADDRESS = 2
+    states = [try_password(Client(), f"name{number}", "wrong").status_code for number in range(5)]
+    assert states == [200] * 2 + [429] * 3
+    assert GuessCounter.objects.filter(key__startswith="account:").count() == 2
+
+
 def test_all_addresses_of_a_64_network_count_as_one(ann: Any) -> None:
     states = [
         try_password(Client(), f"name{number}", "wrong", address=f"2001:db8::{number:x}").status_code

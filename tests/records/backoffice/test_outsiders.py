@@ -1,17 +1,20 @@
 """What an outsider tries with somebody's browser or mail: planted sessions, foreign addresses, forged forms, names."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import MD5PasswordHasher
+from django.contrib.sessions.models import Session
 from django.core import mail
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from records.accounts.models import DefaultRole, User
+from records.accounts.models import DefaultRole, SubscriptionKey, User
+from records.backoffice.sign_in import middleware
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import form_of, sign_in
@@ -68,6 +71,7 @@ def test_signing_in_takes_a_session_key_that_nobody_knew_before(ann: User) -> No
     try_password(planted, "ann")
     assert is_signed_in(planted)
     assert planted.session.session_key != known
+    assert re.fullmatch("[a-z0-9]{32}", str(planted.session.session_key))
     other = Client()
     other.cookies["sessionid"] = known
     assert not is_signed_in(other)
@@ -89,6 +93,26 @@ def test_each_step_of_a_sign_in_and_its_end_changes_the_session_key(ann: User) -
         assert not is_signed_in(other)
 
 
+def test_no_page_of_a_signed_in_person_is_kept_by_the_browser(ann: User, site: Site) -> None:
+    client = sign_in(ann, site)
+    make.make_key(site, user=ann)
+    key = SubscriptionKey.objects.get(user=ann).pk
+    pages = [
+        "/admin/",
+        "/admin/items/item/",
+        "/admin/password_change/",
+        "/profile/",
+        f"/profile/calls/{key}/",
+        "/profile/address/abc/",
+        "/accounts/confirm/password/",
+        "/accounts/security/",
+        "/accounts/security/sessions/",
+        "/accounts/security/passkeys/",
+    ]
+    kept = {page: client.get(page).get("Cache-Control", "") for page in pages}
+    assert {page: said for page, said in kept.items() if "no-store" not in said} == {}
+
+
 def test_every_cookie_stays_within_the_site_and_out_of_reach_of_scripts(ann: User) -> None:
     client = Client()
     client.get(LOGIN)
@@ -105,6 +129,22 @@ def test_the_fields_of_the_sign_in_page_name_their_purpose_to_password_managers(
     assert 'autocomplete="username"' in page
     assert 'autocomplete="current-password"' in page
     assert "onpaste" not in page
+
+
+def test_an_address_begins_only_so_many_sessions_without_signing_in(ann: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "SESSIONS_OF_STRANGERS", 4)
+    script = {"X-Requested-With": "XMLHttpRequest"}
+    ways: list[Callable[[Client], Any]] = [
+        lambda client: client.get("/accounts/login/passkey/", headers=script),
+        lambda client: client.post("/accounts/login/passkey/", {"credential": "{}"}),
+    ]
+    states = [way(Client()).status_code for _ in range(3) for way in ways]
+    assert states == [200, 302] * 2 + [429] * 2
+    assert Session.objects.count() == 4
+    assert Client().get("/accounts/login/passkey/", REMOTE_ADDR="203.0.113.7", headers=script).status_code == 200
+    client = Client()
+    try_password(client, "ann")
+    assert is_signed_in(client)
 
 
 # --- Addresses that lead elsewhere ----------------------------------------------------------------------------------

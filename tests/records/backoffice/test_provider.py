@@ -145,6 +145,25 @@ def test_an_invited_person_links_with_the_mailed_link_once(company: Any, ann: Us
     assert SocialAccount.objects.count() == 1
 
 
+@pytest.mark.parametrize("with_passwords", [True, False])
+def test_a_mailed_link_does_not_stand_in_for_a_second_factor(
+    company: Any, ann: User, settings: Any, with_passwords: bool
+) -> None:
+    settings.PASSWORD_SIGN_IN = with_passwords
+    asks_again(company, make_identity(company))
+    path = passwords.password_link(ann, passwords.INVITATION).removeprefix(settings.BASE_URL)
+    client = Client()
+    uid = client.get(path, follow=True).context["uid"]
+    give_app(ann)
+    answer_of_provider(company, client, client.post(reverse("password_use_provider", args=(uid,))))
+    assert "This account has a second factor" in client.get("/admin/login/").content.decode()
+    assert not is_signed_in(client)
+    assert not SocialAccount.objects.exists()
+    page = client.get(path, follow=True).content.decode()
+    assert "Use Hillside ID" not in page
+    assert ("This account has a second factor" in page) == (not with_passwords)
+
+
 def test_the_only_way_to_sign_in_is_not_removed(company: Any, ann: User) -> None:
     linked(company, ann)
     ann.set_unusable_password()

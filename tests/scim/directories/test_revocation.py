@@ -18,6 +18,7 @@ from records.history.models import Change, Channel
 from records.history.trail import now
 from records.sites.models import Site
 from tests import make
+from tests.make.backoffice import sign_in
 from tests.make.documents import make_document
 from tests.make.oauth import make_token as make_access_token
 from tests.scim import people
@@ -150,6 +151,26 @@ def test_a_token_ends_at_once(scim_of, directory: Directory, way):
     else:
         Site.objects.filter(pk=directory.home_site_id).update(is_archived=True)
     assert_error(scim.get("/Users"), 401)
+
+
+@pytest.mark.parametrize("way", ["archived directory", "ended account"])
+def test_a_token_does_not_come_back_with_its_directory_or_account(scim_of, site, directory: Directory, way):
+    scim, token = scim_of(), directory.tokens.get()
+    account = directory.service_account
+    User.objects.filter(pk=account.pk).update(home_site=site)
+    browser = sign_in(make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR), site)
+    page = (directory, "archive", "restore") if way == "archived directory" else (account, "end-access", "give-access")
+    name = f"admin:{page[0]._meta.app_label}_{page[0]._meta.model_name}_step"
+    for step in page[1:]:
+        answer = browser.post(reverse(name, args=(page[0].pk, step)), {"change_reason": "Leaked"})
+        assert answer.status_code == 302, answer.content.decode()
+        assert_error(scim.get("/Users"), 401)
+    token.refresh_from_db()
+    assert token.revoked is not None
+    directory.refresh_from_db()
+    assert not directory.is_archived
+    assert User.objects.get(pk=account.pk).is_active
+    assert Change.objects.filter(record_id=token.pk, operation="RevokeToken", reason="Leaked").exists()
 
 
 def test_a_token_notes_its_use_and_sees_no_archived_site(scim, directory: Directory, other_site, settings):
