@@ -11,12 +11,14 @@ from django.urls import reverse
 
 from documents import reading
 from records.accounts.models import DefaultRole
+from records.backoffice.date_filters import bare
 from records.dashboard import training
 from records.employees import actions
 from records.employees.models import Course, EducationTraining, Employee, JobDescription
 from records.history.models import Change
 from records.history.verification import verify
 from records.sites.models import Site
+from records.sites.months import months_after
 from records.sites.writing import add_record
 from tests import make
 from tests.conftest import Api
@@ -52,9 +54,15 @@ def train(employee: Employee, course: Course, completed: str) -> None:
     actions.update_employee(employee.site_id, employee.pk, {"education_training": rows}, author=make.SYSTEM)
 
 
+def requirements(site: Site) -> training.Requirements:
+    """Return what a Manager sees that the site's jobs require, on a day in March 2026."""
+    return training.Requirements(site, TODAY, make.make_user(site=site, role=DefaultRole.MANAGER))
+
+
 def needs(site: Site) -> list[training.Need]:
-    """Return what a Manager sees that people need, on a day in March 2026."""
-    return training.needs_at(site, TODAY, make.make_user(site=site, role=DefaultRole.MANAGER))
+    """Return what everybody with a job at the site needs."""
+    found = requirements(site)
+    return found.needs_of(list(found.holders()))
 
 
 def states(site: Site) -> list[tuple[str, str, str]]:
@@ -123,11 +131,68 @@ def test_people_lack_what_their_jobs_require_and_they_do_not_have(site: Site, ot
         ("Dan", "Hygiene", "Missing"),
     ]
     assert [need.state for need in needs(site)] == ["valid", "soon", "expired", "missing"]
-    [line] = training.by_job(needs(site))
+    [line] = requirements(site).by_job()
     assert (line.name, line.holders, line.fulfilled) == ("Hygiene", 4, 2)
     assert states(other_site) == []
     actions.archive_employee(site.pk, dan.pk, archived=True, author=make.SYSTEM, reason="Left.")
     assert len(states(site)) == 3
+
+
+@pytest.mark.parametrize("months", [1, 2, 12, 13, 1200])
+def test_the_first_day_of_a_course_that_counts_is_found_for_every_day(months: int) -> None:
+    course, step = Course(months_of_validity=months), datetime.timedelta(days=1)
+
+    def last_day(completed: datetime.date) -> datetime.date:
+        last = course.expires(bare(completed))
+        assert last is not None
+        return last
+
+    for number in range(800):
+        on = datetime.date(2027, 1, 1) + number * step
+        first = training.first_day_of(course, on)
+        assert first is not None
+        assert last_day(first) >= on > last_day(first - step), on
+
+
+@pytest.mark.parametrize("months", [None, 1, 12, 13, 24])
+def test_the_database_and_the_page_agree_about_every_day_on_which_a_course_was_completed(
+    site: Site, months: int | None
+) -> None:
+    course = make_course(site, months=months)
+    edges = {
+        found + datetime.timedelta(days=step)
+        for today in (TODAY, TODAY + training.SOON)
+        for step in range(-4, 5)
+        if (found := months_after(today, -(months or 0))) is not None
+    }
+    people = [make.make_employee(site, first_name=f"{day:%Y%m%d}", last_name="") for day in edges]
+    make_job(site, *people, make.make_employee(site, first_name="Nobody", last_name=""), required_courses=[course])
+    EducationTraining.objects.bulk_create(
+        EducationTraining(employee=person, idx=0, title="Taken", course=course, completed_on=bare(day))
+        for person, day in zip(people, edges, strict=True)
+    )
+    required, every = requirements(site), needs(site)
+    assert len(every) == len(edges) + 1
+    gaps = [need.person.pk for need in every if need.state != training.VALID]
+    assert [person.pk for person in required.holders(with_gaps=True)] == gaps
+    [line] = required.by_job()
+    assert line.fulfilled == sum(need.state in (training.VALID, training.ENDS_SOON) for need in every)
+
+
+def test_people_are_shown_page_by_page(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "PEOPLE", 2)
+    people = [make.make_employee(site, first_name=name, last_name="") for name in ("Ada", "Bob", "Cleo")]
+    make_job(site, *people, required_courses=[make_course(site), make_course(site, "Knives")])
+    client = browser(site)
+    first = client.get(MATRIX)
+    assert [str(need.person) for need in first.context["lines"]] == ["Ada", "Ada", "Bob", "Bob"]
+    assert "0 of 6 requirements are met." in first.content.decode()
+    second = client.get(f"{MATRIX}?page=2")
+    assert [(str(need.person), need.name) for need in second.context["lines"]] == [
+        ("Cleo", "Hygiene"),
+        ("Cleo", "Knives"),
+    ]
+    assert "Page 2 of 2" in second.content.decode()
 
 
 def test_a_required_document_counts_when_the_version_in_force_was_read(site: Site) -> None:
@@ -138,10 +203,17 @@ def test_a_required_document_counts_when_the_version_in_force_was_read(site: Sit
     document = make_document(site, name="Rules", must_read=[role])
     make_job(site, employee, required_documents=[document])
     assert states(site) == [("Ada", "Rules", "Missing")]
+    assert list(requirements(site).holders(with_gaps=True)) == [employee]
     reading.confirm(version_of(document).pk, user, author=make.author_of(user))
     assert states(site) == [("Ada", "Rules", "Has read version 1")]
+    assert not requirements(site).holders(with_gaps=True)
+    [line] = requirements(site).by_job()
+    assert (line.name, line.holders, line.fulfilled) == ("Rules", 1, 1)
     add_version(document)
     assert states(site) == [("Ada", "Rules", "Expired: read version 1")]
+    assert list(requirements(site).holders(with_gaps=True)) == [employee]
+    [line] = requirements(site).by_job()
+    assert line.fulfilled == 0
 
 
 def test_the_page_shows_gaps_by_person_and_by_job(site: Site) -> None:
@@ -152,9 +224,9 @@ def test_the_page_shows_gaps_by_person_and_by_job(site: Site) -> None:
     job = make_job(site, ada, bob, required_courses=[course])
     train(ada, course, "2020-01-01")
     page = client.get(MATRIX)
-    assert [str(need.person) for need in page.context["page"]] == ["Bob"]
+    assert [str(need.person) for need in page.context["lines"]] == ["Bob"]
     assert "1 of 2 requirements are met." in page.content.decode()
-    assert [str(need.person) for need in client.get(f"{MATRIX}?show=all").context["page"]] == ["Ada", "Bob"]
+    assert [str(need.person) for need in client.get(f"{MATRIX}?show=all").context["lines"]] == ["Ada", "Bob"]
     assert "1 of 2 <strong" in client.get(f"{MATRIX}?by=job").content.decode()
     train(bob, course, "2020-01-01")
     assert "Everybody has what their jobs require." in client.get(MATRIX).content.decode()
