@@ -1,6 +1,6 @@
 """What a test in the browser waits for: fields that a script replaces, and what the page's scripts count."""
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, Route
 
 
 def chooser(page: Page, label: str) -> Locator:
@@ -22,3 +22,12 @@ def expect_count(page: Page, expression: str, count: int) -> None:
             return
         page.wait_for_timeout(100)
     raise AssertionError(f"There are {page.evaluate(expression)} instead of {count}.")
+
+
+def held_back(page: Page, requests: list[Route]) -> Route:
+    """Return the first request that was held back, which can come later than what the page shows about it."""
+    for _ in range(200):
+        if requests:
+            return requests.pop(0)
+        page.wait_for_timeout(100)
+    raise AssertionError("Nothing was sent.")
