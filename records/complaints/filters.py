@@ -3,7 +3,7 @@
 import datetime
 from typing import Any, ClassVar
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, CharField, F, Q, QuerySet, Value, When
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -53,6 +53,21 @@ def responses_in(span: str) -> Q:
             return condition & Q(answered_on__gt=F("date") + datetime.timedelta(days=earlier)) if earlier else condition
         earlier = days
     return Q(pk__in=[])
+
+
+def response_range() -> Case:
+    """Return the expression for the range of RESPONSES in which a complaint was answered; NULL without both days.
+
+    It is the rule of `responses_in` for all ranges at once. A large site is counted much faster with it, because each
+    complaint is compared only until its range is found.
+    """
+    *first, (last, _name, _no_end) = RESPONSES
+    ranges = [
+        When(answered_on__lte=F("date") + datetime.timedelta(days=days), then=Value(value))
+        for value, _name, days in first
+        if days is not None
+    ]
+    return Case(*ranges, When(answered_on__gt=F("date"), then=Value(last)), output_field=CharField())
 
 
 class TriageFilter(ChoiceFilter):

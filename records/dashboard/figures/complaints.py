@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 from django.utils.translation import gettext
 
 from records.backoffice.date_filters import CALENDAR, day_of, on_days
-from records.complaints.filters import BY_TARGET, RESPONSES, WAITS_FOR_ANSWER, responses_in
+from records.complaints.filters import BY_TARGET, RESPONSES, WAITS_FOR_ANSWER, response_range, responses_in
 from records.complaints.models import Complaint, UnitsSold
 from records.dashboard.figures.periods import Period, last_day, month_index
 
@@ -200,12 +200,21 @@ def waiting_for_answer(rows: QuerySet[Complaint]) -> QuerySet[Complaint]:
     return rows.filter(WAITS_FOR_ANSWER)
 
 
+ANSWERS: Mapping[str, Any] = {
+    "answers": Count("*"),
+    "with_target": Count("target_date"),
+    "by_target": Count("answered_on", filter=responses_in(BY_TARGET)),
+}
+"""What is counted among answered complaints: all of them, those with a target date, and those answered by it."""
+
+
 def responses(rows: QuerySet[Complaint], period: Period) -> Responses:
     """Return how fast the complaints were answered that were answered in the period; one query."""
     answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR))
-    counts = answered.aggregate(
-        **{f"span{value}": Count("answered_on", filter=responses_in(value)) for value, *_ in RESPONSES},
-        with_target=Count("answered_on", filter=Q(target_date__isnull=False)),
-        by_target=Count("answered_on", filter=responses_in(BY_TARGET)),
+    counts: Any = answered.annotate(range=response_range()).values("range").annotate(**ANSWERS)
+    found = {row["range"]: row for row in counts}
+    return Responses(
+        [found[value]["answers"] if value in found else 0 for value, *_ in RESPONSES],
+        sum(row["with_target"] for row in found.values()),
+        sum(row["by_target"] for row in found.values()),
     )
-    return Responses([counts[f"span{value}"] for value, *_ in RESPONSES], counts["with_target"], counts["by_target"])

@@ -5,6 +5,7 @@ import re
 import zoneinfo
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Case, IntegerField, Q, Value, When
 from django.utils import dateformat
@@ -83,15 +84,23 @@ def last_day(month: datetime.date) -> datetime.date:
     return months_on(month, 1) - datetime.timedelta(days=1)
 
 
-def month_index(field: str, period: Period, zone: zoneinfo.ZoneInfo) -> Case:
+def month_index(field: str, period: Period, zone: zoneinfo.ZoneInfo) -> Any:
     """Return the expression that numbers the period's months, from 0 on, by a date-time field.
 
-    Rows before the period have the number -1, and rows after it the number of months.
+    Rows before the period have the number -1, and rows after it the number of months. The database halves the months
+    that are left with each comparison, because a site has a hundred thousand rows to number.
     """
-    ends = [months_on(month, 1) for month in period.months]
-    whens = [When(before(field, end, zone), then=Value(index)) for index, end in enumerate(ends)]
-    earlier = When(before(field, period.first, zone), then=Value(-1))
-    return Case(earlier, *whens, default=Value(len(ends)), output_field=IntegerField())
+    starts = [*period.months, months_on(period.final_month, 1)]
+
+    def number(low: int, high: int) -> Any:
+        """Return the number, from low to high, of a row that lies in none of the other months."""
+        if low == high:
+            return Value(low)
+        middle = (low + high) // 2
+        earlier = When(before(field, starts[middle + 1], zone), then=number(low, middle))
+        return Case(earlier, default=number(middle + 1, high), output_field=IntegerField())
+
+    return number(-1, len(period.months))
 
 
 def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, str]:

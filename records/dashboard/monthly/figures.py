@@ -2,6 +2,7 @@
 
 import datetime
 import zoneinfo
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,8 @@ from documents.reading import Progress
 from records.actions.models import Status
 from records.audits.models import RecordStatus
 from records.backoffice.date_filters import CALENDAR, before, day_of, on_days
-from records.complaints.filters import BY_TARGET, RESPONSES, responses_in
+from records.complaints.filters import response_range
+from records.dashboard.figures.complaints import ANSWERS
 from records.dashboard.figures.periods import Period, month_index
 
 Counts = Mapping[str, Any]
@@ -54,12 +56,14 @@ def _by_month(rows: QuerySet[Any], name: str, period: Period, zone: zoneinfo.Zon
 
 def responses(rows: QuerySet[Any], period: Period) -> list[Counts]:
     """Return how the complaints answered in each month were answered: by range of RESPONSES and by target date."""
-    spans = {f"span{value}": Count("answered_on", filter=responses_in(value)) for value, *_ in RESPONSES}
-    targets = {
-        "with_target": Count("answered_on", filter=Q(target_date__isnull=False)),
-        "by_target": Count("answered_on", filter=responses_in(BY_TARGET)),
-    }
-    return _by_month(rows, "answered_on", period, CALENDAR, **spans, **targets)
+    answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR)).order_by()
+    named = answered.annotate(month_of_report=month_index("answered_on", period, CALENDAR), range=response_range())
+    months: list[Counter[str]] = [Counter() for _ in period.months]
+    for row in named.values("month_of_report", "range").annotate(**ANSWERS):
+        counts = months[row["month_of_report"]]
+        counts.update({"rows": row["answers"], f"span{row['range']}": row["answers"]})
+        counts.update({name: row[name] for name in ("with_target", "by_target")})
+    return [*months]
 
 
 def scores(rows: QuerySet[Any], period: Period) -> list[Counts]:

@@ -9,6 +9,7 @@ from reportlab.graphics.shapes import Circle, Drawing, Group, PolyLine, Rect, St
 from reportlab.graphics.shapes import Line as Stroke
 from reportlab.lib import colors
 from reportlab.lib.units import mm
+from reportlab.pdfbase.pdfmetrics import getAscent
 from reportlab.platypus import Flowable, KeepTogether, LongTable, Paragraph, Spacer, TableStyle
 
 from records.backoffice.datetimes import shown
@@ -16,7 +17,7 @@ from records.dashboard.figures.drawing import Cell, Chart, Table
 from records.dashboard.figures.periods import long_name
 from records.dashboard.monthly.charts import Report
 from records.dashboard.printing.bidi import is_right_to_left
-from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, markup, use_fonts
+from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, markup, use_fonts, width_of
 from records.dashboard.printing.paper import BODY, HEADING, Paper, paragraph, set_on_pages, style_of
 from records.history.trail import now
 
@@ -24,6 +25,8 @@ BAR, ALARM, QUIET = colors.HexColor("#2f6f4f"), colors.HexColor("#a3261b"), colo
 RULE, TRACK = colors.HexColor("#d3d9d5"), colors.HexColor("#e8ece9")
 LINK = "#14507a"
 SMALL, SMALL_BOLD, TINY_BOLD = style_of("small", 7.5), style_of("small bold", 7.5, BOLD), style_of("tiny", 6.5, BOLD)
+PADDING = 4
+"""The room to the right of each cell, in points."""
 MANY = 8
 """How many columns a table has before its head is printed smaller."""
 REMARK = style_of("remark", 8, textColor=QUIET)
@@ -37,7 +40,7 @@ GRID = TableStyle(
         ("LINEBELOW", (0, 0), (-1, -1), 0.4, RULE),
         ("LINEBELOW", (0, 0), (-1, 0), 0.8, QUIET),
         ("LEFTPADDING", (0, 0), (-1, -1), 0),
-        ("RIGHTPADDING", (0, 0), (-1, -1), 4),
+        ("RIGHTPADDING", (0, 0), (-1, -1), PADDING),
         ("TOPPADDING", (0, 0), (-1, -1), 1),
         ("BOTTOMPADDING", (0, 0), (-1, -1), 2),
     )
@@ -84,18 +87,41 @@ def _table(table: Table, first: float = 0) -> Flowable:
     first = first or (25 if is_wide else 40) * mm
     rest = (WIDTH - first) / max(1, len(table.columns) - 1)
     head: list[Flowable] = [paragraph(name, TINY_BOLD if is_wide else SMALL_BOLD) for name in table.columns]
-    rows = [head, *([_linked(cell) for cell in row] for row in table.rows)]
     widths = (first, *[rest] * (len(table.columns) - 1))
+    rows = [head, *([_cell(*pair) for pair in zip(row, widths, strict=True)] for row in table.rows)]
     return LongTable(rows, colWidths=widths, style=GRID, hAlign="LEFT", repeatRows=1)
 
 
-def _linked(cell: Cell) -> Flowable:
-    """Return a cell, linked by its whole address where there are records behind it."""
-    if not cell.url or is_right_to_left(cell.text):
-        return paragraph(cell.text, SMALL)
-    address = quoteattr(f"{settings.BASE_URL.rstrip('/')}{cell.url}")
-    style = SMALL.clone("small CJK", wordWrap="CJK") if is_east_asian(cell.text) else SMALL
-    return Paragraph(f'<a href={address} color="{LINK}">{markup(cell.text)}</a>', style)
+class _Word(Flowable):
+    """A cell of one line, linked or not. A report has hundreds, and a paragraph takes ten times as long to set."""
+
+    def __init__(self, text: str, address: str) -> None:
+        super().__init__()
+        self.text, self.address = text, address
+
+    def wrap(self, *_available: float) -> tuple[float, float]:
+        """Return the width and height of the line."""
+        self.width, self.height = width_of(self.text, SMALL.fontName, SMALL.fontSize), SMALL.leading
+        return self.width, self.height
+
+    def draw(self) -> None:
+        """Draw the line where a paragraph of one line stands."""
+        self.canv.setFont(SMALL.fontName, SMALL.fontSize)
+        self.canv.setFillColor(colors.HexColor(LINK) if self.address else SMALL.textColor)
+        self.canv.drawString(0, self.height - getAscent(SMALL.fontName, SMALL.fontSize), self.text)
+        if self.address:
+            self.canv.linkURL(self.address, (0, 0, self.width, self.height), relative=1)
+
+
+def _cell(cell: Cell, width: float) -> Flowable:
+    """Return a cell for a column of this width, linked by its whole address where there are records behind it."""
+    text, address = cell.text, f"{settings.BASE_URL.rstrip('/')}{cell.url}" if cell.url else ""
+    if text.isascii() and "\n" not in text and width_of(text, SMALL.fontName, SMALL.fontSize) <= width - PADDING:
+        return _Word(text, address)
+    if not address or is_right_to_left(text):
+        return paragraph(text, SMALL)
+    style = SMALL.clone("small CJK", wordWrap="CJK") if is_east_asian(text) else SMALL
+    return Paragraph(f'<a href={quoteattr(address)} color="{LINK}">{markup(text)}</a>', style)
 
 
 def drawing_of(chart: Chart) -> Drawing:
