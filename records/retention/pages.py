@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
-from records.backoffice.about import address_of, link_to
+from records.backoffice.about import address_of, existing_for, link_to
 from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink, RecordNotice
@@ -90,7 +90,11 @@ def holds(admin_site: Any, request: HttpRequest) -> HttpResponse:
     keys: dict[type[SiteRecord], set[uuid.UUID]] = {}
     for one in page:
         keys.setdefault(one.model, set()).add(one.record_id)
-    records = {record.pk: record for model, some in keys.items() for record in model._base_manager.filter(pk__in=some)}
+    records = {
+        record.pk: record
+        for model, some in keys.items()
+        for record in existing_for(user, model._base_manager.filter(pk__in=some), [site.pk])
+    }
     context = {
         **admin_site.each_context(request),
         "title": gettext("Legal holds of %(site)s") % {"site": site},

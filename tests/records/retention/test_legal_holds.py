@@ -10,13 +10,16 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from documents.models import Document
 from records.accounts.models import DefaultRole
+from records.backoffice.about import link_to
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.history.models import Change
 from records.history.verification import verify
 from records.retention.actions import lift_hold, on_hold_since, set_hold
+from records.retention.models import SET_HOLD
 from records.retention.pages import PAGE
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
@@ -24,6 +27,7 @@ from tests import make
 from tests.make.backoffice import address, browser
 from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
+from tests.make.documents import make_document, make_signer
 
 REFUSED = "This complaint is on legal hold, so nothing of it may be erased. A Site Administrator can lift the hold."
 
@@ -176,6 +180,19 @@ def test_managers_see_the_holds_that_last_at_their_site(site: Site, other_site: 
     assert [line["hold"].reason for line in page.context["lines"]] == ["Court case 12"]
     assert hold_address(complaint, "lift") in page.text
     assert HOLDS in client.get("/admin/").text
+
+
+def test_a_hold_on_a_document_that_does_not_exist_for_somebody_is_not_listed(site: Site) -> None:
+    pending = make_document(site, name="Secret recipe", user_to_review=[make_signer(site)])
+    known = make_document(site, name="Hygiene rules")
+    for document in (pending, known):
+        set_hold(Document, site.pk, document.pk, author=make.SYSTEM, reason="Court case 12")
+    user = make.make_user(site=site)
+    make.make_role(site, [SET_HOLD, "documents.view_document"], [user])
+    page = browser(site, user=user).get(HOLDS)
+    assert [str(line["link"]) for line in page.context["lines"]] == [str(link_to(known))]
+    assert "Secret recipe" not in page.text
+    assert "Secret recipe" in browser(site).get(HOLDS).text
 
 
 def test_the_list_of_holds_is_for_those_who_set_them_and_says_that_it_is_empty(site: Site) -> None:
