@@ -9,6 +9,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -30,7 +31,7 @@ class Progress:
     """Who must read a version in force, and how many of them have read it."""
 
     version: DocumentVersion
-    asked: set[uuid.UUID]
+    asked: frozenset[uuid.UUID]
     read: int
 
     @property
@@ -53,20 +54,19 @@ def progress(site_ids: Collection[uuid.UUID]) -> list[Progress]:
     rows = to_read(site_ids).select_related(None).select_related("document")
     versions = list(rows.only("version", "site", "in_force_since", "created", "document__name"))
     asked = readers_of([version.document_id for version in versions])
-    documents_of: dict[frozenset[uuid.UUID], list[uuid.UUID]] = defaultdict(list)
-    for document_id, people in asked.items():
-        documents_of[frozenset(people)].append(document_id)
+    asked_for: dict[frozenset[uuid.UUID], list[uuid.UUID]] = defaultdict(list)
+    for version in versions:
+        asked_for[asked[version.document_id]].append(version.pk)
     of_the_asked = Q(pk__in=())
-    for readers, documents in documents_of.items():
-        of_the_asked |= Q(document__in=documents, user__in=readers)
-    readings = Reading.objects.filter(of_the_asked, version__record_status__in=IN_FORCE).order_by()
-    counts = dict(readings.values_list("version").annotate(count=Count("pk")))
+    for readers, keys in asked_for.items():
+        of_the_asked |= Q(version__in=keys, user__in=readers)
+    counts = dict(Reading.objects.filter(of_the_asked).order_by().values_list("version").annotate(count=Count("*")))
     return [Progress(version, asked[version.document_id], counts.get(version.pk, 0)) for version in versions]
 
 
 def missing_readers(
     entries: Collection[Progress], users: Collection[uuid.UUID] | None = None
-) -> dict[uuid.UUID, set[uuid.UUID]]:
+) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
     """Return who has not read each version yet, by the version's Id, among the users or everybody; one query."""
     rows = Reading.objects.filter(version__in=[one.version.pk for one in entries])
     if users is not None:
@@ -81,16 +81,24 @@ def missing_readers(
     }
 
 
-def readers_of(documents: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
-    """Return the people who must read each document, by the document's Id; two queries."""
-    pairs = list(
-        Document.must_read.through.objects.filter(document__in=documents).values_list("document_id", "role_id")
-    )
-    people = people_of({role for _, role in pairs}) if pairs else {}
-    found: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set, {key: set() for key in documents})
+def readers_of(documents: Collection[uuid.UUID]) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
+    """Return the people who must read each document, by the document's Id; two queries.
+
+    Documents that the same roles must read share one set, because a site may ask a hundred people to read each of a
+    thousand documents.
+    """
+    roles_of: dict[uuid.UUID, set[uuid.UUID]] = {key: set() for key in documents}
+    pairs = Document.must_read.through.objects.filter(document__in=documents).values_list("document_id", "role_id")
     for document, role in pairs:
-        found[document] |= people[role]
-    return found
+        roles_of[document].add(role)
+    among: set[uuid.UUID] = set().union(*roles_of.values())
+    people = people_of(among) if among else {}
+
+    @cache
+    def members(roles: frozenset[uuid.UUID]) -> frozenset[uuid.UUID]:
+        return frozenset().union(*(people[role] for role in roles))
+
+    return {document: members(frozenset(roles)) for document, roles in roles_of.items()}
 
 
 def to_read(site_ids: Collection[uuid.UUID]) -> QuerySet[DocumentVersion]:
