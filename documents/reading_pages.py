@@ -3,6 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any
 
@@ -112,7 +113,7 @@ def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
         raise PermissionDenied
     show_times_of(site_at(request, document.site_id))
     version = DocumentVersion.objects.filter(document=document, record_status__in=IN_FORCE).first()
-    asked = reading.readers_of([document.pk])[document.pk] if version is not None else set()
+    asked = reading.readers_of([document.pk])[document.pk] if version is not None else frozenset()
     have_read = set(Reading.objects.filter(version=version).values_list("user_id", flat=True)) if version else set()
     missing = request.GET.get("show") == "missing"
     page = _page(_people(asked - have_read if missing else asked), request.GET.get("page"), PEOPLE)
@@ -136,16 +137,19 @@ def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
 def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
     """Show which people at the current site have read which documents; a fixed number of queries.
 
-    `due__since` and `due__until`, days such as 2026-10-31, narrow it to the documents that had to be read by then.
+    `due__since` and `due__until`, days such as 2026-10-31, narrow it to the documents that had to be read by then. A
+    day that cannot be read is named (400).
     """
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         raise PermissionDenied
     show_times_of(site)
     zone = zone_of(site)
-    since, until = (parsed(request.GET.get(f"due__{end}", "")) for end in (SINCE, UNTIL))
+    given = [request.GET.get(f"due__{end}", "") for end in (SINCE, UNTIL)]
+    since, until = map(parsed, given)
+    fault = next((f"due: {text}" for text, day in zip(given, (since, until), strict=True) if text and day is None), "")
     first, last = since or datetime.date.min, until or datetime.date.max
-    every = [one for one in reading.progress([site.pk]) if first <= day_of(one.due, zone) <= last]
+    every = [one for one in reading.progress([site.pk]) if first <= day_of(one.due, zone) <= last and not fault]
     missing = request.GET.get("show") == "missing"
     columns = _page([one for one in every if one.missing or not missing], request.GET.get("documents"), DOCUMENTS)
     entries = list(columns)
@@ -158,6 +162,7 @@ def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
     context = {
         **admin_site.each_context(request),
         "title": gettext("Who has read what at %(site)s") % {"site": site},
+        "fault": gettext("The list cannot be narrowed to “%(fault)s”.") % {"fault": fault[:100]} if fault else "",
         "columns": columns,
         "page": people,
         "missing": missing,
@@ -178,10 +183,10 @@ def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
             for user in people
         ],
     }
-    return TemplateResponse(request, "documents/matrix.html", context)
+    return TemplateResponse(request, "documents/matrix.html", context, status=400 if fault else 200)
 
 
-def _people(keys: set[uuid.UUID]) -> Any:
+def _people(keys: AbstractSet[uuid.UUID]) -> Any:
     return User.objects.filter(pk__in=keys).order_by("family_name", "given_name", "user_name", "id")
 
 

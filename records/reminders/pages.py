@@ -55,6 +55,8 @@ def reminders(admin_site: Any, request: HttpRequest) -> HttpResponse:
         "title": gettext("My reminders"),
         "form": form,
         "parts": parts_for(user, today, frequency),
+        "daily": frequency == Frequency.DAILY,
+        "only_overdue": frequency == Frequency.OFF,
         "address": user.email,
         "hour": HOUR,
         "zone": zone.key,

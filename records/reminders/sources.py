@@ -25,6 +25,7 @@ from records.complaints.filters import WAITS_FOR_ANSWER
 from records.complaints.models import Complaint
 from records.sites.models import Site
 
+DOCUMENT = "admin:documents_document_read"
 Users = Collection[uuid.UUID] | None
 """The people whose tasks are read; None means everybody."""
 
@@ -61,6 +62,8 @@ class Source:
     """Whether calendar programs, which may belong to outside services, get it too."""
     seen: Callable[[User, QuerySet[Any]], QuerySet[Any]] | None = None
     """Leaves out the rows of others that do not exist for a person; None where all exist."""
+    for_superiors: tuple[str, str] | None = None
+    """The page that a superior opens instead, and its column, where `page` is only for whoever has to act."""
 
     def _due(self, before: datetime.datetime, users: Users) -> QuerySet[Any]:
         rows = self.rows.filter(**{f"{self.when}__lt": before - self.within, f"{self.owner}__isnull": False})
@@ -75,7 +78,8 @@ class Source:
 
         One query.
         """
-        columns = {"to_": self.owner, "when_": self.when, "key_": self.key, "at_": self.site}
+        other_page, other_key = self.for_superiors or (self.page, self.key)
+        columns = {"to_": self.owner, "when_": self.when, "key_": self.key, "at_": self.site, "other_": other_key}
         due = self._due(before, [user.pk, *staff])
         if self.seen is not None and staff:
             due = due.filter(Q(**{self.owner: user.pk}) | Q(pk__in=self.seen(user, self.rows).order_by().values("pk")))
@@ -86,7 +90,7 @@ class Source:
                 row.at_,
                 self.label.format(row=row),
                 row.when_ + self.within,
-                reverse(self.page, args=(row.key_,)),
+                reverse(self.page, args=(row.key_,)) if row.to_ == user.pk else reverse(other_page, args=(row.other_,)),
                 self.needs,
                 f"{self.rows.model._meta.model_name}-{row.key_}",
             )
@@ -97,17 +101,17 @@ class Source:
 class Readings:
     """The versions in force that people must read and have not read yet."""
 
-    def _open(self, before: datetime.datetime) -> list[reading.Progress]:
-        sites = Site.objects.filter(is_archived=False).values_list("pk", flat=True)
-        return [one for one in reading.progress(list(sites)) if one.missing and one.due < before]
+    def _open(self, before: datetime.datetime, sites: QuerySet[Site]) -> list[reading.Progress]:
+        keys = list(sites.filter(is_archived=False).values_list("pk", flat=True))
+        return [one for one in reading.progress(keys) if one.missing and one.due < before]
 
     def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
         """Return the people who have something to read before the moment; seven queries at most."""
-        return set().union(*reading.missing_readers(self._open(before)).values())
+        return set().union(*reading.missing_readers(self._open(before, Site.objects.all())).values())
 
     def items(self, before: datetime.datetime, user: User, staff: Collection[uuid.UUID]) -> list[Item]:
         """Return what a person and their staff have to read before the moment; seven queries at most."""
-        open_readings = self._open(before)
+        open_readings = self._open(before, Site.objects.filter(pk__in=access.sites_where(user)))
         missing = reading.missing_readers(open_readings, {user.pk, *staff})
         return [
             Item(
@@ -116,7 +120,9 @@ class Readings:
                 gettext("Read the document %(document)s, version %(version)s")
                 % {"document": one.version.document, "version": one.version.version},
                 one.due,
-                reverse("admin:documents_read", args=(one.version.pk,)),
+                reverse("admin:documents_read", args=(one.version.pk,))
+                if reader == user.pk
+                else reverse(DOCUMENT, args=(one.version.document_id,)),
                 None,
             )
             for one in open_readings
@@ -167,7 +173,7 @@ def sources() -> list[Source | Readings]:
             Document.objects.filter(is_archived=False),
             "created_by_id",
             "review_date",
-            "admin:documents_document_read",
+            DOCUMENT,
             gettext("Review the document {row.name}, whose review is due"),
             "documents.change_document",
             in_calendars=True,
@@ -184,6 +190,7 @@ def sources() -> list[Source | Readings]:
             key="version_id",
             site="version__site_id",
             seen=_at_sites_with_pending,
+            for_superiors=(DOCUMENT, "version__document_id"),
         ),
         Readings(),
     ]

@@ -187,6 +187,15 @@ def test_the_matrix_shows_person_by_document(site: Site, other_site: Site, baker
     assert "A rule" not in browser(other_site, MANAGER).get(MATRIX).content.decode()
 
 
+def test_a_day_that_cannot_be_read_is_named_instead_of_showing_all_readings(site: Site, bakers: Role) -> None:
+    make_document(site, name="Rules", must_read=[bakers])
+    answer = browser(site).get("/admin/documents/readings/?due__until=tomorrow")
+    assert answer.status_code == 400
+    text = answer.content.decode()
+    assert "The list cannot be narrowed to “due: tomorrow”." in text
+    assert "Rules" not in text
+
+
 def test_the_matrix_costs_the_same_for_few_and_many_and_has_pages(site: Site, bakers: Role) -> None:
     manager = browser(site, MANAGER)
 

@@ -17,6 +17,7 @@ from records.actions.models import Status
 from records.complaints import actions as complaint_actions
 from records.employees.models import Employee
 from records.history.models import Change
+from records.history.trail import now
 from records.reminders import contents, tasks
 from records.reminders.actions import choose_frequency
 from records.reminders.models import Frequency, Preference, Reminder
@@ -25,9 +26,9 @@ from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
-from tests.make.backoffice import browser
+from tests.make.backoffice import address, browser
 from tests.make.complaints import make_complaint
-from tests.make.documents import make_document
+from tests.make.documents import make_document, version_of
 
 TUESDAY = datetime.datetime(2026, 3, 10, 9, 0, tzinfo=datetime.UTC)
 MONDAY = TUESDAY - datetime.timedelta(days=1)
@@ -209,6 +210,26 @@ def test_a_superior_is_told_after_seven_days(site: Site, clock: Any) -> None:
     assert "Seven" not in body
 
 
+def test_a_superior_opens_the_document_and_not_the_page_on_which_only_their_staff_can_act(site: Site) -> None:
+    boss, ada = person(site, "Boss"), person(site, "Ada")
+    employ(site, ada, employ(site, boss))
+    role = make.make_role(site, ["items.view_item"], [ada])
+    rules, plan = (
+        make_document(site, name="Rules", must_read=[role]),
+        make_document(site, name="Plan", user_to_review=[ada]),
+    )
+    later = (now() + 60 * DAY).date()
+    staff = {part.title: part for part in contents.parts_for(boss, later)}[str(contents.STAFF)]
+    assert {line.page for line in staff.lines} == {address(rules, "read"), address(plan, "read")}
+    client = browser(site, user=boss)
+    assert all(client.get(line.page).status_code == 200 for line in staff.lines)
+    own = {part.title: part for part in contents.parts_for(ada, later)}["Overdue"]
+    assert {line.page for line in own.lines} == {
+        reverse("admin:documents_read", args=(version_of(rules).pk,)),
+        reverse("admin:documents_sign", args=(version_of(plan).pk,)),
+    }
+
+
 def test_who_has_no_address_no_access_or_nothing_to_do_gets_no_mail(site: Site, clock: Any) -> None:
     silent, gone = person(site, "Silent", email=""), person(site, "Gone")
     person(site, "Idle")
@@ -335,6 +356,21 @@ def test_the_page_shows_what_would_be_sent(site: Site) -> None:
     assert page in client.get("/admin/").content.decode()
     nobody = person(site, "Nobody", email="")
     assert "has no e-mail address" in browser(site, user=nobody).get(page).content.decode()
+
+
+def test_the_page_says_when_a_mail_comes_to_somebody_who_does_not_want_one_every_day(site: Site) -> None:
+    ada = person(site, "Ada")
+    client, page = browser(site, user=ada), reverse("admin:reminders")
+    make_action(site, owner=ada, name="Fix it", due_date=now() + DAY)
+    assert "Mondays" not in client.get(page).content.decode().partition("</form>")[2]
+    client.post(page, {"frequency": "Weekly"})
+    shown = client.get(page).content.decode()
+    assert "Your mail comes on Mondays." in shown
+    assert "Action 1: Fix it" in shown
+    client.post(page, {"frequency": "Off"})
+    shown = client.get(page).content.decode()
+    assert "Action 1: Fix it" not in shown
+    assert "Nothing of yours is overdue, so no mail is sent." in shown
 
 
 def test_the_worker_looks_for_reminders_every_ten_minutes() -> None:
