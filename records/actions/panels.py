@@ -20,13 +20,13 @@ from records.sites.models import SiteRecord
 SHOWN = 100
 LOOKED_AT = 20
 """Among how many of its newest changes the last step of an action is looked for."""
-TOLD = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
+EXPLAINED = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
 """The statuses whose reason is shown on the action's page, since its owner may not see the history."""
 
 
 def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
     """Return who sent an action back, opened it again or cancelled it, and why; one query for such an action."""
-    if not isinstance(record, Action) or record.record_status not in TOLD or record.revision < 2:
+    if not isinstance(record, Action) or record.record_status not in EXPLAINED or record.revision < 2:
         return ()
     changes = Change.objects.filter(record_id=record.pk, model=Action._meta.label).order_by("-number")
     for change in changes[:LOOKED_AT]:
@@ -35,7 +35,7 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
             continue
         if not step.get("old") or step.get("new") != record.record_status:
             return ()
-        what = gettext("Reopened") if step["old"] == Status.CLOSED else TOLD[Status(record.record_status)]
+        what = gettext("Reopened") if step["old"] == Status.CLOSED else EXPLAINED[Status(record.record_status)]
         who = change.author_name or gettext("the system")
         return (
             RecordNotice(

@@ -21,7 +21,7 @@ class ContactRows(RowsTabular):
 
 @admin.register(Customer)
 class CustomerAdmin(RecordAdmin):
-    """Customers with their addresses and contacts."""
+    """Customers, with their addresses and contacts."""
 
     record_actions = (ARCHIVE, RESTORE, ERASE)
     add_action = staticmethod(actions.add_customer)

@@ -1,4 +1,4 @@
-"""Erases who somebody is from the contacts of a customer and their history, at that person's request."""
+"""Erases the identity of a contact of a customer, also from the history, at that person's request."""
 
 import uuid
 
@@ -16,7 +16,7 @@ from records.sites.writing import Precondition
 
 RELATION = "party_contacts"
 CONTACT = ("first_name", "last_name", "email", "phone")
-"""What says who a contact is. The title and the position stay: they describe the job at the customer."""
+"""The fields that identify a contact. Title and position stay, because they describe the job at the customer."""
 
 
 def erase_contact(
@@ -30,9 +30,9 @@ def erase_contact(
 ) -> Customer:
     """Replace a contact's name, e-mail and phone by a keyed digest, also in the history of the customer.
 
-    A contact that was removed from the customer is erased from the history. The customer may be archived. Raises as
-    `erasing` does, and ValidationError (InvalidReference) for a contact that the customer never had; repeating it
-    changes nothing.
+    A contact that was removed from the customer is erased from the history too. The customer may be archived. Repeating
+    it changes nothing. Raises the errors of `erasing`, and ValidationError (InvalidReference) for a contact that the
+    customer never had.
     """
     personal = Personal(CONTACT, RELATION, contact_id)
     with erasing(
@@ -59,7 +59,7 @@ def erase_contact(
 
 
 def _whole(row: PartyContact) -> dict[str, object]:
-    """Return what is left of a contact as the history keeps a whole row."""
+    """Return the remaining values of a contact, in the form in which the history stores a whole row."""
     content = {name: value for name, value in columns(row).items() if value not in (None, "")}
     if row.title is not None:
         content["title"] = {"id": str(row.title_id), "name": str(row.title)}
@@ -67,7 +67,7 @@ def _whole(row: PartyContact) -> dict[str, object]:
 
 
 def contacts_of(customer: Customer) -> list[tuple[str, str]]:
-    """Return the contacts that can still be erased, by Id and name; removed ones after the others; two queries."""
+    """Return Id and name of the contacts that can still be erased, the removed ones last; two queries."""
     present = {str(row.pk): row for row in customer.party_contacts.all()}
     found = [
         (key, _label(str(row), row.position))
@@ -89,7 +89,7 @@ def _label(name: str, position: str) -> str:
 
 
 def _names_in_history(customer: Customer) -> dict[str, str]:
-    """Return what the history says of every contact the customer ever had, by its Id; empty where it was erased."""
+    """Return the values in the history of every contact that the customer ever had, by its Id; empty if erased."""
     found: dict[str, str] = {}
     changes = Change.objects.filter(record_id=customer.pk, model=customer._meta.label).order_by("number")
     for fields in changes.values_list("fields", flat=True):

@@ -1,4 +1,4 @@
-"""Customers with the people to talk to there."""
+"""Customers, with their contacts."""
 
 import re
 from decimal import Decimal
@@ -28,7 +28,7 @@ def _country(label: str) -> Any:
 
 
 class Customer(SiteRecord):
-    """A business that the site sells to."""
+    """A business to which the site sells."""
 
     ENTITY = Entity.CUSTOMER
     SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key", "physical_address_city", "telephone")
@@ -53,7 +53,7 @@ class Customer(SiteRecord):
     fax = LineField()
     ddi = LineField("direct dial")
     note = FreeTextField()
-    # Decimal text, kept as it was sent: a coordinate is read back with the digits that were written.
+    # Decimal numbers as text, so that a coordinate is read back with exactly the digits that were sent.
     lng = LineField("longitude", max_length=COORDINATE)
     lat = LineField("latitude", max_length=COORDINATE)
 
@@ -81,7 +81,7 @@ class Customer(SiteRecord):
         return self.name
 
     def clean(self) -> None:
-        """Check that the place is a pair of coordinates on the globe, or none (DECISIONS 1.11)."""
+        """Check that both coordinates are given and valid, or neither (DECISIONS 1.11)."""
         faults = {}
         for name, limit in (("lat", 90), ("lng", 180)):
             text = getattr(self, name)
@@ -97,7 +97,7 @@ class Customer(SiteRecord):
 
 
 class PartyContact(ChildRow):
-    """Somebody to talk to at a customer."""
+    """A contact of a customer."""
 
     customer = models.ForeignKey(Customer, models.CASCADE, related_name="party_contacts", db_index=False)
     title = models.ForeignKey("reference.Title", models.PROTECT, null=True, blank=True, related_name="+")

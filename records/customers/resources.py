@@ -10,7 +10,7 @@ from records.operations.tables import WireTable
 
 @transferable
 class CustomerResource(RecordResource):
-    """Customers with their contacts."""
+    """Customers, with their contacts."""
 
     model = Customer
     table = WireTable(CustomerSerializer)

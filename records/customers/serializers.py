@@ -5,7 +5,7 @@ from records.operations.serializers import ChildRows, WireSerializer
 
 
 class PartyContactSerializer(WireSerializer):
-    """Somebody to talk to at a customer; carries Id when it is updated."""
+    """A contact of a customer; it has an Id if it is updated."""
 
     class Meta:
         model = PartyContact
@@ -13,7 +13,7 @@ class PartyContactSerializer(WireSerializer):
 
 
 class CustomerSerializer(WireSerializer):
-    """A customer, exactly as the document lists it."""
+    """A customer, with exactly the fields of the interface document."""
 
     PartyContacts = ChildRows(PartyContactSerializer)
 

@@ -1,7 +1,8 @@
-"""The search across all kinds of record, by every text that staff type, at the sites where somebody may see them.
+"""The search in all kinds of record, at all sites where the user may see them.
 
-A few queries a kind, however much is stored: what bears the number or begins with the text is read from the indexes,
-one query a column; where that is not enough, one more looks for the words anywhere, the newest first.
+Each kind needs a few queries, however many records are stored. Records with the number, and those that begin with the
+text, are read from the indexes with one query for each column. If these are too few, one more query searches for the
+words anywhere in the texts, newest records first.
 """
 
 import re
@@ -34,9 +35,9 @@ from records.sites.text import fold
 
 SHOWN = 6
 MOST = 50
-"""How many are shown of one kind when only that is asked for."""
+"""The number of records that are shown if only one kind is searched."""
 AROUND = 60
-"""How many letters of a text are shown on either side of what was found."""
+"""The number of characters of a text that are shown before and after the match."""
 SHORTEST = 2
 LONGEST = 200
 MOST_DIGITS = 15
@@ -44,7 +45,7 @@ MOST_DIGITS = 15
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of record: the folded columns that an index searches from the left, and those searched anywhere."""
+    """One kind of record: the folded columns of which an index searches the beginning, and those searched anywhere."""
 
     model: type[models.Model]
     keys: Sequence[str] = ()
@@ -52,12 +53,12 @@ class Kind:
     about: Sequence[str] = ()
     points_at: Sequence[str] = ()
     private: Sequence[str] = ()
-    """The columns among those searched that only holders of the permission see."""
+    """The searched columns that only holders of the permission may see."""
     private_permission: str = ""
     instead: Sequence[str] = ()
-    """The columns that are searched in the place of the private ones; the loaded row shows them under these names."""
+    """The columns that are searched instead of the private ones; the loaded row has their values under these names."""
     of: str = ""
-    """The column that leads from a row of a record to its record, which is what is found then."""
+    """The foreign key from a child row to its record, if child rows are searched; the record is the result."""
 
     @property
     def record(self) -> type[models.Model]:
@@ -116,19 +117,19 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One record that was found: what it is called, where its page is, and what tells it from others."""
+    """One result: the record's name, the address of its page, and what distinguishes it from others."""
 
     name: str
     url: str
     about: str
     is_archived: bool
     snippet: tuple[str, str, str] | None = None
-    """Where the text was found: what comes before it, the text, and what follows."""
+    """The place of the match: the text before it, the match, and the text after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What was found of one kind, and where all of it at the current site is listed."""
+    """The results of one kind, and the address of the list with all of them at the current site."""
 
     key: str
     title: str
@@ -143,7 +144,7 @@ def number_in(text: str) -> int | None:
 
 
 def find(admin_site: AdminSite, request: HttpRequest, text: str, only: str = "") -> list[Group]:
-    """Return what the user may see and the text means, by kind, or of one kind; a fixed number of queries."""
+    """Return the matching records that the user may see, of all kinds or of one; a fixed number of queries."""
     found = []
     user, here = user_of(request), current_site(request)
     names = {site.pk: site.name for site in sites_of(request)}
@@ -203,9 +204,10 @@ def snippet(row: Any, columns: Sequence[str], text: str, name: str) -> tuple[str
 def matches(
     kind: Kind, sites: set[Any], text: str, most: int = SHOWN, visible: models.QuerySet[Any] | None = None
 ) -> list[Any]:
-    """Return up to one row more than are shown: the number first, then what begins with the text, then the others.
+    """Return the rows that are shown, and one more if there is one.
 
-    `visible` are the rows that the user may see; of each kind all of the sites when it is None.
+    The row with the number comes first, then those that begin with the text, then all others. `visible` are the rows
+    that the user may see; None means all rows of the sites.
     """
     step = f"{kind.of}__" if kind.of else ""
     everything = kind.model._default_manager.all() if visible is None else visible
@@ -216,10 +218,10 @@ def matches(
         beginnings = {"site_sequence_id": models.Q(site_sequence_id=number), **beginnings}
     found: dict[Any, Any] = {}
     for key, condition in beginnings.items():
-        # One condition a query: of several joined by OR, a database may read the whole site instead of its indexes.
+        # One condition per query: if several are joined by OR, a database may read the whole site and not its indexes.
         found.update((row.pk, row) for row in rows.filter(condition).order_by(key, "id")[: most + 1])
     if len(found) <= most:
-        # Ids first: carrying whole rows, with what they point at, through the sort would cost more than looking.
+        # Ids first: sorting whole rows, with the records that they refer to, would cost more than the search itself.
         newest = search(here, kind.anywhere, text)
         inside = newest.order_by(f"-{step}site_sequence_id", "id").values("pk")[: most + 1 + len(found)]
         others = rows.filter(pk__in=inside).order_by(f"-{step}site_sequence_id", "id")
@@ -228,7 +230,7 @@ def matches(
 
 
 def name_of(row: Any) -> str:
-    """Return what a record is called, with its number where the name does not hold it."""
+    """Return a record's name, with its number if the name does not contain it."""
     number = row.site_sequence_id
     name = str(row)
     return (
@@ -246,12 +248,12 @@ def _about(kind: Kind, row: Any, record: Any, names: dict[Any, str], here: Any) 
 
 
 def pages(admin_site: Any) -> list[Any]:
-    """Return the search page's address."""
+    """Return the address of the search page."""
     return [path("search/", admin_site.admin_view(lambda request: search_page(admin_site, request)), name="search")]
 
 
 def search_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
-    """Show what was found, by kind."""
+    """Show the results, grouped by kind."""
     text = " ".join(request.GET.get("q", "").replace("\x00", " ").split())[:LONGEST]
     only = next((kind.key for kind in KINDS if kind.key == request.GET.get("kind")), "")
     is_asked = len(text) >= SHORTEST or number_in(text) is not None

@@ -20,7 +20,7 @@ from records.sites.text import is_blank
 from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
 
 REPORTING = 1
-"""The number of the lock that changes of superiors take in turn; with two keys, as no other advisory lock here has."""
+"""The number of the advisory lock that every change of a superior takes. Only this lock here has two keys."""
 
 
 def add_employee(
@@ -98,7 +98,7 @@ def update_employee(
 
 
 def facts_of(employee: Employee) -> EmployeeFacts:
-    """Return what the employee's account repeats of it."""
+    """Return the employee's values that its account also has."""
     return EmployeeFacts(
         given_name=employee.first_name,
         family_name=employee.last_name,
@@ -120,10 +120,10 @@ def give_account(
     author: Author,
     reason: str,
 ) -> User:
-    """Give an employee who has none an account of the same Id, and the site's default role where one is named.
+    """Give an employee without an account one with the same Id and, if a role is named, the site's default role.
 
-    Nobody knows its password yet: the person chooses one by mail. Raises RecordNotFoundError, and ValidationError on a
-    name in use, an archived employee or one who has an account.
+    The account has no usable password yet: the person chooses one with a mailed link. Raises RecordNotFoundError, or
+    ValidationError if the name is in use, the employee is archived, or there is an account already.
     """
     operation = "GiveAccount"
     with recording():
@@ -162,8 +162,8 @@ def archive_employee(
 ) -> Employee:
     """Archive or restore an employee, with a reason. Raises RecordNotFoundError.
 
-    Archiving ends the account's access in the same transaction, whoever archives, but for a superuser's, which is for
-    superusers (DECISIONS 13.1); restoring does not bring it back (DECISIONS 5).
+    Archiving ends the access of the employee's account in the same transaction, except that only superusers can end a
+    superuser's access (DECISIONS 13.1). Restoring the employee does not restore the access (DECISIONS 5).
     """
     with recording():
         employee = archive_record(Employee, site_id, employee_id, archived=archived, author=author, reason=reason)
@@ -176,9 +176,9 @@ def archive_employee(
 
 
 def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -> None:
-    """Raise ValidationError unless the new superior is valid at the site and no circle arises (DECISIONS 1.11, 2.6).
+    """Raise ValidationError if the new superior is not valid at the site or would close a circle (DECISIONS 1.11, 2.6).
 
-    Waits for whoever else sets a superior just now.
+    Waits for other transactions that are setting a superior.
     """
     superior: Employee | None = values.get("reporting_to")
     if superior is None or superior.pk == employee.reporting_to_id:
@@ -194,10 +194,10 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
 
 
 def hold_reporting() -> None:
-    """Let one transaction at a time change who reports to whom, so that no two close a circle together.
+    """Let only one transaction at a time change who reports to whom, so that two together cannot close a circle.
 
-    At whatever site, since superiors may be of another one. Whoever changes several employees takes it after their rows
-    and before the site's numbers. SQLite has one writer at a time anyway.
+    The lock is the same for all sites, because a superior can belong to another site. A transaction that changes
+    several employees takes it after their rows and before the site's numbers. SQLite has only one writer anyway.
     """
     together(_holding())
 
@@ -207,7 +207,7 @@ def _holding() -> list[Statement]:
 
 
 def _above(employee_id: uuid.UUID) -> Statement:
-    """Return the statement that reads the ids of an employee and of everybody whom the employee reports to."""
+    """Return the statement that reads the ids of an employee and of all of the employee's superiors."""
     table = connection.ops.quote_name(Employee._meta.db_table)
     sql = f"""
 WITH RECURSIVE above AS (
@@ -248,7 +248,7 @@ def update_job_description(
 
 
 def touch_holders(before: set[uuid.UUID], after: set[uuid.UUID], author: Author) -> None:
-    """Stamp employees whose job descriptions changed, since they read them; the description has the history."""
+    """Stamp the employees whose job descriptions changed, because their answers show them; the Change is the job's."""
     changed = before ^ after
     if changed:
         Employee.objects.filter(pk__in=changed).update(

@@ -40,7 +40,7 @@ class EmploymentRows(RowsStacked):
 
 @admin.register(Employee)
 class EmployeeAdmin(RecordAdmin):
-    """Employees: private fields are for those whose roles show them."""
+    """Employees. Private fields are shown only to people whose roles allow it."""
 
     record_actions = (GIVE_ACCOUNT, ARCHIVE, RESTORE, ERASE)
     add_action = staticmethod(actions.add_employee)
@@ -88,7 +88,7 @@ class EmployeeAdmin(RecordAdmin):
 
 @admin.register(JobDescription)
 class JobDescriptionAdmin(RecordAdmin):
-    """Job descriptions and who holds them."""
+    """Job descriptions, with the employees who hold them."""
 
     add_action = staticmethod(actions.add_job_description)
     update_action = staticmethod(actions.update_job_description)
@@ -118,7 +118,7 @@ class CourseAdmin(PlainAdmin):
 
 
 def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
-    """Return the button from an employee's page to the account, for those who keep the site's accounts."""
+    """Return the button that leads from an employee to the account, for users who manage the site's accounts."""
     if not isinstance(record, Employee) or record.user_id is None:
         return []
     if not access.may(user_of(request), record.site_id, "accounts.change_user"):

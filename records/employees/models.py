@@ -21,7 +21,7 @@ from records.sites.text import EMAIL, FreeTextField, LineField
 
 
 class Employee(SiteRecord):
-    """A person who works here, employed or through an agency; holds an account of the same Id or none."""
+    """A person who works here, as an employee or through an agency. If they have an account, it has the same Id."""
 
     ENTITY = Entity.EMPLOYEE
     ATTACHMENTS_SEEN_WITH = "employees.view_private_employee"
@@ -99,7 +99,7 @@ class Employee(SiteRecord):
 
 
 class Course(models.Model):
-    """A course that people of a site take, and for how many months it counts (DECISIONS 13.25)."""
+    """A course that a site's people take, and the number of months for which it is valid (DECISIONS 13.25)."""
 
     HISTORY_PROVES_ROWS: ClassVar[bool] = True
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "created", "last_modified")
@@ -133,14 +133,14 @@ class Course(models.Model):
         return self.name
 
     def expires(self, completed_on: datetime.datetime) -> datetime.date | None:
-        """Return the last day on which a course completed on this day counts; None where it counts for ever."""
+        """Return the last day on which a course completed on this day is valid; None if it is valid for ever."""
         if self.months_of_validity is None:
             return None
         return months_after(completed_on.astimezone(datetime.UTC).date(), self.months_of_validity)
 
 
 class EducationTraining(ChildRow):
-    """One line of an employee's education and training; one that names a course expires as the course does."""
+    """One line of an employee's education and training; if it names a course, it expires as the course says."""
 
     employee = models.ForeignKey(Employee, models.CASCADE, related_name="education_training", db_index=False)
     title = LineField()
@@ -202,7 +202,7 @@ class EmploymentHistory(ChildRow):
 
 
 class JobDescription(SiteRecord):
-    """What a job consists of, whom it reports to, and the employees who hold it."""
+    """A job: its tasks and requirements, the job that it reports to, and the employees who hold it."""
 
     ENTITY = Entity.JOB_DESCRIPTION
     SEARCHED: ClassVar[tuple[str, ...]] = ("name", "code", "department")

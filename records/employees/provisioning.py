@@ -1,4 +1,4 @@
-"""Persons as a directory sees them: an account and an employee of one Id, made, changed and removed together."""
+"""People as a directory sees them: an account and an employee with the same Id, written together."""
 
 import uuid
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ from records.sites.writing import Values, add_record, apply, changing
 
 @dataclass(slots=True)
 class DesiredPerson:
-    """The whole state that a person is to have: the account's, and the employee's beside it.
+    """The complete desired state of a person: of the account and of the employee.
 
-    None keeps what the employee has (for a new one: the default, which is `default_position` for the position).
+    None keeps the employee's present value. A new employee gets the default (`default_position` for the position).
     """
 
     account: DesiredAccount
@@ -43,9 +43,9 @@ class DesiredPerson:
 
 
 def add_person(desired: DesiredPerson, directory: Directory, *, author: Author) -> User:
-    """Make an account and its employee at the directory's home site, or give an employee without account one.
+    """Add an account with its employee at the directory's home site, or give an existing employee an account.
 
-    The latter only where the directory is set to match by code (DECISIONS 7.3). Raises ValidationError.
+    The latter happens only if the directory is set to match employees by code (DECISIONS 7.3). Raises ValidationError.
     """
     with recording():
         employee = _matching_employee(desired, directory)
@@ -72,7 +72,7 @@ _POINTS_AT = ("title", "nature_of_employment", "entity_folder", "reporting_to")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A locked person: employee and account, each knowing the other, and what the directory calls it."""
+    """A locked person: employee and account, which refer to each other, and the directory's id for the person."""
 
     employee: Employee
     user: User
@@ -82,8 +82,8 @@ class Person:
 def lock_person(user_id: uuid.UUID, directory: Directory, *, leaving: bool = False) -> Person:
     """Lock a person's employee and account, in this order, as every writer does; raises User.DoesNotExist.
 
-    Of one who is `leaving` the roles are locked first: writers of members lock roles, then people. What their document
-    shows is loaded with them: addresses, and what the employee points at.
+    If the person is `leaving`, their roles are locked first, because writers of members lock roles before people. What
+    the SCIM resource shows is loaded too: addresses, and the records that the employee refers to.
     """
     if leaving:
         lock_roles_of(user_id)
@@ -98,15 +98,15 @@ def lock_person(user_id: uuid.UUID, directory: Directory, *, leaving: bool = Fal
 
 
 def change_person(person: Person, desired: DesiredPerson, directory: Directory, *, author: Author) -> None:
-    """Bring a locked person to the desired_facts state; nothing is written when it has it already.
+    """Change a locked person to the desired state; if nothing differs, nothing is written.
 
-    Raises ValidationError, or NotAllowedError for an account that is not this directory's to change.
+    Raises ValidationError, or NotAllowedError if this directory may not change the account.
     """
     employee, user, account = person.employee, person.user, desired.account
     if account.active and not user.is_active and employee.is_archived:
         raise NotAllowedError("The employee is archived; a Manager restores it in the back-office first.")
     with recording():
-        # Whoever changes the title here changes the prefix there, so a prefix that stays leaves the title alone.
+        # The title changes only if the directory's prefix has changed: people may have set another title here.
         retitled = account.honorific_prefix != user.honorific_prefix
         touched = accounts.change_account(
             user, account, directory, person.external, author=author, operation="UpdateUser"
@@ -124,7 +124,7 @@ def change_person(person: Person, desired: DesiredPerson, directory: Directory, 
 
 
 def remove_person(person: Person, directory: Directory, *, author: Author) -> None:
-    """End a locked person's account for good and archive the employee, whose record and history stay."""
+    """End a locked person's account permanently and archive the employee, whose record and history stay."""
     employee, user = person.employee, person.user
     with recording():
         accounts.remove_account(user, directory, author=author)
@@ -154,7 +154,7 @@ def _write_employee(key: uuid.UUID, site_id: uuid.UUID, values: Values, author: 
 
 
 def _drop_invalid_superior(employee: Employee, values: Values) -> None:
-    """Leave out a superior whom the employee cannot have: a directory's other upserts must not fail on it."""
+    """Ignore a superior whom the employee cannot have, so that the directory's other changes do not fail."""
     try:
         check_reporting_to(employee, employee.site_id, values)
     except ValidationError:
@@ -162,7 +162,7 @@ def _drop_invalid_superior(employee: Employee, values: Values) -> None:
 
 
 def _values(desired: DesiredPerson, site_id: uuid.UUID, author: Author, *, retitled: bool = True) -> Values:
-    """Return the employee's values that the desired names; the title only where its text changed."""
+    """Return the employee's values that the desired state contains; the title only if its text has changed."""
     account = desired.account
     values: Values = {
         "first_name": account.given_name,
@@ -184,9 +184,9 @@ def _values(desired: DesiredPerson, site_id: uuid.UUID, author: Author, *, retit
 
 
 def superior_fault(user_id: uuid.UUID | None, superior_id: uuid.UUID, site_id: uuid.UUID) -> str:
-    """Return why the person with the one account cannot report to the one with the other, '' where they can.
+    """Return why one person cannot report to the other; '' if they can.
 
-    `user_id` is None for a person who is about to be added at the site. Waits for others who set a superior just now.
+    `user_id` is None for a person who is about to be added. Waits for other transactions that are setting a superior.
     """
     employee = Employee(site_id=site_id) if user_id is None else Employee.objects.filter(user_id=user_id).first()
     superior = _superior(superior_id)
@@ -204,13 +204,13 @@ def _superior(user_id: uuid.UUID) -> Employee | None:
 
 
 def _defaults(desired: DesiredPerson) -> Values:
-    """Return what a new employee has where the desired says nothing."""
+    """Return the values of a new employee that the desired state does not contain."""
     nature = {} if desired.nature_of_employment is not None else {"nature_of_employment": _nature("Employee")}
     return {"position": desired.default_position, **nature}
 
 
 def _entry(model: str, name: str) -> Any:
-    """Return the entry of a system list with this name in any case, active ones first; None without any."""
+    """Return the entry of a system list with this name in any case, preferably an active one; None if there is none."""
     if not name:
         return None
     entries = apps.get_model("reference", model)._default_manager.filter(is_archived=False)
@@ -229,7 +229,7 @@ def _nature(name: str) -> Any:
 
 
 def _folder(site_id: uuid.UUID, name: str, author: Author) -> EntityFolder:
-    """Return the site's employee folder of that name, topmost first, making it on first use (DECISIONS 7.3)."""
+    """Return the site's topmost employee folder with this name; it is added at its first use (DECISIONS 7.3)."""
     try:
         return folder_named(site_id, Entity.EMPLOYEE, name, author=author)
     except ValidationError as fault:

@@ -13,7 +13,7 @@ from records.operations.tables import WireTable
 
 @transferable
 class EmployeeResource(RecordResource):
-    """Employees; private columns are for those whose roles show them."""
+    """Employees. Private columns are included only for people whose roles allow it."""
 
     model = Employee
     table = WireTable(EmployeeSerializer)
@@ -21,7 +21,7 @@ class EmployeeResource(RecordResource):
     update_action = staticmethod(actions.update_employee)
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write the rows; where one names a superior, none comes between the first and the last of them."""
+        """Write the rows; if one of them names a superior, no other transaction can set a superior meanwhile."""
         if any(row.values.get("reporting_to") for row in rows):
             actions.hold_reporting()
         super().write(rows)
@@ -29,7 +29,7 @@ class EmployeeResource(RecordResource):
 
 @transferable
 class JobDescriptionResource(RecordResource):
-    """Job descriptions with who holds them."""
+    """Job descriptions, with the employees who hold them."""
 
     model = JobDescription
     table = WireTable(JobDescriptionSerializer)

@@ -5,7 +5,7 @@ from records.operations.serializers import ChildRows, IdList, WireSerializer
 
 
 class EducationTrainingSerializer(WireSerializer):
-    """One line of education or training; carries Id when it is updated."""
+    """One line of education or training; it has an Id if it is updated."""
 
     class Meta:
         model = EducationTraining
@@ -13,7 +13,7 @@ class EducationTrainingSerializer(WireSerializer):
 
 
 class EmploymentHistorySerializer(WireSerializer):
-    """One earlier employment; carries Id when it is updated."""
+    """One earlier employment; it has an Id if it is updated."""
 
     class Meta:
         model = EmploymentHistory
@@ -67,7 +67,7 @@ class EmployeeSerializer(WireSerializer):
 
 
 class EmployeeChangeSerializer(EmployeeSerializer):
-    """The body of an update, which takes an empty LastName back where provisioning left it empty (DECISIONS 1.20)."""
+    """The body of an update; LastName may be empty if provisioning has left it empty (DECISIONS 1.20)."""
 
     class Meta(EmployeeSerializer.Meta):
         may_be_blank = ("LastName",)

@@ -1,4 +1,4 @@
-"""What is done with packs: asked for, opened, removed; each of these is a Change of the site's history."""
+"""The actions on packs: requesting, opening and removing one. Each is a Change of the site's history."""
 
 import datetime
 from collections.abc import Sequence
@@ -21,15 +21,16 @@ from records.sites.models import Site
 from records.sites.writing import add_record
 
 MOST_AT_ONCE = 3
-"""How many packs of a site may wait or be made at a time."""
+"""The maximum number of a site's packs that wait or are being made at a time."""
 
 
 def ask_for_pack(
     site: Site, user: User, first: datetime.date, last: datetime.date, kinds: Sequence[str], *, author: Author
 ) -> Pack:
-    """Note that somebody wants a pack of the site for the days from first to last, and queue its making.
+    """Store a request for a pack of the site for the days from first to last, and queue its making.
 
-    Raises ValidationError where a kind may not be seen, the days are in the wrong order, or three packs are being made.
+    Raises ValidationError if the author may not see a kind, the days are in the wrong order, or three packs are being
+    made already.
     """
     from records.packs.tasks import make_pack
 
@@ -39,7 +40,7 @@ def ask_for_pack(
     if not chosen:
         raise ValidationError({"kinds": gettext("Choose at least one kind of record.")})
     with recording():
-        # Whoever asks at the same time waits here, so that the count holds.
+        # Two requests at the same time wait for each other here, so that the count stays correct.
         Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site.pk)
         if Pack.objects.at(site).filter(status__in=UNFINISHED).count() >= MOST_AT_ONCE:
             raise ValidationError(
@@ -53,7 +54,7 @@ def ask_for_pack(
 
 
 def seen_by(user: User, site: Site) -> QuerySet[Pack]:
-    """Return the site's packs that somebody may know of: their own, or all."""
+    """Return the site's packs that the person may see in the list: their own, or all."""
     rows = Pack.objects.at(site).select_related("asked_by", "file")
     if not access.may(user, site, MAKE):
         return rows.none()
@@ -61,7 +62,7 @@ def seen_by(user: User, site: Site) -> QuerySet[Pack]:
 
 
 def why_not_open(user: User, pack: Pack) -> str:
-    """Return why somebody who knows of the pack cannot open it now; empty where they can."""
+    """Return why a person who sees the pack in the list cannot open it now; empty if they can."""
     if pack.status != Status.MADE or not hasattr(pack, "file"):
         return gettext("The file of this pack is not there. Make a new pack.")
     if not all(access.may(user, pack.site_id, permission) for permission in pack.permissions):
@@ -77,18 +78,18 @@ def was_erased_since(pack: Pack) -> bool:
     return Change.objects.filter(site_id=pack.site_id, at__gte=since, operation__in=ERASURES).exists()
 
 
-# What follows is not written by the common writer: no column of the pack changes, or its file is deleted.
+# The common writer does not write what follows: either no column of the pack changes, or its file is deleted.
 
 
 def note_opening(pack: Pack, *, author: Author) -> None:
-    """Write down who opened the pack."""
+    """Record who opened the pack."""
     with recording() as trail:
         entry = {"field": "file_hash", "old": None, "new": pack.file.file_hash}
         trail.add(pack, [entry], author=author, operation="OpenPack", site_id=pack.site_id)
 
 
 def note_making(pack: Pack, file: PackFile, *, author: Author) -> None:
-    """Write down which file the pack became."""
+    """Record the file of the finished pack."""
     with recording() as trail:
         changed: list[dict[str, Any]] = [
             {"field": "file_hash", "old": None, "new": file.file_hash},
@@ -98,7 +99,7 @@ def note_making(pack: Pack, file: PackFile, *, author: Author) -> None:
 
 
 def remove_file(pack: Pack, *, author: Author, reason: str) -> None:
-    """Remove the pack's file and write it down; the pack itself stays in the list."""
+    """Remove the pack's file and record that; the pack itself stays in the list."""
     with recording() as trail:
         file = PackFile.objects.select_for_update(of=("self",), no_key=True).filter(pack=pack).first()
         if file is None:

@@ -1,4 +1,4 @@
-"""The ZIP of a pack, written as a stream: each file is hashed on its way in and listed with its size and SHA-256."""
+"""The ZIP of a pack, written as a stream. Each file is hashed as it is added, and listed with size and SHA-256."""
 
 import hashlib
 import re
@@ -31,9 +31,9 @@ class Entry:
 
 @dataclass
 class Bundle:
-    """A ZIP that is being written into a file without a name, on the disk that holds the installation's data.
+    """A ZIP that is being written into an unnamed temporary file, on the disk that holds the installation's data.
 
-    What it holds is never in memory as a whole. A worker that is killed leaves nothing behind.
+    Its content is never in memory as a whole. A worker that is killed leaves no file behind.
     """
 
     made: tuple[int, int, int, int, int, int]
@@ -53,9 +53,9 @@ class Bundle:
         self.file.close()
 
     def add(self, part: str, path: str, about: str, content: Any, *, packed: bool = False) -> Entry:
-        """Add one file, from bytes or from what can be read. Raises OSError on a full disk.
+        """Add one file, from bytes or from a readable object. Raises OSError if the disk is full.
 
-        `packed` ones, such as pictures, are not compressed again.
+        A `packed` file, such as a picture, is not compressed again.
         """
         info = zipfile.ZipInfo(path, self.made)
         info.compress_type = zipfile.ZIP_STORED if packed else zipfile.ZIP_DEFLATED
@@ -87,10 +87,10 @@ def _pieces(content: Any) -> Iterator[bytes]:
 
 
 def safe_name(text: str) -> str:
-    """Return a text as the name of a file that every system takes and people can read, at most 100 letters long.
+    """Return a text as a readable file name that every system accepts, at most 100 characters long.
 
-    The ending of a long name is kept. Letters of all scripts stay; what would lead into another folder, what Windows
-    refuses, and characters that show nothing do not.
+    A long name keeps its ending. Letters of all scripts stay. Invisible characters, characters that Windows refuses and
+    those that would lead into another folder are removed.
     """
     text = unicodedata.normalize("NFC", text)
     text = "".join(letter for letter in text if unicodedata.category(letter) not in ("Cf", "Cs", "Co", "Cn"))

@@ -1,7 +1,8 @@
-"""The history of a period in a pack: each change in words, each as its digest covers it, and the seal over the last.
+"""The history of a period in a pack: each change in words and as its digest covers it, and the seal over the last.
 
-A value that whoever asked may not see is replaced by its salted digest, as an erased one is, so that the chain can
-still be checked from its first change in the pack to the last (see `check_pack.py`, which every pack holds).
+A value that the person who asked for the pack may not see is replaced by its salted digest, like an erased value. The
+chain can therefore still be checked from its first change in the pack to the last (see `check_pack.py`, which is part
+of every pack).
 """
 
 import uuid
@@ -48,9 +49,9 @@ class Stretch:
 
 
 def stretch_of(site_id: uuid.UUID, span: Span) -> Stretch | None:
-    """Return the site's changes of the period, or None where there are none.
+    """Return the site's changes of the period, or None if there are none.
 
-    The chain is never cut: where a change of the period lies between two others, these come along.
+    The chain has no gaps: a change between two changes of the period is included even if its time is outside of it.
     """
     found = Change.objects.filter(site_id=site_id, chain=site_id, at__gte=span.begins, at__lt=span.ends)
     ends = found.order_by().aggregate(first=Min("number"), last=Max("number"))
@@ -61,7 +62,7 @@ def stretch_of(site_id: uuid.UUID, span: Span) -> Stretch | None:
 
 
 class Wording:
-    """What of each change is shown to somebody, by a question about permissions."""
+    """Decides, by a person's permissions, which parts of each change are shown."""
 
     def __init__(self, may: May) -> None:
         self.page_of = cache(_page_of)
@@ -92,7 +93,7 @@ class Wording:
         return [change.number, shown(change.at), *(cut(guarded(str(text))) for text in texts)]
 
     def rows(self, steps: Iterator[list[Change]]) -> Iterator[bytes]:
-        """Yield a JSON line for each change: all that its hash is made of, with digests for what is not shown."""
+        """Yield a JSON line for each change: everything that its hash covers; digests replace hidden values."""
         for step in steps:
             yield b"".join(orjson.dumps(self._row(change)) + b"\n" for change in step)
 
@@ -116,7 +117,7 @@ class Wording:
 
 
 def _shown(salt: str, value: Any, *, is_hidden: bool) -> Any:
-    """Return a value as its digest is made: salt and text, the digest alone, or None for an empty one."""
+    """Return what a value's digest is computed from: salt and text, the digest alone, or None for an empty value."""
     digest = value_digest(salt, value)
     if not digest:
         return None

@@ -35,7 +35,7 @@ def files(folder: Path) -> list[str]:
 
 
 def digest_of_value(value: object) -> str:
-    """Return the digest of a value: of its salt and text, or the one that is kept of a value that is not shown."""
+    """Return the digest of a value: computed from its salt and text, or the stored one of a value that is not shown."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
@@ -44,7 +44,7 @@ def digest_of_value(value: object) -> str:
 
 
 def chain(folder: Path) -> list[str]:
-    """Return a line for each change whose hash does not follow, and for an end that is not the sealed one."""
+    """Return a line for each change whose hash is wrong, and for a last change that is not the sealed one."""
     faults: list[str] = []
     number, previous = None, None
     with (folder / "changes" / "changes.jsonl").open(encoding="utf-8") as lines:
@@ -65,7 +65,7 @@ def chain(folder: Path) -> list[str]:
 
 
 def seal(folder: Path, key: Path) -> list[str]:
-    """Return a line where the seal's signature is not that of the key, or cannot be checked here."""
+    """Return a line if the seal was not signed with the key, or if that cannot be checked here."""
     made = json.loads((folder / "seal" / "seal.json").read_text(encoding="utf-8"))
     signature = base64.b64decode(made.pop("signature"))
     content = json.dumps(made, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -83,7 +83,7 @@ def seal(folder: Path, key: Path) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Check the folder and print what is wrong with it; returns 1 then."""
+    """Check the folder and print its faults; returns 1 if there are any, else 0."""
     if not arguments:
         print(__doc__)  # noqa: T201 (the program's answer)
         return 2

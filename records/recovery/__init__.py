@@ -1,1 +1,1 @@
-"""Backup and restore: the database, the files and a seal in one archive that neither database is bound to."""
+"""Backup and restore: the database, the files and a seal in one archive, which either database can read."""

@@ -1,8 +1,8 @@
-"""The archive: a gzip'ed tar that is written and read as a stream.
+"""The archive of a backup: a tar file compressed with gzip, written and read as a stream.
 
-Its members are, in this order: manifest.json (what made it, and which secrets it needs), tables/…, files/…, seal.json,
-and end.json, which counts everything and holds the SHA-256 of all that comes before. An archive without a right end
-was cut short and is refused before anything is restored.
+Its members are, in this order: manifest.json (which version made it, and which secrets it needs), tables/…, files/…,
+seal.json, and end.json with the counts and the SHA-256 of everything before it. An archive without a valid end.json
+was cut short, and is refused before anything is restored.
 """
 
 import gzip
@@ -33,10 +33,10 @@ class ArchiveError(Exception):
 
 
 class Writer:
-    """Writes an archive beside its place, and moves it there when it is complete and on the disk.
+    """Writes an archive under a temporary name in the same folder, and renames it when it is complete and on the disk.
 
-    Two backups that are made at the same time have a draft each. Raises FileExistsError where another file has taken
-    the place meanwhile, and OSError where the disk is full; no draft is left then.
+    Two backups at the same time have different temporary names. Raises FileExistsError if another file got the name
+    meanwhile, and OSError if the disk is full; the temporary file is removed in both cases.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,7 +65,7 @@ class Writer:
             self._let_go()
 
     def _let_go(self) -> None:
-        """Remove the draft and close everything; what is still buffered has no place on a full disk."""
+        """Remove the temporary file and close everything; a full disk has no space for what is still buffered."""
         self.draft.unlink(missing_ok=True)
         for one in (self.tar, self.packed, self.file):
             with suppress(OSError, ValueError):
@@ -92,7 +92,7 @@ class _Hashing:
         self.stream, self.digest = stream, digest
 
     def read(self, size: int = -1) -> bytes:
-        """Read and note."""
+        """Read some bytes and add them to the digest."""
         piece = self.stream.read(size)
         self.digest.update(piece)
         return piece
@@ -100,7 +100,7 @@ class _Hashing:
 
 @contextmanager
 def reading(path: Path) -> Iterator[Iterator[tuple[str, IO[bytes], int]]]:
-    """Yield an iterator over name, content and size of each member; raises ArchiveError for what is not whole."""
+    """Yield an iterator over name, content and size of each member; raises ArchiveError if the archive is damaged."""
     try:
         with tarfile.open(path, mode="r|gz") as tar:
             yield ((info.name, tar.extractfile(info) or io.BytesIO(), info.size) for info in tar)
@@ -111,7 +111,7 @@ def reading(path: Path) -> Iterator[Iterator[tuple[str, IO[bytes], int]]]:
 
 
 def checked(path: Path) -> dict[str, Any]:
-    """Read a whole archive against its own digest and return its manifest; raises ArchiveError."""
+    """Read a whole archive, compare it with its own digest, and return its manifest; raises ArchiveError."""
     digest, before, kept, last = hashlib.sha256(), "", dict[str, bytes](), ""
     with reading(path) as found:
         for name, stream, size in found:
@@ -133,7 +133,7 @@ def checked(path: Path) -> dict[str, Any]:
 
 
 def secrets() -> dict[str, list[str]]:
-    """Return short digests of the secrets that a backup needs and does not hold."""
+    """Return short digests of the secrets that a backup needs but does not contain."""
     return {
         "SECRET_KEY": [_short(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)],
         "CREDENTIAL_PEPPERS": [_short(pepper) for pepper in settings.CREDENTIAL_PEPPERS],
@@ -146,7 +146,7 @@ def _short(secret: str) -> str:
 
 
 def missing_secrets(manifest: dict[str, Any]) -> list[str]:
-    """Return a sentence for each secret of the archive that is not set here; a former SECRET_KEY may be missing."""
+    """Return a sentence for each secret that the archive needs and that is not set here, except former SECRET_KEYs."""
     here, found = secrets(), []
     for name, digests in manifest["secrets"].items():
         needed = digests[:1] if name == "SECRET_KEY" else digests

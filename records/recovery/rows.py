@@ -15,16 +15,16 @@ from django.db import DEFAULT_DB_ALIAS, connection, models
 
 ROWS_AT_ONCE = 2000
 SECRET = ("sessions", "usersessions")
-"""Apps whose rows would let whoever finds a backup act as somebody who is signed in: they stay out of it."""
+"""Apps that are not backed up: with their rows, anybody who finds a backup could act as a signed-in user."""
 
 MADE_BY_TRIGGERS = ("accounts.AccessChange",)
-"""Tables that the database itself fills while rows of others are stored, on restoring too."""
+"""Tables that the database itself fills while other rows are stored, also during a restore."""
 
 
 def saved_models() -> list[type[models.Model]]:
-    """Return every model that has a table whose rows a backup holds, tables between models included.
+    """Return every model whose rows a backup contains, including the tables of many-to-many relations.
 
-    Files that are made again when they are wanted stay out of it, with their rows.
+    Files that can be made again, such as packs, are left out together with their rows.
     """
     return [
         model
@@ -65,7 +65,7 @@ def _plain(value: Any) -> Any:
 
 
 def load(model: type[models.Model], piece: bytes) -> int:
-    """Store a piece of a table's rows exactly as they were, with no default, stamp or signal; returns their number."""
+    """Store some of a table's rows exactly as they were, without defaults, stamps or signals; returns their number."""
     fields = columns_of(model)
     made = []
     for line in piece.splitlines():
@@ -89,14 +89,14 @@ def _typed(field: Any, value: Any) -> Any:
 
 
 def empty_all(chosen: Iterable[type[models.Model]]) -> None:
-    """Take away the rows that migrations made, such as shared lists and permissions: the archive holds its own."""
+    """Delete the rows that migrations made, such as shared lists and permissions: the archive contains its own."""
     with connection.cursor() as cursor:
         for model in chosen:
             cursor.execute(f"DELETE FROM {connection.ops.quote_name(model._meta.db_table)}")  # noqa: S608
 
 
 def reset_sequences(chosen: Iterable[type[models.Model]]) -> None:
-    """Let the next row of each table get a number of its own."""
+    """Set the sequences of all tables, so that the next row of each gets an unused number."""
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_sql(no_style(), list(chosen)):
             cursor.execute(statement)

@@ -22,10 +22,10 @@ CHILDREN: dict[type[ReferenceEntry], dict[str, Callable[..., None]]] = {
 def add_entry(
     model: type[Entry], values: Mapping[str, Any], *, author: Author, site_id: uuid.UUID | None = None, reason: str = ""
 ) -> Entry:
-    """Add an entry to a list, to the site's own where the list is kept per site, and return it.
+    """Add an entry to a list and return it; if each site has its own list, it is added to that of the site.
 
-    values may hold name, code and idx, for a Rating its responses and bands, and for a Checklist its questions.
-    Raises ValidationError, code Duplicate where an active entry has the name and code already.
+    `values` can contain name, code and idx, for a Rating also responses and bands, and for a Checklist also questions.
+    Raises ValidationError, with the code Duplicate if an active entry has the same name and code.
     """
     entry = model()
     if isinstance(entry, SiteEntry):
@@ -39,20 +39,20 @@ def add_entry(
 
 
 def update_entry(entry: Entry, values: Mapping[str, Any], *, author: Author, reason: str = "") -> Entry:
-    """Change what values holds and return the entry as it is now; what changes nothing writes nothing.
+    """Set the values and return the changed entry; if nothing changes, nothing is written.
 
-    Locks the entry. An array of responses, bands or questions is the whole new array. Raises ValidationError.
+    Locks the entry. An array of responses, bands or questions replaces the whole old one. Raises ValidationError.
     """
     return _change(entry, f"Update{type(entry).__name__}", author, reason, values=values)
 
 
 def archive_entry(entry: Entry, *, author: Author, reason: str = "") -> Entry:
-    """Archive an entry: it stays valid on old records and is refused on new ones. Locks it; repeatable."""
+    """Archive an entry: old records keep it, and new ones cannot use it. Locks it; repeating it changes nothing."""
     return _change(entry, f"Archive{type(entry).__name__}", author, reason, is_archived=True)
 
 
 def restore_entry(entry: Entry, *, author: Author, reason: str = "") -> Entry:
-    """Make an archived entry active again. Locks it; repeatable; raises ValidationError where its name is taken."""
+    """Restore an archived entry; repeating it changes nothing. Locks it; raises ValidationError (name in use)."""
     return _change(entry, f"Restore{type(entry).__name__}", author, reason, is_archived=False)
 
 

@@ -1,4 +1,4 @@
-"""The pages of the reference lists: what records point into."""
+"""The back-office pages of the reference lists."""
 
 import uuid
 from collections.abc import Callable
@@ -38,18 +38,18 @@ class EntryAdmin(PlainAdmin):
             return actions.update_entry(record, values, author=author_of(request), reason=reason)
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore an entry: an archived one stays valid where it is used."""
+        """Archive or restore an entry; records that use an archived entry keep it."""
         act = actions.archive_entry if archived else actions.restore_entry
         return act(record, author=author_of(request), reason=reason)
 
 
 class SharedEntryAdmin(EntryAdmin):
-    """A list that all sites share: everybody with the list's view permission reads it, superusers change it."""
+    """A list that all sites share: everybody with its view permission can read it, and superusers can change it."""
 
     site_field = None
 
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
-        """Return whether the user may do this to a list that no site owns."""
+        """Return whether the user may do this to a list that all sites share."""
         if action == "view":
             return access.may_anywhere(user_of(request), self.permission("view"))
         return super().may(request, action, record)
@@ -60,7 +60,7 @@ class SharedEntryAdmin(EntryAdmin):
 
 
 class ResponseRows(RowsTabular):
-    """The responses of a rating; one that is taken out stays valid on the findings that have it."""
+    """The responses of a rating; findings keep a response that is removed here."""
 
     model = RatingResponse
     fields = ("name", "description", "score", "fails")
@@ -84,14 +84,14 @@ class RatingAdmin(EntryAdmin):
 
 
 class QuestionRows(RowsTabular):
-    """The questions of a checklist; findings keep the words of one that is taken out."""
+    """The questions of a checklist; findings keep the words of a question that is removed here."""
 
     model = ChecklistQuestion
     fields = ("question",)
 
 
 class ChecklistAdmin(EntryAdmin):
-    """What audits work through, with their questions."""
+    """The checklists of audits, with their questions."""
 
     inlines = (QuestionRows,)
 

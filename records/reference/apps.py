@@ -7,12 +7,12 @@ from records.reference.seed import seed_after_migrate
 
 
 class ReferenceConfig(AppConfig):
-    """Registers records.reference and has its system lists seeded after each migration."""
+    """Registers records.reference, and fills its system lists after each migration."""
 
     name = "records.reference"
     label = "reference"
     verbose_name = "Reference lists"
 
     def ready(self) -> None:
-        """Have the system lists completed whenever the tables were made, changed or flushed."""
+        """Complete the system lists whenever the tables were created, changed or flushed."""
         post_migrate.connect(seed_after_migrate, sender=self, dispatch_uid="records.reference.seed")

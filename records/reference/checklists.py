@@ -1,4 +1,4 @@
-"""The inside of a Checklist: its questions, in the order in which an audit asks them."""
+"""The questions of a checklist, in the order in which an audit asks them."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ from records.sites.writing import Values, replace_children
 
 
 def put_questions(checklist: Checklist, rows: Sequence[Values]) -> None:
-    """Make rows (id, question) the checklist's questions, in that order; needs a transaction.
+    """Make the rows (id, question) the checklist's questions, in their order; needs a transaction.
 
-    A question that is missing is removed: findings keep the words that it gave them. Raises ValidationError.
+    A question that is not among the rows is removed; findings keep its words. Raises ValidationError.
     """
     replace_children(checklist, "questions", rows)

@@ -1,4 +1,4 @@
-"""The column that keeps a name or code folded, so that both databases compare and search it without regard to case."""
+"""The column with the folded copy of a name or code, so that both databases ignore case when they compare it."""
 
 import sys
 from typing import Any
@@ -11,10 +11,11 @@ from records.sites.text import NAME, fold, normalise
 
 
 class FoldedField(models.CharField):  # type: ignore[type-arg]
-    """The folded copy of another text column, set by validation and again on the way into the database.
+    """The folded copy of another text column, set by validation and again when the row is stored.
 
-    SQLite's LOWER knows ASCII only and PostgreSQL's depends on the collation; a key folded here is the same in both.
-    Folding can make a text longer (ß becomes ss), hence the length. Rows changed by `update()` must set it themselves.
+    SQLite's LOWER handles ASCII only and PostgreSQL's depends on the collation; a text folded here is the same in both.
+    The column is longer than its source, because folding can lengthen a text (ß becomes ss). Code that calls `update()`
+    must set it itself.
     """
 
     is_folded = True
@@ -27,16 +28,16 @@ class FoldedField(models.CharField):  # type: ignore[type-arg]
         super().__init__(**kwargs)
 
     def deconstruct(self) -> tuple[str, str, Any, Any]:
-        """Return what a migration needs to make the field again."""
+        """Return what a migration needs to create the field."""
         name, path, args, kwargs = super().deconstruct()
         return name, path, args, {**kwargs, "source": self.source}
 
     def clean(self, value: Any, model_instance: models.Model | None) -> str:
-        """Return the folded source, whatever the column held, so that constraints are judged by it."""
+        """Return the folded source instead of the column's present value, so that constraints check the new text."""
         return self._key(model_instance)
 
     def pre_save(self, model_instance: models.Model, add: bool) -> str:
-        """Return the folded source and keep it on the instance."""
+        """Return the folded source, and set it on the instance."""
         key = self._key(model_instance)
         setattr(model_instance, self.attname, key)
         return key
@@ -45,13 +46,13 @@ class FoldedField(models.CharField):  # type: ignore[type-arg]
         try:
             return fold(normalise(getattr(model_instance, self.source) or ""))
         except ValidationError:
-            # The source's own validation refuses it; the key need only be something that can be looked for.
+            # The source's own validation refuses this text; here it only has to become something to search for.
             return ""
 
 
 @FoldedField.register_lookup
 class FoldedStartsWith(StartsWith):
-    """`startswith` that an index answers on SQLite too, whose LIKE never uses one: as a range of the binary order."""
+    """`startswith` as a range in binary order, so that SQLite can use an index too (its LIKE never uses one)."""
 
     def as_sqlite(self, compiler: Any, connection: Any, **_extra: Any) -> tuple[str, list[Any]]:
         """Return the range from the beginning itself up to the last text that begins so."""
@@ -64,7 +65,7 @@ class FoldedStartsWith(StartsWith):
 
 @FoldedField.register_lookup
 class FoldedWhole(Exact):
-    """`whole`, as every text column has it, on a column that is folded already: plain equality, read from an index."""
+    """The lookup `whole` for a column that is already folded: plain equality, which an index serves."""
 
     lookup_name = "whole"
 
@@ -79,7 +80,7 @@ class FoldedWhole(Exact):
 
 @FoldedField.register_lookup
 class FoldedWithin(Contains):
-    """`within`, as every text column has it, on a column that is folded already."""
+    """The lookup `within` for a column that is already folded."""
 
     lookup_name = "within"
 
@@ -92,6 +93,6 @@ class FoldedWithin(Contains):
         return connection.operators["contains"] % rhs
 
     def as_sqlite(self, compiler: Any, connection: Any, **_extra: Any) -> tuple[str, list[Any]]:
-        """Return a plain search of the text: SQLite's LIKE would fold once more, letter by letter."""
+        """Return a plain search for the text; SQLite's LIKE would ignore the case of each letter once more."""
         column, params = self.process_lhs(compiler, connection)
         return f"INSTR({column}, %s) > 0", [*params, self.rhs]

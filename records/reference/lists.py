@@ -11,7 +11,7 @@ from records.sites.text import fold
 
 
 def _lists(base: Any) -> dict[str, type[ReferenceEntry]]:
-    """Return the lists over one abstract base by name, in the order in which models.py declares them."""
+    """Return the lists that derive from an abstract base, by name, in the order in which models.py declares them."""
     return {
         name: model
         for name, model in vars(entries).items()
@@ -39,9 +39,9 @@ def entries_at(model: type[ReferenceEntry], site_id: uuid.UUID) -> models.QueryS
 
 
 def starting_with(rows: models.QuerySet[Any, Any], text: str) -> models.QuerySet[Any, Any]:
-    """Narrow active entries to those whose name or code begins with the text in any case, by name.
+    """Return the active entries whose name or code begins with the text, in any case, sorted by name.
 
-    Both beginnings are read from the list's indexes, so the answer costs what it shows, however long the list is.
+    Indexes serve both comparisons, so the costs depend on what is shown and not on the length of the list.
     """
     rows, key = rows.filter(is_archived=False), fold(text)
     if not key:

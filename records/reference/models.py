@@ -21,7 +21,7 @@ QUESTION = 1_000
 
 
 class ReferenceEntry(models.Model):
-    """One line of a list: what staff choose and integrators point at by Id."""
+    """One entry of a list: staff choose it, and integrators refer to it by its Id."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = LineField(blank=False)
@@ -47,7 +47,7 @@ class ReferenceEntry(models.Model):
         return READER
 
     def clean(self) -> None:
-        """Raise ValidationError when the name shows nothing."""
+        """Raise ValidationError if the name is invisible."""
         if is_blank(self.name):
             raise ValidationError(
                 {"name": ValidationError(gettext("The name must not be blank."), code="RequiredField")}
@@ -55,10 +55,10 @@ class ReferenceEntry(models.Model):
 
 
 def _once(*scope: str) -> tuple[models.UniqueConstraint, ...]:
-    """Return the constraints of a list: an active code once, and an active name once for the same code.
+    """Return the constraints of a list: active entries have different codes, or different names if they have no code.
 
-    Two products may share a name when their codes tell them apart. The operator classes (PostgreSQL only) let the
-    same indexes answer `startswith`, so that choosing among 100,000 products reads no more than it shows.
+    Two products may have the same name if their codes are different. The operator classes (PostgreSQL only) let the
+    same indexes serve `startswith`, so that choosing among 100,000 products reads only the rows that are shown.
     """
     scope_ops, text_ops = ["uuid_ops"] * len(scope), "varchar_pattern_ops"
     return (
@@ -120,7 +120,7 @@ class Title(SystemEntry):
 
 
 class NatureOfEmployment(SystemEntry):
-    """How somebody is employed: by the organisation itself (Employee) or through an agency."""
+    """How a person is employed: by the organisation itself (Employee) or through an agency."""
 
     class Meta(SystemEntry.Meta):
         verbose_name = "type of employment"
@@ -128,25 +128,25 @@ class NatureOfEmployment(SystemEntry):
 
 
 class Nationality(SystemEntry):
-    """A country that somebody can be a national of (ISO 3166)."""
+    """A country of which a person can be a national (ISO 3166)."""
 
     class Meta(SystemEntry.Meta):
         verbose_name_plural = "nationalities"
 
 
 class Country(SystemEntry):
-    """A country, its code being the two letters of ISO 3166."""
+    """A country; its code is the two letters of ISO 3166."""
 
     class Meta(SystemEntry.Meta):
         verbose_name_plural = "countries"
 
 
 class Language(SystemEntry):
-    """A language, its code being the two letters of ISO 639."""
+    """A language; its code is the two letters of ISO 639."""
 
 
 class LanguageProficiency(SystemEntry):
-    """How well somebody speaks a language."""
+    """How well a person speaks a language."""
 
     class Meta(SystemEntry.Meta):
         verbose_name_plural = "language proficiencies"
@@ -157,13 +157,13 @@ class EducationResult(SystemEntry):
 
 
 class Product(SiteEntry):
-    """What the site makes and sells, and what a complaint is about; the one list that grows long."""
+    """What the site makes and sells, and what complaints are about. This list can become very long."""
 
     SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key")
 
 
 class Brand(SiteEntry):
-    """A name that products are sold under."""
+    """A name under which products are sold."""
 
 
 class ProductionUnit(SiteEntry):
@@ -177,15 +177,15 @@ class Nonconformance(SiteEntry):
 
 
 class Cause(SiteEntry):
-    """Why a nonconformance came about."""
+    """The cause of a nonconformance."""
 
 
 class ComplaintSource(SiteEntry):
-    """Who complains: a consumer, a retailer, an authority."""
+    """Who complains, such as a consumer, a retailer or an authority."""
 
 
 class ComplaintMethod(SiteEntry):
-    """How a complaint reached the site: telephone, e-mail, letter."""
+    """How a complaint reached the site, such as by telephone, e-mail or letter."""
 
 
 class Department(SiteEntry):
@@ -206,7 +206,7 @@ class Checklist(SiteEntry):
 
 
 class UnitOfMeasure(SiteEntry):
-    """A unit that quantities are counted in, such as kg."""
+    """A unit of quantities, such as kg."""
 
     class Meta(SiteEntry.Meta):
         verbose_name = "unit of measure"
@@ -214,7 +214,7 @@ class UnitOfMeasure(SiteEntry):
 
 
 class ChecklistQuestion(ChildRow):
-    """One question of a checklist; an audit takes its words over when it starts."""
+    """One question of a checklist; its words are copied to an audit when the audit starts."""
 
     checklist = models.ForeignKey(Checklist, models.PROTECT, related_name="questions", db_index=False)
     question = LineField(blank=False, max_length=QUESTION)
@@ -230,7 +230,7 @@ class ChecklistQuestion(ChildRow):
 
 
 class Rating(SiteEntry):
-    """A scale for audits: the responses that a finding can have, and the score bands that sum them up."""
+    """A scale for audits: the responses that a finding can have, and the bands that turn a score into a rating."""
 
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("responses", "bands")
 
@@ -238,8 +238,8 @@ class Rating(SiteEntry):
 class RatingResponse(ChildRow):
     """One answer that an audit finding can have, with its score; without a score it adds nothing to the audit's score.
 
-    A response that findings or programs use is archived when it leaves the rating: it stays valid there, is refused
-    on new ones, and is no longer listed.
+    A response that is removed from its rating is archived: the findings and programs that have it keep it, new ones
+    cannot use it, and it is no longer listed.
     """
 
     SITE_PATH: ClassVar[str] = "rating__site"
@@ -274,7 +274,7 @@ def _percentage(label: str) -> Any:
 
 
 class ScoreBand(ChildRow):
-    """What an audit's score from one percentage to another is called, and whether that is a pass."""
+    """A range of scores in percent, with the rating and the result that an audit gets for a score in it."""
 
     scale = models.ForeignKey(Rating, models.PROTECT, related_name="bands", verbose_name="rating scale")
     from_score = _percentage("from")
@@ -300,7 +300,7 @@ class ScoreBand(ChildRow):
         }
 
     def clean(self) -> None:
-        """Raise ValidationError when the band ends before it begins."""
+        """Raise ValidationError if the band ends before it begins."""
         if self.from_score is not None and self.to_score is not None and self.from_score > self.to_score:
             raise ValidationError(
                 {"to_score": ValidationError(gettext("To must not be below From."), code="InvalidValue")}

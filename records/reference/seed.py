@@ -1,4 +1,4 @@
-"""The system lists' own entries, with fixed ids, and the seeding of what an installation still lacks."""
+"""The entries of the system lists, with fixed ids, and the seeding of those that an installation still lacks."""
 
 import csv
 import uuid
@@ -10,7 +10,7 @@ from django.apps import apps as installed
 from django.db import DEFAULT_DB_ALIAS, models
 
 NAMESPACE = uuid.UUID("cb96a42e-6652-53ab-8f37-76d62ca4c73e")
-"""The name space of the fixed ids; never changes, since integrators keep the ids."""
+"""The name space of the fixed ids. It never changes, because integrators store the ids."""
 
 ISO = Path(__file__).parent / "iso"
 
@@ -73,10 +73,10 @@ def _read(name: str) -> tuple[tuple[str, str], ...]:
 
 
 def seed_system_lists(using: str = DEFAULT_DB_ALIAS, apps: Any = installed) -> int:
-    """Add the system entries that the database lacks and return how many were added; one query when none is.
+    """Add the system entries that the database lacks, and return how many were added; one query if there are none.
 
-    What is there stays as it is: entries that were renamed or archived keep that, and an entry whose name or code
-    the organisation gave to one of its own is left out. Seeding is part of installing, so it leaves no Change.
+    Existing entries stay as they are, even if they were renamed or archived. An entry is left out if the organisation
+    has given its name or code to an entry of its own. Seeding is part of the installation and leaves no Change.
     """
     lists = system_entries()
     tables = {name: apps.get_model("reference", name) for name in lists}
@@ -102,7 +102,7 @@ def _add_missing(
 
 
 def seed_after_migrate(*, using: str, apps: Any = installed, **_signal: Any) -> None:
-    """Seed once the tables stand (also after a test's flush); a database migrated back to before them is left alone."""
+    """Seed after the tables exist (also after a test's flush); do nothing if the database has no such tables."""
     try:
         apps.get_model("reference", "Title")
     except LookupError:

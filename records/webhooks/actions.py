@@ -1,4 +1,4 @@
-"""The writes to subscriptions: each is one transaction with its Change; no secret is in the history."""
+"""The writes to subscriptions. Each is one transaction with its Change; the history contains no secrets."""
 
 import datetime
 import secrets
@@ -17,15 +17,15 @@ from records.webhooks import destinations, signing
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 
 MOST = 20
-"""How many subscriptions a site has at most that are not archived."""
+"""The maximum number of a site's subscriptions that are not archived."""
 OVERLAP = datetime.timedelta(hours=24)
-"""How long a secret signs beside the one that followed it."""
+"""How long the former secret still signs after it was replaced."""
 
 
 def add_subscription(site_id: uuid.UUID, values: Values, *, author: Author) -> Subscription:
-    """Store a subscription, which begins with the next change of the site; raises ValidationError.
+    """Store a subscription, which begins with the site's next change; raises ValidationError.
 
-    The address's name is resolved first, outside of the transaction. Locks the site's row.
+    The host name of the address is resolved before the transaction begins. Locks the site's row.
     """
     destinations.check_name(values["address"])
     with recording():
@@ -50,7 +50,7 @@ def update_subscription(
     reason: str = "",
     precondition: Callable[[Any], None] = lambda locked: None,
 ) -> Subscription:
-    """Change name, address or kinds of record; a new address is tried at once. Raises ValidationError."""
+    """Change name, address or kinds of record; deliveries to a new address begin at once. Raises ValidationError."""
     if "address" in values:
         destinations.check_name(values["address"])
     with changing(
@@ -72,7 +72,7 @@ def update_subscription(
 def archive_subscription(
     subscription: Subscription, *, archived: bool, author: Author, reason: str = ""
 ) -> Subscription:
-    """End a subscription, or take it up again where it stopped: what happened meanwhile is delivered then."""
+    """Archive a subscription, or restore it; a restored one also delivers the changes made since it was archived."""
     operation = "ArchiveWebhook" if archived else "RestoreWebhook"
     with changing(Subscription, None, subscription.pk, author=author, operation=operation, reason=reason) as locked:
         locked.is_archived = archived
@@ -81,7 +81,7 @@ def archive_subscription(
 
 
 def pause(subscription: Subscription, *, author: Author, reason: str = "") -> bool:
-    """Deliver nothing for the time being; returns whether it was active. What happens meanwhile is kept."""
+    """Pause the deliveries; returns whether the subscription was active. Changes made meanwhile are delivered later."""
     with changing(
         Subscription, None, subscription.pk, author=author, operation="PauseWebhook", reason=reason
     ) as locked:
@@ -92,7 +92,7 @@ def pause(subscription: Subscription, *, author: Author, reason: str = "") -> bo
 
 
 def resume(subscription: Subscription, *, author: Author, reason: str = "") -> None:
-    """Go on where the deliveries stopped, at once."""
+    """Resume the deliveries at once, from the change at which they stopped."""
     with changing(
         Subscription, None, subscription.pk, author=author, operation="ResumeWebhook", reason=reason
     ) as locked:
@@ -101,9 +101,10 @@ def resume(subscription: Subscription, *, author: Author, reason: str = "") -> N
 
 
 def rotate_secret(subscription: Subscription, *, author: Author, reason: str = "") -> str:
-    """Give a subscription a new secret and return it, this once; the old one signs too for 24 hours.
+    """Give a subscription a new secret and return it; it is never shown again. The old one also signs for 24 hours.
 
-    A secret that followed another one within 24 hours replaces it: never more than two sign. Locks the row.
+    If the secret was already replaced within the last 24 hours, the oldest one stops signing, so that at most two
+    secrets sign. Locks the row.
     """
     secret = signing.new_secret()
     notes = [{"field": "secret", "old": "", "new": "rotated"}]
@@ -117,7 +118,7 @@ def rotate_secret(subscription: Subscription, *, author: Author, reason: str = "
 
 
 def show_secret(subscription: Subscription, *, author: Author) -> str:
-    """Return the secret of a new subscription, once; raises ValidationError where it was shown before."""
+    """Return the secret of a new subscription; raises ValidationError if it was shown before."""
     notes = [{"field": "secret", "old": "", "new": "shown"}]
     with changing(
         Subscription, None, subscription.pk, author=author, operation="ShowWebhookSecret", notes=notes
@@ -133,13 +134,13 @@ def show_secret(subscription: Subscription, *, author: Author) -> str:
 
 
 def ask_for_test(subscription: Subscription, *, author: Author) -> Delivery:
-    """Note that a test message is to be sent; the caller queues the task that sends it."""
+    """Store that a test message has to be sent; the caller queues the task that sends it."""
     message_id = f"msg_{subscription.pk.hex}_test_{secrets.token_hex(8)}"
     return _ask(subscription, Kind.TEST, None, message_id, author, "TestWebhook")
 
 
 def ask_again(delivery: Delivery, *, author: Author) -> Delivery:
-    """Note that a change's message is to be sent once more under its own id, whatever the state of the subscription."""
+    """Store that a change's message has to be sent again under the same id, even if the subscription is paused."""
     if delivery.kind == Kind.TEST:
         raise ValidationError(gettext("A test is not sent again; send another test."), code="InvalidTransition")
     number = delivery.number
@@ -164,5 +165,5 @@ def _give_secret(subscription: Subscription, secret: str) -> None:
 
 
 def _start_anew(subscription: Subscription) -> None:
-    """Forget the failures, so that the next attempt is made at once and three days are counted from there."""
+    """Reset the failures, so that the next attempt is made at once and the time until the pause starts anew."""
     subscription.failing_since, subscription.failures, subscription.next_attempt = None, 0, None

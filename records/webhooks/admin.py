@@ -1,4 +1,4 @@
-"""The pages of webhooks: where changes are sent, the secret, and each delivery with what was answered."""
+"""The pages of webhooks: the address, the secret, and each delivery with the receiver's answer."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ STEPS = (
         applies=lambda webhook: not webhook.is_archived,
         form=WithoutReason,
         explanation=_("Sends one signed message that tells of no change, also while the webhook is paused."),
-        done=_("gets a test within seconds; see its deliveries."),
+        done=_("%(record)s gets a test within seconds; see its deliveries."),
     ),
     RecordStep(
         "pause",
@@ -76,7 +76,7 @@ STEPS = (
         applies=lambda webhook: webhook.state == State.ACTIVE and not webhook.is_archived,
         form=ReasonIfAny,
         explanation=_("Nothing is delivered until the webhook is resumed. No change is lost."),
-        done=_("is paused."),
+        done=_("%(record)s is paused."),
     ),
     RecordStep(
         "resume",
@@ -86,13 +86,13 @@ STEPS = (
         applies=lambda webhook: webhook.state == State.PAUSED and not webhook.is_archived,
         form=ReasonIfAny,
         explanation=_("Deliveries go on where they stopped, in order, with all that happened in the meantime."),
-        done=_("is active."),
+        done=_("%(record)s is active."),
     ),
 )
 
 
 class StateFilter(ChoiceFilter):
-    """Narrows the list to active or paused webhooks."""
+    """Filters the list to active or paused webhooks."""
 
     title = _("state")
     parameter_name = "state"
@@ -100,7 +100,7 @@ class StateFilter(ChoiceFilter):
 
 
 class KindsOfRecord(forms.CheckboxSelectMultiple):
-    """Checkboxes in columns, as a group with a name."""
+    """Checkboxes in columns, as one group that has a name."""
 
     template_name = "webhooks/kinds.html"
 
@@ -116,7 +116,7 @@ class SubscriptionAdmin(PlainAdmin):
     readonly_fields = ("state_shown", "progress", "trouble")
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what is entered, and how far a stored webhook has come."""
+        """Return the fields that people fill in and, for a stored webhook, the state of its deliveries."""
         entered = ((None, {"fields": ("name", "address", "entities")}),)
         return entered if obj is None else (*entered, (gettext("Deliveries"), {"fields": self.readonly_fields}))
 
@@ -140,7 +140,7 @@ class SubscriptionAdmin(PlainAdmin):
 
     @admin.display(description=_("state"))
     def state_shown(self, webhook: Subscription) -> str:
-        """Return whether changes are delivered, and why not."""
+        """Return whether changes are delivered and, if they are not, why."""
         if webhook.is_archived:
             return gettext("Archived: nothing is delivered")
         state = str(State(webhook.state).label)
@@ -148,7 +148,7 @@ class SubscriptionAdmin(PlainAdmin):
 
     @admin.display(description=_("progress"))
     def progress(self, webhook: Subscription) -> str:
-        """Return how far the deliveries have come; two small queries."""
+        """Return up to which change everything was delivered; two small queries."""
         if not behind().filter(pk=webhook.pk).exists() and webhook.state == State.ACTIVE:
             return gettext("Everything was delivered.")
         last = feed.last_number(webhook.site_id)
@@ -191,7 +191,7 @@ class SubscriptionAdmin(PlainAdmin):
         return actions.archive_subscription(record, archived=archived, author=author_of(request), reason=reason)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:
-        """Go on to the page that shows the secret once."""
+        """Redirect to the page that shows the secret once."""
         self.message_user(
             request, gettext("%(obj)s was added. Its receiver needs the secret.") % {"obj": obj}, messages.SUCCESS
         )
@@ -206,12 +206,12 @@ class SubscriptionAdmin(PlainAdmin):
         return links
 
     def get_urls(self) -> Any:
-        """Return the admin's addresses with the secret's page before them."""
+        """Return the admin's addresses, preceded by that of the secret's page."""
         view = self.admin_site.admin_view(self.secret_view)
         return [path("<str:object_id>/secret/", view, name="webhooks_subscription_secret"), *super().get_urls()]
 
     def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show when the secret was made; a POST shows that of a new webhook (`show`) or makes another (`rotate`)."""
+        """Show when the secret was made; a POST shows that of a new webhook (`show`) or makes a new one (`rotate`)."""
         webhook = self.record_or_404(request, object_id)
         if not self.has_change_permission(request, webhook):
             raise PermissionDenied
@@ -245,7 +245,7 @@ class SubscriptionAdmin(PlainAdmin):
 
 
 def kinds() -> list[tuple[str, str]]:
-    """Return the kinds of record to choose from: each name of the feed with what people call it."""
+    """Return the kinds of record to choose from: the name in the feed and the label of each."""
     models_of = feed.entities()
     found = [(name, capfirst(str(models_of[name]._meta.verbose_name))) for name in entities()]
     return sorted(found, key=lambda pair: pair[1])
@@ -257,7 +257,7 @@ def deliveries_of(webhook: Subscription) -> str:
 
 
 class OutcomeFilter(ChoiceFilter):
-    """Narrows deliveries by how they ended."""
+    """Filters deliveries by how they ended."""
 
     title = _("outcome")
     parameter_name = "outcome"
@@ -282,7 +282,7 @@ class DeliveryAdmin(LogAdmin):
 
     @admin.display(description=_("when"))
     def when(self, delivery: Delivery) -> str:
-        """Return the moment to the second, in the site's time."""
+        """Return the time of the attempt to the second, in the site's time zone."""
         return f"{wall_clock(delivery.at)[0]:%Y-%m-%d %H:%M:%S}"
 
     @admin.display(description=_("what"))
@@ -296,11 +296,11 @@ class DeliveryAdmin(LogAdmin):
 
     @admin.display(description=_("outcome"))
     def ended(self, delivery: Delivery) -> str:
-        """Return how the attempt ended, and why it failed."""
+        """Return how the attempt ended and, if it failed, why."""
         return delivery.fault or str(Outcome(delivery.outcome).label)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the list; say what to do where it is empty."""
+        """Show the list; if it is empty, the page says what to do."""
         empty = {
             "empty_list": gettext(
                 "Nothing was delivered in the last 30 days. Add a webhook, or send a test on its page."
@@ -311,7 +311,7 @@ class DeliveryAdmin(LogAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show one attempt with its answer; a POST sends its message again."""
+        """Show one attempt with the receiver's answer; a POST sends its message again."""
         if object_id is None:
             raise PermissionDenied
         key = as_number(object_id, 18)

@@ -1,7 +1,7 @@
-"""Delivering: each subscription by one worker at a time, in the order of the feed, at least once.
+"""Delivers the changes to receivers: in the order of the feed, each at least once.
 
-A row is noted as delivered after the receiver took it. A worker that dies in between leaves its claim, which ends by
-itself; the row is then sent again under the same id.
+One worker at a time delivers to a subscription. It records a row as delivered after the receiver has accepted it. If
+the worker is killed in between, its claim expires, and another worker sends the row again under the same id.
 """
 
 import datetime
@@ -28,10 +28,12 @@ logger = logging.getLogger("larder.webhooks")
 
 DELIVERER = Author(None, "Webhook deliverer", Channel.SYSTEM)
 LEASE = datetime.timedelta(seconds=50)
-"""How long a claim lasts without a sign of its holder: longer than any attempt takes, and what a killed worker had
-begun is taken up within a minute."""
+"""How long a claim lasts if its worker does not renew it.
+
+Longer than any attempt takes, yet short enough for another worker to continue within a minute.
+"""
 SLICE_SECONDS = 10.0
-"""How long one subscription is delivered to before others have their turn."""
+"""How long a worker delivers to one subscription before the others have their turn."""
 BATCH = 100
 FIRST_DELAY = datetime.timedelta(seconds=5)
 LONGEST_DELAY = datetime.timedelta(hours=3)
@@ -47,30 +49,30 @@ def _live() -> QuerySet[Subscription]:
 
 
 def behind() -> QuerySet[Subscription]:
-    """Return the active subscriptions whose site has a change that was not looked at yet."""
+    """Return the active subscriptions whose site has changes beyond their position."""
     newest = ChainHead.objects.filter(chain=OuterRef("site_id")).values("number")[:1]
     return _live().filter(position__lt=Subquery(newest))
 
 
 def backlog_since() -> datetime.datetime | None:
-    """Return when the oldest change was made that an active subscription was not delivered; None without any."""
+    """Return the time of the oldest change that an active subscription still has to get; None if there is none."""
     following = Change.objects.filter(chain=OuterRef("site_id"), number=OuterRef("position") + 1)
     oldest: datetime.datetime | None = behind().aggregate(at=Min(Subquery(following.values("at")[:1])))["at"]
     return oldest
 
 
 def due(moment: datetime.datetime) -> QuerySet[Subscription]:
-    """Return the subscriptions that have something to deliver now and that no worker has."""
+    """Return the subscriptions that have something to deliver now and that no worker has claimed."""
     return behind().filter(_UNCLAIMED, Q(next_attempt__isnull=True) | Q(next_attempt__lte=moment))
 
 
 def deliver_to(key: uuid.UUID, *, clock: Clock = now, seconds: float = SLICE_SECONDS) -> int:
-    """Deliver to one subscription, unless another worker does; return how many messages it took.
+    """Deliver to one subscription unless another worker does; return how many messages the receiver accepted.
 
-    No message is begun after `seconds`; the last one may take as long as an attempt may.
+    No message is begun after `seconds`, but the last one may still take the full time of an attempt.
     """
     claim = uuid.uuid4()
-    # The condition on the row itself is judged again where another worker was faster; one on a join would not be.
+    # If another worker was faster, the database checks the condition on the row itself again, but not one on a join.
     free = Subscription.objects.filter(_UNCLAIMED, pk=key)
     if not due(clock()).filter(pk=key).exists() or not free.update(claim=claim, claimed_until=Now() + LEASE):
         return 0
@@ -83,7 +85,7 @@ def deliver_to(key: uuid.UUID, *, clock: Clock = now, seconds: float = SLICE_SEC
 
 
 class _Turn:
-    """One worker's turn at one subscription, as long as its claim holds, on one connection."""
+    """One worker's deliveries to one subscription, on one connection, until its claim expires."""
 
     def __init__(
         self, key: uuid.UUID, claim: uuid.UUID, clock: Clock, line: sending.Line, seconds: float = SLICE_SECONDS
@@ -92,7 +94,7 @@ class _Turn:
         self.ends = time.monotonic() + seconds
 
     def run(self) -> int:
-        """Deliver row after row; return how many the receiver took."""
+        """Deliver row after row; return how many the receiver accepted."""
         taken = 0
         while (subscription := self._mine()) is not None:
             last = feed.last_number(subscription.site_id)
@@ -101,7 +103,7 @@ class _Turn:
             )
             for row in rows:
                 current = self._mine()
-                # Whoever changed the webhook meanwhile is heeded from the next row on.
+                # If somebody changed the webhook meanwhile, the change applies from the next row on.
                 if current is None or current.entities != subscription.entities or not self._deliver(current, row):
                     return taken
                 taken += 1
@@ -116,11 +118,11 @@ class _Turn:
         return Subscription.objects.filter(pk=self.key, claim=self.claim)
 
     def _mine(self) -> Subscription | None:
-        """Return the subscription as it is now; None where it is paused, or the claim is another worker's."""
+        """Return the subscription as it is now; None if it is paused or another worker has claimed it."""
         return _live().filter(pk=self.key, claim=self.claim).first()
 
     def _deliver(self, subscription: Subscription, row: dict[str, Any]) -> bool:
-        """Send one row and note what came of it; return whether the next one may follow."""
+        """Send one row and store the outcome; return whether the next row may follow."""
         number = int(row["Number"])
         try:
             keys = secrets_of(subscription, self.clock())
@@ -166,7 +168,7 @@ class _Turn:
         if answer.is_gone:
             self._pause(subscription, "The receiver answered 410 Gone: it wants no more messages.")
         elif moment - since >= GIVES_UP_AFTER:
-            self._pause(subscription, f"No delivery has succeeded for three days. {answer.fault}")
+            self._pause(subscription, f"No delivery has succeeded for {GIVES_UP_AFTER.days} days. {answer.fault}")
 
     def _pause(self, subscription: Subscription, reason: str) -> None:
         with recording():
@@ -175,13 +177,13 @@ class _Turn:
 
 
 def delay_after(failures: int) -> datetime.timedelta:
-    """Return how long to wait after so many failures in a row: 5 seconds, doubled each time up to 3 hours, ± 20 %."""
+    """Return how long to wait after this number of failures: 5 seconds, doubled each time up to 3 hours, ± 20 %."""
     whole = min(FIRST_DELAY * 2 ** min(failures - 1, 20), LONGEST_DELAY)
     return whole * random.uniform(0.8, 1.2)  # noqa: S311 (spreads attempts, guards nothing)
 
 
 def secrets_of(subscription: Subscription, moment: datetime.datetime) -> list[str]:
-    """Return the secrets that sign now, the newest first; raises UnreadableSecretError."""
+    """Return the secrets that sign at present, newest first; raises UnreadableSecretError."""
     found = [signing.opened(subscription.secret)]
     if subscription.former_until is not None and moment < subscription.former_until:
         with suppress(signing.UnreadableSecretError):
@@ -192,7 +194,7 @@ def secrets_of(subscription: Subscription, moment: datetime.datetime) -> list[st
 def send(
     attempt: Delivery, body: bytes, keys: list[str], moment: datetime.datetime, line: sending.Line
 ) -> sending.Answer:
-    """Send a message, write down on the attempt what came of it, and return that; stores nothing."""
+    """Send a message, set the outcome on the attempt, and return the answer; stores nothing."""
     headers = signing.headers_of(keys, attempt.message_id, moment, body)
     answer = line.post(attempt.subscription.address, body, headers)
     attempt.at, attempt.status, attempt.fault = moment, answer.status, answer.fault
@@ -203,7 +205,7 @@ def send(
 
 
 def send_asked(key: int) -> bool:
-    """Make the one attempt that a person asked for, and return whether the receiver took it. It moves no position."""
+    """Make the attempt that a person asked for; return whether the receiver accepted it. The position stays."""
     attempt = Delivery.objects.select_related("subscription").filter(pk=key, outcome=Outcome.WAITING).first()
     if attempt is None:
         return False

@@ -1,4 +1,4 @@
-"""The demo's webhook: paused, since it leads to an address that does not exist, with one attempt to look at."""
+"""The demo's webhook. It is paused, because its address does not exist, and has one failed attempt to look at."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ FAULT = "The name of the address could not be resolved."
 
 
 def fill(place: Any) -> None:
-    """Add a webhook of the main site, as its administrator left it; `place` is the site that the demo is filling."""
+    """Add a paused webhook to the main site; `place` is the site that the demo is filling."""
     if not place.main:
         return
     author = place.author(place.users.get("administrator"))

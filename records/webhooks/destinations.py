@@ -1,7 +1,7 @@
-"""Which addresses a webhook may have: https, and no machine of the own network.
+"""Which addresses a webhook may have: https, and no machine in our own network.
 
-Whoever may write a webhook could otherwise let the worker call machines that only it can reach. A name is resolved once
-for each connection, and the connection is made to the very address that was judged.
+Otherwise anybody who may edit a webhook could let the worker call machines that only the worker can reach. A host name
+is resolved once for each connection, and the connection is made to exactly the network address that was checked.
 """
 
 import ipaddress
@@ -19,7 +19,7 @@ RESOLVE_SECONDS = 5.0
 _PLAIN = re.compile(r"[!-~]+")
 _REFUSED_NETWORKS = [
     ipaddress.ip_network(text)
-    # Addresses that the ipaddress module takes for public: Azure's metadata, and old forms of IPv6 with IPv4 inside.
+    # The ipaddress module counts these as public: Azure's metadata, and old forms of IPv6 that contain an IPv4 address.
     for text in ("168.63.129.16/32", "::/8", "fec0::/10")
 ]
 _NAT64 = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]
@@ -27,11 +27,11 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class RefusedError(Exception):
-    """Raised for a connection that is not made, with a sentence for people."""
+    """Raised if a connection is not allowed, with a sentence for people."""
 
 
 def checked(address: str) -> SplitResult:
-    """Return the parts of an address; raises ValidationError for one that no webhook may have. Resolves no name."""
+    """Return the parts of an address without resolving its name; raises ValidationError if no webhook may have it."""
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname, parts.port
@@ -55,9 +55,9 @@ def checked(address: str) -> SplitResult:
 
 
 def check_name(address: str) -> None:
-    """Raise ValidationError where the address's name leads to a machine of the own network at present.
+    """Raise ValidationError if the address's host name now leads to a machine in our own network.
 
-    A name that cannot be resolved now passes: each delivery judges it again.
+    A name that cannot be resolved now is accepted, because each delivery checks it again.
     """
     parts = checked(address)
     try:
@@ -69,9 +69,9 @@ def check_name(address: str) -> None:
 
 
 def resolved(parts: SplitResult) -> list[str]:
-    """Ask once which network addresses the host has and return them; raises RefusedError and OSError.
+    """Return the network addresses of the host, which are looked up once; raises RefusedError and OSError.
 
-    The system's resolver has no time limit of its own, so it is asked in a thread that is left behind after 5 seconds.
+    The system's resolver has no time limit, so it runs in a thread that is abandoned after 5 seconds.
     """
     answers: queue.SimpleQueue[list[str] | Exception] = queue.SimpleQueue()
     threading.Thread(target=_ask, args=(parts, answers), name="resolver", daemon=True).start()
@@ -103,7 +103,7 @@ def _refuse_private(text: str) -> None:
 
 
 def is_public(text: str) -> bool:
-    """Return whether a network address belongs to the public internet, with any IPv4 address that it holds inside."""
+    """Return whether a network address, and any IPv4 address that it contains, belongs to the public internet."""
     try:
         address: Address = ipaddress.ip_address(text)
     except ValueError:
@@ -115,7 +115,7 @@ def is_public(text: str) -> bool:
 
 
 def _inside(address: Address) -> tuple[Address, ...]:
-    """Return the IPv4 addresses that an IPv6 address stands for; nothing for any other."""
+    """Return the IPv4 addresses that an IPv6 address contains, if there are any."""
     if isinstance(address, ipaddress.IPv4Address):
         return ()
     if address.ipv4_mapped is not None:

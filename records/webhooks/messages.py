@@ -1,4 +1,4 @@
-"""What is sent: one row of the feed a message, just as `GetChangeList` gives it to a Reader of the site."""
+"""The messages. Each contains one row of the feed, as `GetChangeList` answers it to a Reader of the site."""
 
 import uuid
 from collections.abc import Collection
@@ -36,13 +36,13 @@ def rows(site_id: uuid.UUID, *, after: int, up_to: int, limit: int, only: Collec
 
 
 def row_of(subscription: Subscription, number: int) -> dict[str, Any] | None:
-    """Return one row by its number; None where a Reader sees none of that number."""
+    """Return the row with this number; None if a Reader sees no such row."""
     found = rows(subscription.site_id, after=number - 1, up_to=number, limit=1)
     return found[0] if found else None
 
 
 def id_of(subscription: Subscription, number: int) -> str:
-    """Return the id of a change's message: the same each time it is sent, so that a receiver recognises a repeat."""
+    """Return the id of a change's message. It stays the same, so that a receiver recognises a repeated message."""
     return f"msg_{subscription.pk.hex}_{number}"
 
 
@@ -52,5 +52,5 @@ def body_of(row: dict[str, Any]) -> bytes:
 
 
 def test_body(subscription: Subscription) -> bytes:
-    """Return a message that tells of no change."""
+    """Return a test message, which is not about any change."""
     return orjson.dumps({"type": TEST, "timestamp": show_date_time(now()), "data": {"Webhook": subscription.name}})

@@ -1,4 +1,4 @@
-"""Where the changes of a site are sent, how far that has come, and each attempt."""
+"""Subscriptions to the changes of a site, and each attempt to deliver a message."""
 
 import uuid
 from typing import ClassVar
@@ -21,8 +21,8 @@ class State(models.TextChoices):
 class Subscription(models.Model):
     """An address to which the changes of a site are delivered, in the order of their numbers.
 
-    `position` is the number up to which every change was delivered or is none for this subscription. One worker at a
-    time delivers: the one that holds the claim. A worker that was killed loses it at `claimed_until`.
+    Every change up to the number `position` was delivered, or was not for this subscription. Only the worker that holds
+    the claim delivers. The claim of a worker that was killed expires at `claimed_until`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -95,7 +95,7 @@ class Outcome(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """One attempt to deliver a message: which change, when, and what was answered; kept for 30 days."""
+    """One attempt to deliver a message: the change, the time and the receiver's answer. It is kept for 30 days."""
 
     id = models.BigAutoField(primary_key=True)
     subscription = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""The mail that tells a site's administrators that a webhook was paused; the worker sends it."""
+"""The mail to a site's administrators that says that a webhook was paused; the worker sends it."""
 
 from django.conf import settings
 from django.core.mail import EmailMessage
@@ -25,7 +25,7 @@ def tell_administrators(subscription: Subscription, reason: str) -> None:
 
 @task()
 def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, failed: int = 0) -> bool:
-    """Send one mail and return whether it was sent; while the mail server is down it is tried again for a day."""
+    """Send one mail and return whether it was sent. While the mail server is down, it is retried for a day."""
     subscription = Subscription.objects.select_related("site").filter(pk=subscription_id).first()
     user = User.objects.filter(pk=user_id, is_active=True).first()
     if subscription is None or user is None or not user.recovery_address:

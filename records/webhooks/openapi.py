@@ -1,4 +1,4 @@
-"""The OpenAPI document's part about webhooks: what a receiver is sent, and what it answers."""
+"""The part of the OpenAPI document about webhooks: what a receiver gets, and what it answers."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ again carries the same `webhook-id`."""
 
 
 def describe(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add what webhooks send (a hook); the document is OpenAPI 3.0, which has no `webhooks` of its own."""
+    """Add the messages of webhooks to the document (a hook); OpenAPI 3.0 has no `webhooks` of its own."""
     row = GET_CHANGE_LIST[0].answer[0]
     example = {"type": f"{row['Entity']}.{row['Operation']}", "timestamp": row["Date"], "data": row}
     message = {

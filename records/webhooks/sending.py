@@ -1,7 +1,7 @@
 """POST messages to a receiver.
 
-The address was checked by `destinations`, redirects are not followed, and 1 kB of an answer is read at most.
-A connection is kept from one message to the next, so that a turn of many messages costs one TLS handshake.
+`destinations` has checked the address, redirects are not followed, and at most 1 kB of an answer is read.
+The connection is kept from one message to the next, so that many messages need only one TLS handshake.
 """
 
 import http.client
@@ -23,7 +23,7 @@ from records.webhooks import destinations
 
 CONNECT_SECONDS = 5.0
 WHOLE_SECONDS = 15.0
-"""How long an attempt takes at most, from the resolving of the name to the end of the answer."""
+"""The maximum time of an attempt, from the lookup of the host name to the end of the answer."""
 MOST_ADDRESSES = 3
 LARGEST_ANSWER = 1024
 LONGEST_WAIT = 24 * 60 * 60
@@ -32,31 +32,31 @@ TOO_SLOW = "There was no whole answer within 15 seconds."
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of an attempt: the answer's status and the beginning of its body, or why there is none."""
+    """The outcome of an attempt: the answer's status and the beginning of its body, or why there is no answer."""
 
     status: int | None
     fault: str
     body: str = ""
     duration_ms: int = 0
     retry_after: int = 0
-    """How many seconds the receiver asks to wait; 0 where it does not ask."""
+    """The number of seconds that the receiver asks us to wait; 0 if it does not ask."""
 
     @property
     def is_success(self) -> bool:
-        """Return whether the receiver took the message."""
+        """Return whether the receiver accepted the message."""
         return self.status is not None and 200 <= self.status < 300
 
     @property
     def is_gone(self) -> bool:
-        """Return whether the receiver asks to send nothing any more."""
+        """Return whether the receiver asks for no more messages."""
         return self.status == http.HTTPStatus.GONE
 
 
 class Line:
     """A connection to a receiver that is kept between messages; a context manager, which closes it.
 
-    The name is resolved and judged once for each connection, and every message on it goes to that one address. A new
-    connection is opened for another address, and after the receiver closed the old one.
+    The host name is resolved and checked once for each connection, and all messages go to that one network address. A
+    new connection is opened for another address, and after the receiver has closed the old one.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Line:
         self._connection = self._handle = None
 
     def post(self, address: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Send a message and return what came of it; raises nothing for what a receiver or the network does."""
+        """Send a message and return the outcome; faults of the receiver or the network raise no exception."""
         started = time.monotonic()
         try:
             parts = destinations.checked(address)
@@ -94,13 +94,13 @@ class Line:
     def _exchange(
         self, parts: SplitResult, body: bytes, headers: Mapping[str, str], until: float
     ) -> tuple[int, str, int]:
-        """Send on the connection that is kept, or on a new one where the receiver has closed it meanwhile."""
+        """Send on the present connection, or on a new one if the receiver has closed it meanwhile."""
         place = f"{parts.scheme}://{parts.netloc}"
         if place == self._place and self._connection is not None:
             try:
                 return self._sent(self._connection, parts, body, headers, until)
             except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
-                # The receiver may get the message twice, under one id. When its time is over, nothing is tried again.
+                # The receiver may get the message twice, under the same id. After the time limit it is not sent again.
                 if time.monotonic() >= until:
                     raise
         self.close()
@@ -108,13 +108,13 @@ class Line:
         return self._sent(connection, parts, body, headers, until)
 
     def _opened(self, parts: SplitResult, until: float) -> http.client.HTTPConnection:
-        """Open a connection to one of the judged addresses; TLS checks the certificate of the name."""
+        """Open a connection to one of the checked addresses; TLS verifies the certificate of the host name."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         plain = _connected(destinations.resolved(parts)[:MOST_ADDRESSES], port, until)
-        # A second handle on the same connection: a slow receiver is cut off while the first one is being read.
+        # A second handle on the same connection, to cut off a slow receiver while the first one is being read.
         self._handle = plain.dup()
         self._connection = connection = http.client.HTTPConnection(host, port)
-        # Otherwise the library would reconnect by itself and resolve the name again, perhaps to a forbidden address.
+        # Otherwise the library would reconnect by itself and look the name up again: it could lead to a forbidden one.
         connection.auto_open = 0
         connection.sock = plain
         if parts.scheme == "https":
@@ -134,7 +134,7 @@ class Line:
         headers: Mapping[str, str],
         until: float,
     ) -> tuple[int, str, int]:
-        """Send one request and return the answer's status, the beginning of its body, and how long it asks to wait."""
+        """Send one request; return the answer's status, the beginning of its body, and how long it asks us to wait."""
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         given = {"Host": parts.netloc, "User-Agent": "Larder-Webhooks/1", "Content-Type": "application/json"}
         timer = self._timer(until)

@@ -1,7 +1,7 @@
-"""The secrets of subscriptions: made, kept encrypted, and used to sign messages as Standard Webhooks 1.0 says.
+"""The secrets of subscriptions, which sign messages as Standard Webhooks 1.0 says.
 
-A secret is needed to sign, so a digest of it is not enough. It is encrypted with a key that is derived from
-SECRET_KEY: neither the database nor a backup alone holds it.
+Signing needs the secret itself, so a digest of it would not be enough. It is stored encrypted, with a key that is
+derived from SECRET_KEY, so that nobody can read it from the database or a backup alone.
 """
 
 import base64
@@ -52,7 +52,7 @@ def opened(stored: str) -> str:
 
 
 def resealed(stored: str) -> str:
-    """Return a stored secret under the newest SECRET_KEY; '' where there is nothing to do or it cannot be read."""
+    """Return a stored secret encrypted under the newest SECRET_KEY; '' if it already is, or if it cannot be read."""
     try:
         _boxes()[0].decrypt(stored.encode())
     except InvalidToken:
@@ -71,7 +71,7 @@ def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
 
 
 def headers_of(keys: list[str], message_id: str, at: datetime.datetime, body: bytes) -> dict[str, str]:
-    """Return the headers that carry a message's id, the moment of the attempt and a signature for each secret."""
+    """Return the headers with a message's id, the time of the attempt and one signature for each secret."""
     timestamp = int(at.timestamp())
     return {
         "webhook-id": message_id,
@@ -81,7 +81,7 @@ def headers_of(keys: list[str], message_id: str, at: datetime.datetime, body: by
 
 
 def without_secrets(text: str, keys: list[str]) -> str:
-    """Return a receiver's answer with a mark in place of what it repeats of secrets and signatures."""
+    """Return a receiver's answer in which a mark replaces each secret and signature that it repeats."""
     for key in keys:
         text = text.replace(key, "…").replace(key.removeprefix(PREFIX), "…")
     return _SECRETS.sub("…", text)

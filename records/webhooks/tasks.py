@@ -1,4 +1,4 @@
-"""The worker's part: delivering what is due, what a person asked for, and throwing away what has had its time."""
+"""The tasks of the worker: delivering messages, on time or on request, and deleting old deliveries."""
 
 import datetime
 import time
@@ -13,22 +13,23 @@ from records.webhooks.deliverer import SLICE_SECONDS, deliver_to, due, send_aske
 from records.webhooks.models import Delivery, Subscription
 
 BUDGET_SECONDS = 20.0
-"""How long one task begins messages, so that mails and proofs do not wait much longer."""
+"""For how long one task begins new messages, so that mails and proofs do not wait much longer than this."""
 KEPT = datetime.timedelta(days=30)
 AT_ONCE = 1_000
 
 
 def is_waiting() -> bool:
-    """Return whether something is to be delivered that no task is queued for; the worker asks every few seconds."""
+    """Return whether messages are due for which no task is queued; the worker asks every few seconds."""
     queued = DBTaskResult.objects.ready().filter(task_path=deliver.module_path)
     return due(now()).exists() and not queued.exists()
 
 
 @task()
 def deliver() -> int:
-    """Deliver what is due, subscription by subscription; return how many messages the receivers took.
+    """Deliver what is due, subscription by subscription; return how many messages the receivers accepted.
 
-    Run it as often as you like, by as many workers as you like. In no order, so that no subscription always waits.
+    This can run any number of times and in any number of workers. The subscriptions come in a random order, so that
+    none of them always waits.
     """
     until = time.monotonic() + BUDGET_SECONDS
     taken = 0
@@ -50,7 +51,7 @@ def send_one(delivery_id: int) -> bool:
 
 @task()
 def clean_up() -> dict[str, int]:
-    """Delete deliveries of more than 30 days, and encrypt secrets anew under a new SECRET_KEY; return the counts."""
+    """Delete deliveries older than 30 days, and encrypt secrets again under a new SECRET_KEY; return the counts."""
     old, deleted = Delivery.objects.filter(at__lt=now() - KEPT), 0
     while keys := list(old.order_by("at").values_list("pk", flat=True)[:AT_ONCE]):
         deleted += Delivery.objects.filter(pk__in=keys).delete()[0]
@@ -64,6 +65,6 @@ def _encrypt_anew() -> int:
         values = {"secret": signing.resealed(secret), "former_secret": signing.resealed(former) if former else ""}
         given = {name: text for name, text in values.items() if text}
         if given:
-            # Only where nobody made a new secret meanwhile.
+            # The filter leaves out a subscription for which somebody has made a new secret meanwhile.
             done += Subscription.objects.filter(Q(secret=secret), pk=key, former_secret=former).update(**given)
     return done

@@ -1,1 +1,1 @@
-"""Print views: a record as a PDF that can be filed, sent or laid before an auditor."""
+"""Print views: a record as a PDF that can be filed, sent, or shown to an auditor."""

@@ -1,7 +1,7 @@
-"""Text with letters that are written from right to left: lines broken as they are spoken, then set as they are read.
+"""Text with scripts that are written from right to left.
 
-The PDF library sets letters from the left in the order in which they are stored. So lines are broken here first, Arabic
-letters get the shapes that they take beside each other, and each line is put in its visual order (Unicode, Annex 9).
+The PDF library prints letters from left to right in their stored order. Therefore this module breaks the lines first,
+gives Arabic letters the shapes that depend on their neighbours, and puts each line in visual order (Unicode, Annex 9).
 """
 
 import re
@@ -20,25 +20,25 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _MARK = "\N{COMBINING GRAPHEME JOINER}"
 _MIRRORED = re.compile("[{}]".format(re.escape("".join(MIRRORED))))
 _TURNED = re.compile(f"{_MARK}{_MIRRORED.pattern}")
-# Vowel signs are kept, as they were written; the one ligature that the font lacks is not made.
+# Vowel signs are kept as they were written; the one ligature that the font does not have is not used.
 _reshaper = ArabicReshaper(configuration={"delete_harakat": False, "ARABIC LIGATURE ALLAH": False})
 
 Line = tuple[str, bool]
-"""A line in its visual order, and whether it belongs to a paragraph that is read from the right."""
+"""A line in its visual order, and whether its paragraph is read from right to left."""
 
 
 def is_right_to_left(text: str) -> bool:
-    """Return whether the text holds letters that are written from right to left."""
+    """Return whether the text contains letters that are written from right to left."""
     return _RIGHT_TO_LEFT.search(text) is not None
 
 
 def in_shape(text: str) -> str:
-    """Return the text with each Arabic letter in the shape that it takes between its neighbours."""
+    """Return the text with each Arabic letter in the shape that it has between its neighbours."""
     return str(_reshaper.reshape(text)) if is_right_to_left(text) else text
 
 
 def visual_lines(text: str, width: float, style: ParagraphStyle) -> list[Line]:
-    """Return the text's lines of at most this width (in points), each as it is set from left to right."""
+    """Return the text's lines of at most this width (in points), each in the order in which it is printed."""
     found: list[Line] = []
     for paragraph in text.replace("\t", "    ").split("\n"):
         from_right = _begins_right_to_left(paragraph)
@@ -48,10 +48,10 @@ def visual_lines(text: str, width: float, style: ParagraphStyle) -> list[Line]:
 
 
 def _as_read(line: str, *, from_right: bool) -> str:
-    """Return the line in its visual order, brackets and the like turned where they stand among what is turned (L4).
+    """Return the line in its visual order, with brackets and the like mirrored in reversed text (rule L4).
 
-    The library orders them, and does not turn them. A mark that belongs to the letter before it goes with each: where
-    it comes out before the letter, the letter was turned round.
+    The library reorders brackets but does not mirror them. To find out which ones are in reversed text, each gets an
+    invisible mark after it: if the mark comes out before its bracket, the bracket was reversed.
     """
     marked = _MIRRORED.sub(rf"\g<0>{_MARK}", line.replace(_MARK, ""))
     ordered = str(get_display(marked, base_dir="R" if from_right else "L"))
@@ -69,7 +69,7 @@ def _begins_right_to_left(paragraph: str) -> bool:
 
 
 def _broken(paragraph: str, width: float, style: ParagraphStyle) -> list[str]:
-    """Return lines that end between words, and within one only where it is wider than a line."""
+    """Return lines that end between words; only a word that is wider than a line is broken."""
     lines, line = [], ""
     for word in paragraph.split(" "):
         longer = f"{line} {word}" if line else word
@@ -87,7 +87,7 @@ def _broken(paragraph: str, width: float, style: ParagraphStyle) -> list[str]:
 
 
 def _letters_that_fit(word: str, width: float, style: ParagraphStyle) -> int:
-    """Return how many letters of a long word fit into a line, one at least; found by halving."""
+    """Return how many letters of a long word fit into a line, at least one; uses a binary search."""
     least, most = 1, len(word)
     while least < most:
         middle = (least + most + 1) // 2
@@ -99,7 +99,7 @@ def _letters_that_fit(word: str, width: float, style: ParagraphStyle) -> int:
 
 
 class TextBothWays(Flowable):
-    """A text of both directions on paper; goes on to the next page line by line."""
+    """A text of both directions on paper; it can continue on the next page after any line."""
 
     def __init__(self, text: str, style: ParagraphStyle, lines: list[Line] | None = None) -> None:
         super().__init__()
@@ -108,14 +108,14 @@ class TextBothWays(Flowable):
         self.keepWithNext = getattr(style, "keepWithNext", 0)
 
     def wrap(self, width: float, height: float) -> tuple[float, float]:
-        """Break the text into lines of the width, and return the room that they take."""
+        """Break the text into lines of the width, and return the space that they need."""
         if self.lines is None:
             self.lines = visual_lines(self.text, width, self.style)
         self.width, self.height = width, len(self.lines) * self.style.leading
         return self.width, self.height
 
     def split(self, width: float, height: float) -> list[Flowable]:
-        """Return the lines that find room, and the rest."""
+        """Return the lines that fit, and the rest."""
         self.wrap(width, height)
         lines, fitting = self.lines or [], int(height // self.style.leading)
         if fitting < 1:
@@ -124,7 +124,7 @@ class TextBothWays(Flowable):
         return [TextBothWays("", self.style, part) for part in parts if part]
 
     def draw(self) -> None:
-        """Set the lines from the top, those that are read from the right at the right."""
+        """Print the lines from the top; those that are read from right to left are aligned at the right."""
         canvas: Any = self.canv
         canvas.setFillColor(self.style.textColor)
         name, size = self.style.fontName, self.style.fontSize

@@ -34,7 +34,7 @@ UNCONTROLLED = _("Uncontrolled when printed")
 
 
 def addresses(admin_site: Any) -> list[Any]:
-    """Return the address to which the button of a controlled print is sent."""
+    """Return the address to which the button for a controlled print sends its form."""
     view = admin_site.admin_view(require_POST(print_document))
     return [path("documents/print/<uuid:document_id>/", view, name="documents_print")]
 
@@ -57,10 +57,10 @@ def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
 
 
 def print_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
-    """Answer the next numbered copy of a document's version in force as a PDF to be saved.
+    """Answer the next numbered copy of a document's version in force as a PDF for saving.
 
-    404 for a document that this person may not see, that has no version in force, or whose version is not a PDF. A
-    file that cannot be stamped changes nothing; the document's page says why.
+    Answers 404 if the person may not see the document, if no version is in force, or if its file is not a PDF. If the
+    file cannot be stamped, nothing changes, and the document's page shows the reason.
     """
     user = user_of(request)
     found = DocumentVersion.objects.select_related("document__site")
@@ -82,7 +82,7 @@ def print_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse
 
 
 def _numbered(version: DocumentVersion, user: User, author: Author) -> tuple[IO[bytes], ControlledPrint]:
-    """Make the next copy and write it down; make it again where somebody else took its number in the meantime."""
+    """Make the next copy and record it; make it again if another person got its number in the meantime."""
     for _attempt in range(ATTEMPTS):
         copy = ControlledPrint(number=copies.next_number(version), date=now(), user_name=user.printed_name)
         with downloads.whole(version) as source:
@@ -119,7 +119,7 @@ def _copy(source: IO[bytes], version: DocumentVersion, copy: ControlledPrint) ->
 
 
 def signature_paper(version: DocumentVersion, copy: ControlledPrint, at: str) -> Paper:
-    """Return the last page of a copy: which file it shows, who printed it when, and who signed the file; one query."""
+    """Return the last page of a copy: the file, who printed it and when, and who signed the file; one query."""
     document = version.document
     paper = Paper(
         title=gettext("Signatures: %(name)s") % {"name": document.name}, subtitle=str(UNCONTROLLED), numbered=False

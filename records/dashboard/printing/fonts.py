@@ -1,6 +1,7 @@
-"""Which font prints which letter: DejaVu Sans, which comes with the product, and the reader's own fonts for East Asia.
+"""Which font prints which letter: DejaVu Sans, which comes with the product, or the reader's own East Asian fonts.
 
-What neither can set is still printed as well as it goes, and reported, so that nobody takes the paper for the record.
+Letters that neither of them has are printed as well as possible, and the paper says so, so that nobody mistakes the
+paper for the record.
 """
 
 import re
@@ -23,14 +24,14 @@ _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 _HAN = "\u2e80-\u2fdf\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff64\uffe0-\uffee"
 _EAST_ASIAN = re.compile(f"[{_KANA}{_HANGUL}{_HAN}]+")
 _IS_KANA, _IS_HANGUL = re.compile(f"[{_KANA}]"), re.compile(f"[{_HANGUL}]")
-# Signs above and below Hebrew and Arabic letters, and letters that take other shapes or places beside each other.
+# Signs above and below Hebrew and Arabic letters, and letters whose shapes or places depend on their neighbours.
 _SHAPED = re.compile(
     "[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0700-\u08ff\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]"
 )
 
 
 def use_fonts() -> None:
-    """Make the fonts known to the PDF library, once."""
+    """Register the fonts with the PDF library, once."""
     with _registering:
         if PLAIN in pdfmetrics.getRegisteredFontNames():
             return
@@ -53,7 +54,7 @@ def is_east_asian(text: str) -> bool:
 
 
 def is_set_faithfully(text: str) -> bool:
-    """Return whether every letter of the text is printed as it should look; Arabic letters in their shapes."""
+    """Return whether every letter of the text is printed correctly; Arabic letters already have their shapes."""
     if text.isascii():
         return True
     rest = _EAST_ASIAN.sub("", text)
@@ -61,7 +62,7 @@ def is_set_faithfully(text: str) -> bool:
 
 
 def stretches(text: str, font: str) -> list[tuple[str, str]]:
-    """Return the text's stretches, each after the name of the font that has its letters: this one, or East Asia's."""
+    """Return the parts of the text, each with the font that has its letters: this one, or an East Asian one."""
     han, found, end = JAPANESE if _IS_KANA.search(text) else CHINESE, [], 0
     for match in _EAST_ASIAN.finditer(text):
         found += [(font, text[end : match.start()]), (KOREAN if _IS_HANGUL.search(match[0]) else han, match[0])]
@@ -70,12 +71,12 @@ def stretches(text: str, font: str) -> list[tuple[str, str]]:
 
 
 def width_of(text: str, font: str, size: float) -> float:
-    """Return the width in points of a line, each stretch in its font."""
+    """Return the width of a line in points, with each part in its font."""
     return sum(pdfmetrics.stringWidth(stretch, name, size) for name, stretch in stretches(text, font))
 
 
 def markup(text: str) -> str:
-    """Return the text as the PDF library's markup, with a font for each stretch and its line ends kept."""
+    """Return the text as the PDF library's markup, with a font for each part and with its line breaks."""
     han = JAPANESE if _IS_KANA.search(text) else CHINESE
 
     def in_its_font(found: re.Match[str]) -> str:

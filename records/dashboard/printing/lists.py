@@ -1,4 +1,4 @@
-"""A list on paper: what the page of the list shows, without its pages."""
+"""A list on paper: what the list in the back-office shows, not divided into its pages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,20 +23,20 @@ from records.sites.hidden import without_hidden
 from records.sites.models import Site
 
 MOST = 500
-"""The most records of a list on paper; longer lists are exported."""
+"""The maximum number of records of a list on paper; longer lists can be exported."""
 WIDTH = A4[1] - 36 * mm
 HEAD = style_of("column", 8, BOLD)
 CELL = style_of("cell", 8)
 LINES_OF_CELL = 30
-"""About the most lines of a cell, so that a row always fits on a page."""
+"""The approximate maximum number of lines of a cell, so that a row always fits on a page."""
 LETTER = 1.6 * mm
-"""About the width of a letter of a cell."""
+"""The approximate width of a character in a cell."""
 YES_OR_NO = {"True": _("Yes"), "False": _("No"), "None": NOTHING}
 HEADING = ("BACKGROUND", (0, 0), (-1, 0), colors.HexColor("#eef1ee"))
 
 
 def printed_list(changelist: Any, site: Site, user: User) -> bytes:
-    """Return a list's records as a PDF: the columns that the user sees, under the filters, at most 500 records."""
+    """Return the filtered list as a PDF with the columns that the user sees and at most 500 records."""
     use_fonts()
     found = list(changelist.queryset[: MOST + 1])
     rows = found[:MOST]
@@ -69,7 +69,7 @@ def _text(cell: str) -> str:
 
 
 def _table(lines: Sequence[Sequence[str]]) -> Flowable:
-    """Return the lines as a table that repeats its first line on each page; very long texts are cut."""
+    """Return the lines as a table whose first line is repeated on each page; very long texts are cut."""
     wanted = [min(max(len(text) for text in column), 60) + 4 for column in zip(*lines, strict=True)]
     widths = [WIDTH * part / sum(wanted) for part in wanted]
     head, *body = lines

@@ -41,10 +41,10 @@ def addresses(admin_site: Any) -> list[Any]:
 
 
 def links(request: HttpRequest, record: Any) -> list[RecordLink]:
-    """Return the print button of a record; whoever sees the record may print it."""
+    """Return the print button of a record; everybody who may see the record may print it."""
     if not reads_first(admin.site, type(record)):
         return []
-    # A document has a button of its own for its file.
+    # A document also has a button that prints its file.
     label = gettext("Print the details (PDF)") if isinstance(record, Document) else str(PRINT)
     address = reverse("admin:print", args=(record._meta.model_name, quote(record.pk)))
     return [RecordLink("print", label, address)]
@@ -59,7 +59,7 @@ def list_links(request: HttpRequest, model: type[Any]) -> list[RecordLink]:
 
 
 def print_view(request: HttpRequest, model_admin: Any, object_id: str) -> HttpResponse:
-    """Answer the record as a PDF to be saved; 404 for what the user may not see, as for what does not exist."""
+    """Answer the record as a PDF for saving; 404 if it does not exist or the user may not see it."""
     record = model_admin.record_or_404(request, object_id)
     site, user = site_at(request, model_admin.site_id_of(record)), user_of(request)
     show_times_of(site)
@@ -73,7 +73,7 @@ def print_view(request: HttpRequest, model_admin: Any, object_id: str) -> HttpRe
 
 
 def print_list_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
-    """Answer the list of the current site, under its filters and in the columns of the user, as a PDF to be saved."""
+    """Answer the filtered list of the current site, with the user's columns, as a PDF for saving."""
     site = current_site(request)
     if site is None or not model_admin.has_view_permission(request):
         raise PermissionDenied

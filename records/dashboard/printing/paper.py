@@ -20,7 +20,7 @@ from records.dashboard.printing.bidi import TextBothWays, in_shape, is_right_to_
 from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, is_set_faithfully, markup, use_fonts
 
 LONG = 300
-"""Letters from which on a value is printed over the whole width, where it can go on to the next page."""
+"""A value with at least this many characters uses the full width and can continue on the next page."""
 MOST_LINES = 6
 CAUTION = _(
     "Some letters of this record need a script that this print cannot set as it should look. "
@@ -38,7 +38,7 @@ class Value:
 
     @property
     def is_long(self) -> bool:
-        """Return whether it may need more room than a line of a table has."""
+        """Return whether the value may need more space than a line of a table has."""
         return len(self.text) > LONG or self.text.count("\n") > MOST_LINES
 
 
@@ -52,16 +52,16 @@ class Part:
 
 @dataclass
 class Paper:
-    """What is printed of a record, and the lines at the head and foot of each page."""
+    """The printed content of a record, and the lines at the head and foot of each page."""
 
     title: str
     subtitle: str
     parts: list[Part] = field(default_factory=list)
     foot: str = ""
     numbered: bool = True
-    """Whether each page has its number; pages that are added to another file are numbered with it."""
+    """Whether the pages are numbered here; pages that are added to another file are numbered together with it."""
     is_wide: bool = False
-    """Whether the pages lie on their long side, as for a table with many columns."""
+    """Whether the pages are in landscape format, as for a table with many columns."""
 
     @property
     def texts(self) -> list[str]:
@@ -94,7 +94,7 @@ LINES = TableStyle(
 
 
 class _NumberedCanvas(Canvas):
-    """Writes the foot of each page once it is known how many there are."""
+    """Writes the foot of each page as soon as the number of pages is known."""
 
     foot = ""
     numbered = True
@@ -129,7 +129,7 @@ class _NumberedCanvas(Canvas):
 
 
 def printed(paper: Paper) -> bytes:
-    """Return the paper as a PDF; its fonts are embedded as far as they come with the product."""
+    """Return the paper as a PDF; the fonts that come with the product are embedded."""
     use_fonts()
     story: list[Flowable] = []
     for part in paper.parts:
@@ -138,7 +138,7 @@ def printed(paper: Paper) -> bytes:
 
 
 def set_on_pages(paper: Paper, body: Sequence[Flowable], texts: Sequence[str]) -> bytes:
-    """Return a PDF of this body under the paper's title; `texts` are all texts on it, whose letters are checked."""
+    """Return a PDF with this body under the paper's title; `texts` are all of its texts, whose letters are checked."""
     use_fonts()
     story = [paragraph(paper.title, TITLE), paragraph(paper.subtitle, SUBTITLE), *body]
     if not all(is_set_faithfully(in_shape(text)) for text in texts):
@@ -163,7 +163,7 @@ def set_on_pages(paper: Paper, body: Sequence[Flowable], texts: Sequence[str]) -
 
 
 def _values(values: Sequence[Value]) -> list[Flowable]:
-    """Return the values in their order: short ones as lines of tables, long ones as text that runs over pages."""
+    """Return the values in their order: short ones as lines of tables, long ones as text that can span pages."""
     found: list[Flowable] = []
     lines: list[list[Flowable]] = []
 
@@ -183,13 +183,13 @@ def _values(values: Sequence[Value]) -> list[Flowable]:
 
 
 def _paragraphs(text: str) -> list[Flowable]:
-    """Return a long text as paragraphs of at most fifty lines, since the library slows down over very long ones."""
+    """Return a long text as paragraphs of at most fifty lines, because the library is slow with very long ones."""
     lines = re.sub(r"\n{3,}", "\n\n", text).split("\n")
     return [paragraph("\n".join(lines[start : start + 50]) or " ", BODY) for start in range(0, len(lines), 50)]
 
 
 def paragraph(text: str, style: ParagraphStyle) -> Flowable:
-    """Return a text of any script, ready to be set in the style; a translated one is set in the present language."""
+    """Return a text of any script, formatted in the style; a lazily translated text is in the present language."""
     text = str(text)
     if is_right_to_left(text):
         return TextBothWays(text, style)

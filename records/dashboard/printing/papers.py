@@ -1,6 +1,6 @@
-"""What is printed of a record: which fields, in which order, under which headings.
+"""The printed content of a record: which fields, in which order, under which headings.
 
-Complaints, audits and actions have a layout of their own; every other record is printed as its page shows it.
+Complaints, audits and actions have a layout of their own; all other records are printed like their page.
 """
 
 import datetime
@@ -67,14 +67,14 @@ STAMPS = ("created", "created_by", "last_modified", "last_modified_by")
 
 
 def complaint_paper(complaint: Complaint, site: Site, user: User, moments: Moments) -> Paper:
-    """Return a complaint's paper."""
+    """Return the paper of a complaint."""
     paper = _paper(complaint, site, user)
     paper.parts = [*_parts(complaint, COMPLAINT, moments), *_rows_about(complaint, user), _stamps(complaint)]
     return paper
 
 
 def audit_paper(audit: AuditRecord, site: Site, user: User, moments: Moments) -> Paper:
-    """Return an audit's paper with its findings; five queries."""
+    """Return the paper of an audit with its findings; five queries."""
     paper = _paper(audit, site, user)
     paper.title = gettext("Audit %(site_sequence_id)s: %(name)s") % {
         "site_sequence_id": audit.site_sequence_id,
@@ -95,7 +95,7 @@ def audit_paper(audit: AuditRecord, site: Site, user: User, moments: Moments) ->
 
 
 def action_paper(action: Action, site: Site, user: User, moments: Moments) -> Paper:
-    """Return an action's paper, with what it is about."""
+    """Return the paper of an action, with the record that it is about."""
     paper = _paper(action, site, user)
     paper.title = gettext("Action %(site_sequence_id)s: %(name)s") % {
         "site_sequence_id": action.site_sequence_id,
@@ -111,7 +111,7 @@ def action_paper(action: Action, site: Site, user: User, moments: Moments) -> Pa
 
 
 def _rows_about(record: SiteRecord, user: User) -> list[Part]:
-    """Return the actions about a record and its attachments, as far as the reader may see them; two queries."""
+    """Return those actions about a record, and those of its attachments, that the user may see; two queries."""
     parts = []
     if record.ENTITY in Action.ABOUT and access.may(user, record.site_id, "actions.view_action"):
         values = [
@@ -143,7 +143,7 @@ def _action_line(action: Action) -> str:
 
 
 def paper_of_page(record: Any, site: Site | None, user: User, content: tuple[Any, Any]) -> Paper:
-    """Return the paper of any record: what its page shows, with its child rows, actions and attachments.
+    """Return the paper of a record of any kind: the fields of its page, its child rows, actions and attachments.
 
     `content` is what `ReadingPage.content_of` returns.
     """
@@ -197,12 +197,12 @@ def _paper(record: Any, site: Site | None, user: User) -> Paper:
 
 
 def place_of(site: Site | None) -> str:
-    """Return the name of the site that a record belongs to, or that all sites share it."""
+    """Return the name of the record's site, or a text that says that all sites share the record."""
     return site.name if site is not None else gettext("All sites")
 
 
 def foot_of(site: Site | None, user: User) -> str:
-    """Return the line at the foot of each page: the site, and when and by whom it was printed."""
+    """Return the line at the foot of each page: the site, the time of printing, and who printed it."""
     at = f"{shown(now())} ({zone_of(site).key})"
     said = {"name": place_of(site), "at": at, "printed_name": user.printed_name}
     return gettext("%(name)s · printed %(at)s by %(printed_name)s") % said
@@ -217,7 +217,7 @@ def _stamps(record: Any) -> Part:
 
 
 def value_of(record: Any, name: str, moments: Moments) -> Value:
-    """Return a field of a record as its label and its text; `moments` are the fields that have a time of day."""
+    """Return label and text of a field of a record; `moments` are the fields that have a time of day."""
     column: Any = record._meta.get_field(name)
     found = getattr(record, name)
     if column.many_to_many:

@@ -31,20 +31,20 @@ logger = logging.getLogger("larder.files")
 
 MOST_PAGES = 500
 MOST_BYTES = 64 * 1024 * 1024
-"""How much the content of one page may unpack to, where it has to be put together from parts."""
+"""The maximum unpacked size of a page's content, in bytes, if it has to be put together from parts."""
 WIDEST = 842
-"""Points: the long side of A4. On larger pages the band grows with them, so that it can be read on smaller paper."""
+"""The long side of A4, in points. On larger pages the band is larger too, so that it is readable on smaller paper."""
 NARROWEST = 200
 MARGIN, GAP = 6 * mm, 1.5 * mm
 HIGHEST = 0.25
-"""How much of a page's height the band may take."""
+"""The maximum share of a page's height for the band."""
 FIRST, SECOND = style_of("stamp", 7, BOLD), style_of("stamp's second line", 6.5)
 ACTIVE = ("/OpenAction", "/AA", "/StructTreeRoot", "/MarkInfo")
-"""What is left out of a file's catalog: what runs by itself, and marks that point into the pages' old content."""
+"""Left out of a file's catalog: what runs by itself, and marks that refer to places in the pages' old content."""
 
 Matrix = tuple[float, float, float, float, float, float]
 Stamp = Callable[[str], tuple[str, str]]
-"""Returns the two lines of a page's band, given which page it is (`Page 1 of 3`)."""
+"""Returns the two lines of a page's band; it gets the number of the page as a text (`Page 1 of 3`)."""
 
 
 class UnprintableError(Exception):
@@ -53,7 +53,7 @@ class UnprintableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """A page as it is seen: its corners in its own coordinates, its rotation, and its band's size in points."""
+    """A page as the reader sees it: its corners in its own coordinates, its rotation, and its band's size in points."""
 
     left: float
     bottom: float
@@ -75,7 +75,7 @@ class _Sheet:
 
     @property
     def as_seen(self) -> Matrix:
-        """Return the way from what is seen, with its origin at the bottom left, to the page's own coordinates."""
+        """Return the transformation from the seen page, with its origin at the bottom left, to its own coordinates."""
         return {
             0: (1, 0, 0, 1, self.left, self.bottom),
             90: (0, 1, -1, 0, self.right, self.bottom),
@@ -89,7 +89,7 @@ class _Sheet:
 
     @property
     def content(self) -> Matrix:
-        """Return what makes the content smaller, towards the middle of the page's upper edge."""
+        """Return the transformation that shrinks the content towards the middle of the page's upper edge."""
         scale = max(1 - self.band_height * self.band_scale / self.height, 0.5)
         a, b, c, d, e, f = self.as_seen
         x, y = a * self.width / 2 + c * self.height + e, b * self.width / 2 + d * self.height + f
@@ -97,7 +97,7 @@ class _Sheet:
 
     @property
     def band(self) -> Matrix:
-        """Return what puts the band at the page's lower edge as it is seen."""
+        """Return the transformation that puts the band at the lower edge of the seen page."""
         a, b, c, d, e, f = self.as_seen
         scale = self.band_scale
         return a * scale, b * scale, c * scale, d * scale, e, f
@@ -123,7 +123,7 @@ def stamped(source: IO[bytes], stamp: Stamp, appendix: bytes) -> IO[bytes]:
     except UnprintableError:
         out.close()
         raise
-    except Exception as error:  # The library raises almost anything on a file that is not as it should be.
+    except Exception as error:  # The library can raise almost any exception for a damaged file.
         out.close()
         logger.warning("A PDF cannot be stamped.", exc_info=True)
         raise UnprintableError(
@@ -155,7 +155,7 @@ def _opened(source: IO[bytes]) -> PdfWriter:
 
 
 def _distinct(writer: PdfWriter) -> Iterator[PageObject]:
-    """Yield each page once, also where a file uses the same page several times."""
+    """Yield each page once, even if a file uses the same page several times."""
     seen: set[int] = set()
     for page in writer.pages:
         key = page.indirect_reference.idnum if page.indirect_reference else id(page)
@@ -195,7 +195,7 @@ def _height(lines: tuple[str, str], width: float) -> float:
 
 
 def _bands(sheets: list[_Sheet], stamp: Stamp) -> bytes:
-    """Return the bands as a PDF, one a page, so that they share their fonts."""
+    """Return the bands as one PDF with a band on each page, so that they share their fonts."""
     use_fonts()
     out = BytesIO()
     canvas = Canvas(out)
@@ -220,7 +220,7 @@ def _bands(sheets: list[_Sheet], stamp: Stamp) -> bytes:
 
 
 def _put_together(writer: PdfWriter, page: PageObject, sheet: _Sheet, band: PageObject, used: set[int]) -> None:
-    """Let the page draw its old content, smaller, and then the band; each is a form of its own."""
+    """Let the page draw its old content in a smaller size, and then the band; each is a form object of its own."""
     box = (sheet.left, sheet.bottom, sheet.right, sheet.top)
     old = _form(writer, _content(writer, page, used), box, _inherited(page, "/Resources"), page.get("/Group"))
     stream = DecodedStreamObject()
@@ -238,7 +238,7 @@ def _put_together(writer: PdfWriter, page: PageObject, sheet: _Sheet, band: Page
 
 
 def _content(writer: PdfWriter, page: PageObject, used: set[int]) -> StreamObject:
-    """Return the page's content as one stream, packed as it is where the page has only one that no other page uses."""
+    """Return the page's content as one stream; a stream that only this page uses is taken as it is, still packed."""
     found = page.get("/Contents")
     found = found.get_object() if found is not None else None
     if isinstance(found, StreamObject):
@@ -268,7 +268,7 @@ def _form(writer: PdfWriter, stream: StreamObject, box: tuple[float, ...], resou
 
 
 def _inherited(page: PageObject, name: str) -> Any:
-    """Return an entry of the page, or of the nearest part of the page tree above it that has one."""
+    """Return an entry of the page, or the one that it inherits from the page tree."""
     node: Any = page
     for _ in range(100):
         if name in node:
@@ -280,7 +280,7 @@ def _inherited(page: PageObject, name: str) -> Any:
 
 
 def _move_notes(page: PageObject, matrix: Matrix) -> None:
-    """Move what lies above the content, like stamps, notes and the fields of forms, together with it."""
+    """Move what lies above the content, such as stamps, notes and the fields of forms, together with the content."""
     scale, _, _, _, x, y = matrix
     notes = page.get("/Annots")
     for note in notes.get_object() if notes is not None else ():

@@ -1,6 +1,7 @@
-"""Finding what names a lot: complaints, items, materials, documents, actions, audits and attachments.
+"""Finding the records that name a lot: complaints, items, materials, documents, actions, audits and attachments.
 
-One query a kind finds the keys, by the indexes of the search, and one loads the records, whatever the number of lots.
+For each kind, one query finds the keys with the indexes of the search, and one loads the records, for any number of
+lots.
 """
 
 import re
@@ -30,7 +31,7 @@ from records.sites.trigrams import RUN
 MOST_LOTS = 20
 LONGEST = 255
 MOST = 2_000
-"""How many records of a kind are traced; a part of a lot that more records hold has to be written longer."""
+"""The maximum number of records of a kind in a trace; if more match, the user has to enter more of the lot."""
 SEE_CONSUMERS = "complaints.view_private_complaint"
 
 
@@ -43,7 +44,7 @@ class Source:
     texts: Sequence[str]
     points_at: Sequence[str] = ()
     of: str = ""
-    """The column that leads to the record, where it is a row of one."""
+    """The foreign key to the record, if the model is a child row."""
 
     @property
     def record(self) -> Any:
@@ -71,18 +72,18 @@ SOURCES = (
     Source(Attachment, (), ("name", "description", "file_name")),
 )
 FILES_IN_FORCE = ("name", "description", "in_force__file_name")
-"""What is searched of documents instead, for somebody who does not see every newest version."""
+"""The columns of documents that are searched for a user who may not see every newest version."""
 
 
 @dataclass
 class TraceResult:
-    """What names the lots, by kind, as far as somebody may see it."""
+    """The records that name the lots and that the user may see, by kind."""
 
     lots: Sequence[str]
     records: dict[type[models.Model], list[Any]] = field(default_factory=dict)
     too_many: list[type[models.Model]] = field(default_factory=list)
     see_consumers: frozenset[Any] = frozenset()
-    """The sites at which somebody sees who consumers are."""
+    """The sites at which the user may see the identity of consumers."""
     site_names: dict[Any, str] = field(default_factory=dict)
 
     @property
@@ -97,16 +98,17 @@ class TraceResult:
 
 
 def lots_in(text: str) -> list[str]:
-    """Return the lots that a text names, separated by commas, semicolons or lines, each once; at most 20."""
+    """Return the lots in a text, which commas, semicolons or line breaks separate; each once, at most 20."""
     parts = (" ".join(part.split())[:LONGEST] for part in re.split(r"[,;\r\n]+", text.replace("\x00", " ")))
     found = {fold(part): part for part in reversed([part for part in parts if not is_blank(part)])}
     return list(reversed(found.values()))[:MOST_LOTS]
 
 
 def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> TraceResult:
-    """Return everything that names one of the lots, or a part of it, at all sites where the user may see it.
+    """Return all records that name one of the lots, at all sites where the user may see them.
 
-    A lot of one or two letters means that very lot; a longer one also what holds it. Fifteen queries at most.
+    A text of one or two characters matches only lots that are equal to it; a longer text also matches lots that contain
+    it. Fifteen queries at most.
     """
     user = user_of(request)
     found = TraceResult(
@@ -132,13 +134,13 @@ def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> T
 
 
 def _sees_pending(user: Any) -> bool:
-    """Return whether the user sees versions that are not in force at every site whose documents they see."""
+    """Return whether the user may see pending versions at every site whose documents they may see."""
     sites = access.sites_where(user, "documents.view_document")
     return all(access.may(user, site, Document.SEEN_WHOLE_WITH) for site in sites)
 
 
 def _visible(admin_site: AdminSite, request: HttpRequest, source: Source) -> models.QuerySet[Any] | None:
-    """Return the rows that the user may see, None where there is no site with any."""
+    """Return the rows that the user may see; None if there is no site at which they may see any."""
     model = source.record
     label = f"{model._meta.app_label}.view_{model._meta.model_name}"
     sites = access.sites_where(user_of(request), label)
@@ -150,15 +152,15 @@ def _visible(admin_site: AdminSite, request: HttpRequest, source: Source) -> mod
 
 
 def _keys(rows: models.QuerySet[Any], source: Source, lots: Sequence[str]) -> set[Any]:
-    """Return the keys of the rows that name a lot; one query, a part of a union for each column and lot.
+    """Return the keys of the rows that name a lot; one query, which is a union with a part for each column and lot.
 
-    Joined by OR, the conditions would have each row compared with all of them; so each part reads its own index.
+    Each part reads its own index. With conditions joined by OR, each row would be compared with all of them.
     """
     parts = [rows.order_by().filter(way).values("pk") for lot in lots for way in _ways(source, lot)]
     if not parts:
         return set()
     union = parts[0].union(*parts[1:], all=True) if len(parts) > 1 else parts[0]
-    # A row can be found by several columns, so more keys than records are read.
+    # Several columns of a row can match, so more keys than records are read.
     return {row["pk"] for row in union[: MOST * 4]}
 
 
@@ -170,13 +172,13 @@ def _ways(source: Source, lot: str) -> Iterator[Q]:
 
 
 def _within(name: str, text: str) -> Q:
-    """Return the condition that the column holds the text, in any case; read from the index of its runs of letters."""
+    """Return the condition that the column contains the text, in any case; the trigram index serves it."""
     within = Q(**{f"{name}__within": text})
     return within & Q(**{f"{name}__grams": text}) if connection.vendor == "postgresql" else within
 
 
 def _add_actions_about(found: TraceResult, visible: models.QuerySet[Any] | None) -> None:
-    """Add the actions about the complaints, materials and items that were found; one query."""
+    """Add the actions about the complaints, materials and items in the trace; one query."""
     about = [row.pk for model in (Complaint, Material, Item) for row in found.records.get(model, ())]
     if visible is None or not about:
         return
@@ -188,16 +190,16 @@ def _add_actions_about(found: TraceResult, visible: models.QuerySet[Any] | None)
 
 
 def names_lot(row: Any, source: Source, lots: Sequence[str]) -> bool:
-    """Return whether one of the row's own lots or codes holds one of the lots, not only a text of it."""
+    """Return whether a lot or code of the row contains one of the lots, and not only one of its texts."""
     texts = [fold(str(getattr(row, name, ""))) for name in source.lots]
     return any(fold(lot) in text for lot in lots for text in texts)
 
 
 def near_misses(admin_site: AdminSite, request: HttpRequest, lot: str) -> list[str]:
-    """Return up to five lots, serial numbers and external ids that are nearly the lot; three queries.
+    """Return up to five lots, serial numbers and external ids that are similar to the lot; three queries.
 
-    Looked for among those that begin with the same two letters, end with the same four, or hold its longest run of
-    letters and digits.
+    They are searched among those that begin with the same two characters, end with the same four, or contain the
+    longest run of letters and digits of the lot.
     """
     from records.dashboard.tracing.likeness import nearest
 

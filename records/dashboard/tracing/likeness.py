@@ -1,4 +1,4 @@
-"""Which texts are nearly a lot that somebody wrote: as it is misread, mistyped, or written with other separators."""
+"""Which texts are similar to a lot: it may have been misread, mistyped, or written with other separators."""
 
 import difflib
 import re
@@ -8,12 +8,12 @@ from records.sites.text import fold
 
 MOST = 5
 LIKE = 0.7
-"""From which share of equal letters on two lots are like each other."""
+"""The share of equal characters from which two lots count as similar."""
 _MISREAD = str.maketrans({"o": "0", "i": "1", "l": "1", "s": "5", "b": "8", "z": "2"})
 
 
 def nearest(lot: str, candidates: Iterable[str]) -> list[str]:
-    """Return up to five of the candidates that are like the lot, the likest first."""
+    """Return up to five candidates that are similar to the lot, the most similar ones first."""
     asked = _shape(lot)
     scored = []
     for text in set(candidates):
@@ -29,5 +29,5 @@ def nearest(lot: str, candidates: Iterable[str]) -> list[str]:
 
 
 def _shape(text: str) -> str:
-    """Return the text without separators, letters that look like digits as those."""
+    """Return the text without separators, with letters that look like digits replaced by these digits."""
     return re.sub(r"[\W_]+", "", fold(text)).translate(_MISREAD)

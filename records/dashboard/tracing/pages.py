@@ -1,4 +1,4 @@
-"""The trace's page, its paper and its table, and the buttons that lead there."""
+"""The page of a trace, its PDF and its table, and the buttons that lead there."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,10 +29,10 @@ from records.history.trail import now
 from records.items.models import Item
 
 SHOWN = 100
-"""How many records of a kind the page shows; the paper and the table hold all of them."""
+"""The number of records of a kind on the page; the PDF and the table contain all of them."""
 MOST_SUGGESTED_FOR = 3
 LOTS = {Complaint: "trace_number", Material: "external_id", Item: "serial_number"}
-"""The column of a record that its button traces."""
+"""The column whose value the button on a record's page traces."""
 
 
 def addresses(admin_site: Any) -> Sequence[Any]:
@@ -45,7 +45,7 @@ def addresses(admin_site: Any) -> Sequence[Any]:
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line, for whoever holds a role at a site."""
+    """Return the menu entry, for everybody who holds a role at a site."""
     if current_site(request) is None:
         return ()
     return (RecordLink("trace", gettext("Trace a lot"), reverse("admin:trace"), "Reports"),)
@@ -63,7 +63,7 @@ def address_of(lots: str) -> str:
 
 
 def trace_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
-    """Show what names the lots that are asked for, at a glance first, then record by record."""
+    """Show the records that name the requested lots: first a summary, then each record."""
     asked = request.GET.get("lots", "")[: MOST_LOTS * 300]
     site = current_site(request)
     show_times_of(site)
@@ -93,7 +93,7 @@ def trace_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
 
 
 def _unknown(found: TraceResult) -> list[str]:
-    """Return the lots that no record names; none where there are too many records to tell."""
+    """Return the lots that no record names; an empty list if there are too many records to know."""
     if found.too_many:
         return []
     texts = [_all_of(row) for rows in found.records.values() for row in rows]
@@ -125,7 +125,7 @@ def trace_file(admin_site: Any, request: HttpRequest, kind: str) -> HttpResponse
 
 
 def paper(request: HttpRequest, found: TraceResult, summary: Summary) -> Paper:
-    """Return the trace's paper: the answer first, then every record."""
+    """Return the PDF of the trace: first the summary, then every record."""
     site = current_site(request)
     at = f"{shown(now())} ({zone_of(site).key})"
     sites = ", ".join(found.site_names.values())
@@ -184,7 +184,7 @@ def _too_many(found: TraceResult) -> str:
 
 
 def table(found: TraceResult, summary: Summary) -> Iterator[Line]:
-    """Yield the lines of the trace's table: every record with its kind, and what it says under each column."""
+    """Yield the lines of the trace's table: every record with its kind and its value in each column."""
     columns = list(dict.fromkeys(column for group in summary.groups for column in group.columns))
     yield [gettext("Kind"), gettext("Record"), *columns, gettext("Archived")]
     for group in summary.groups:

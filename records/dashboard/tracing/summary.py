@@ -1,4 +1,4 @@
-"""What a trace says at a glance: which lots, which customers and which products, since when, and how much."""
+"""The summary of a trace: which lots, customers and products, since when, and how much."""
 
 import datetime
 from collections.abc import Callable, Iterable, Sequence
@@ -41,18 +41,18 @@ class Line:
 
     @property
     def amount(self) -> str:
-        """Return the quantity as people read it."""
+        """Return the quantity as it is printed."""
         return NOTHING if self.quantity is None else plain_number(self.quantity)
 
     @property
     def span(self) -> tuple[str, str]:
-        """Return the first and the last day as people read them."""
+        """Return the first and the last day as they are printed."""
         return _day(self.first), _day(self.last)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record of a trace, under the columns of its kind."""
+    """One record of a trace, with its values in the columns of its kind."""
 
     name: str
     url: str
@@ -72,7 +72,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The answer: totals, what the complaints are about, and every record by kind."""
+    """The content of a trace: totals, what the complaints are about, and every record by kind."""
 
     total: Line
     lots: Sequence[Line]
@@ -82,7 +82,7 @@ class Summary:
 
 
 def summary_of(admin_site: AdminSite, found: TraceResult) -> Summary:
-    """Return what was found, counted and put into words; runs no query."""
+    """Return the content of a trace, counted and worded; runs no query."""
     total = Line(gettext("All complaints"))
     for complaint in found.complaints:
         total.add(complaint)
@@ -112,7 +112,7 @@ def _lot_of(complaint: Any) -> tuple[str, str, str]:
 
 
 def _lines(complaints: Iterable[Any], of: Callable[[Any], tuple[Any, str, str]]) -> list[Line]:
-    """Return a line for each thing that the complaints name, those with most complaints first."""
+    """Return a line for each lot, customer or product in the complaints, those with most complaints first."""
     lines: dict[Any, Line] = {}
     for complaint in complaints:
         key, name, url = of(complaint)
@@ -121,7 +121,7 @@ def _lines(complaints: Iterable[Any], of: Callable[[Any], tuple[Any, str, str]])
 
 
 def _group(admin_site: AdminSite, source: Source, found: TraceResult) -> Group:
-    columns, cells = TOLD[source.model._meta.model_name]
+    columns, cells = COLUMNS[source.model._meta.model_name]
     rows = []
     many_sites = len(found.site_names) > 1
     may_see = source.model is Complaint and bool(found.see_consumers)
@@ -145,7 +145,7 @@ def _group(admin_site: AdminSite, source: Source, found: TraceResult) -> Group:
 
 
 def consumer_of(complaint: Any) -> str:
-    """Return who the consumer is and how to reach them."""
+    """Return the consumer's name and contact details."""
     name = f"{complaint.consumer_first_name} {complaint.consumer_last_name}".strip()
     reach = (complaint.consumer_phone, complaint.consumer_mobile, complaint.consumer_email)
     return ", ".join(text for text in (name, *reach) if text) or NOTHING
@@ -159,7 +159,7 @@ def _text(value: Any) -> str:
     return NOTHING if value in (None, "") else str(value)
 
 
-TOLD: dict[str, tuple[Sequence[Any], Callable[[Any], Sequence[str]]]] = {
+COLUMNS: dict[str, tuple[Sequence[Any], Callable[[Any], Sequence[str]]]] = {
     "complaint": (
         (_("Lot"), _("Date"), _("Customer"), _("Product"), _("Quantity"), _("Nonconformance"), _("Status")),
         lambda row: (
@@ -188,4 +188,4 @@ TOLD: dict[str, tuple[Sequence[Any], Callable[[Any], Sequence[str]]]] = {
     "finding": ((_("Question"), _("Comment")), lambda row: (_text(row.question), _text(row.comment))),
     "attachment": ((_("File"), _("Attached")), lambda row: (row.file_name, _day(row.created))),
 }
-"""The columns of each kind, and what a record says under them."""
+"""The columns of each kind, and the function that returns a record's values in them."""

@@ -28,7 +28,7 @@ WITHDRAWN_LANGUAGES = {"sh"}
 
 
 def in_order(rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the rows by name, letters with accents beside those without, in whatever locale this runs."""
+    """Return the rows sorted by name, with accents ignored, independent of the machine's locale."""
 
     def plain(row: tuple[str, str]) -> tuple[str, str]:
         decomposed = unicodedata.normalize("NFD", row[1].casefold())

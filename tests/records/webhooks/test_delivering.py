@@ -166,13 +166,13 @@ def test_attempts_grow_rarer_and_after_three_days_the_webhook_is_paused_with_a_m
     assert datetime.timedelta(seconds=4) <= gaps[0] <= datetime.timedelta(seconds=6)
     assert max(gaps) <= deliverer.LONGEST_DELAY * 1.2
     assert 20 < len(gaps) < 60
-    assert "three days" in webhook.pause_reason
+    assert "for 3 days" in webhook.pause_reason
     paused = Change.objects.get(operation="PauseWebhook")
     assert paused.author_name == "Webhook deliverer"
     run_tasks()
     assert [message.to for message in mailoutbox] == [["admin@corp.local"]]
     assert str(webhook.pk) in mailoutbox[0].body
-    assert "three days" in mailoutbox[0].body
+    assert "for 3 days" in mailoutbox[0].body
     receiver.status = 200
     change(api)
     assert tasks.deliver.call() == 0

@@ -20,16 +20,16 @@ from records.recovery import archive, rows
 
 
 class Command(BaseCommand):
-    """Writes the archive; exits with 1 and names each file that is missing or altered, the rest being saved."""
+    """Writes the archive. If files are missing or altered, it names them, saves all others, and exits with 1."""
 
     help = "Save the database, the files and a seal in one archive."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take the archive's place."""
+        """Add the argument: the path of the archive."""
         parser.add_argument("file", type=Path, help="where the archive is written; it must not be there yet")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
-        """Save the database as it is at one moment, then the files that it points at: those are never altered."""
+        """Save the database as it is at one moment, then the files that it refers to, which are never altered."""
         if file.exists():
             raise CommandError(f"{file} is there already.")
         damaged: list[str] = []
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         except (OSError, Error, seals.SealError, storage.StorageUnavailableError) as error:
             raise CommandError(f"The backup could not be made: {str(error) or type(error).__name__}") from error
         with suppress(Error):
-            # Metrics tell how old the newest backup is; a database that cannot be written has been saved all the same.
+            # The metrics show how old the newest backup is. The backup is complete even if this cannot be stored.
             heartbeats.beat(heartbeats.BACKUP)
         for text in damaged:
             self.stdout.write(text)

@@ -1,4 +1,4 @@
-"""`manage.py restore FILE`: bring a backup back into an empty place, on either database, and prove it."""
+"""`manage.py restore FILE`: restore a backup into an empty installation, on either database, and verify it."""
 
 import tempfile
 from io import BytesIO
@@ -16,7 +16,7 @@ from records.files import storage
 from records.recovery import archive, rows
 
 KEPT = ("accounts.User", "sites.Site", "history.Change")
-"""What a place has none of that a backup can be restored into."""
+"""A backup is restored only into a database that has no row of these models."""
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     help = "Restore a backup into an empty database and an empty storage, and verify it."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take the archive, and the consent to go on without its secrets."""
+        """Add the arguments: the archive, and the consent to restore it without its secrets."""
         parser.add_argument("file", type=Path, help="the archive that `manage.py backup` wrote")
         parser.add_argument(
             "--without-secrets",
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, file: Path, without_secrets: bool, **options: Any) -> None:
-        """Read the archive whole, then restore and verify it."""
+        """Check the whole archive, then restore and verify it."""
         with tempfile.TemporaryDirectory() as folder:
             seal = Path(folder) / "seal.json"
             manifest = self._checked_and_restored(file, seal, without_secrets=without_secrets)
@@ -46,7 +46,7 @@ class Command(BaseCommand):
     def _checked_and_restored(self, file: Path, seal: Path, *, without_secrets: bool) -> dict[str, Any]:
         """Restore the archive, write its seal to a file, and return its manifest.
 
-        A place that is not empty is refused before it is migrated: it may hold the data of another version.
+        An installation that is not empty is refused before it is migrated, because it may hold data of another version.
         """
         try:
             manifest = archive.checked(file)
@@ -79,7 +79,7 @@ class Command(BaseCommand):
             raise archive.ArchiveError("The storage is not empty. A backup is restored into an empty place only.")
 
     def _restore(self, file: Path, manifest: dict[str, Any], seal: Path) -> None:
-        """Store rows and files; where one cannot be stored, the transaction and the files go back."""
+        """Store rows and files; if one cannot be stored, the transaction is rolled back and the files are removed."""
         chosen = rows.saved_models()
         by_label = {model._meta.label: model for model in chosen}
         stored: list[str] = []
