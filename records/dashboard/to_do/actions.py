@@ -40,15 +40,8 @@ def to_judge(viewer: Viewer) -> Section:
 
 def _filled(viewer: Viewer, section: Section, rows: QuerySet[Action], task: str) -> Section:
     def line(action: Action) -> Line:
-        return Line(
-            action.name,
-            viewer.page_of(action),
-            gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": action.get_priority_display()}
-            if action.priority
-            else task,
-            viewer.due(action.due_date),
-            viewer.other_site(action.site_id),
-            viewer.is_late(action.due_date),
-        )
+        priority = action.get_priority_display()
+        what = gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": priority} if priority else task
+        return viewer.due_line(action.name, viewer.page_of(action), what, action.due_date, action.site_id)
 
     return section.of(rows.order_by("due_date", "id"), line)

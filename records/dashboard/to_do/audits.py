@@ -50,14 +50,8 @@ def to_schedule(viewer: Viewer) -> Section:
     )
 
     def line(program: AuditProgram) -> Line:
-        day = program.next_due_date
-        return Line(
-            program.name,
-            viewer.page_of(program),
-            gettext("Schedule an audit"),
-            viewer.due(day),
-            is_late=viewer.is_late(day),
-        )
+        page = viewer.page_of(program)
+        return viewer.due_line(program.name, page, gettext("Schedule an audit"), program.next_due_date)
 
     return section.of(rows.order_by("next_due_date", "id"), line)
 
@@ -66,13 +60,7 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord]) -> Se
     due = rows.filter(viewer.is_due("due_date"), is_archived=False, record_status__in=OPEN)
 
     def line(record: AuditRecord) -> Line:
-        return Line(
-            str(record),
-            viewer.page_of(record),
-            record.get_record_status_display(),
-            viewer.due(record.due_date),
-            viewer.other_site(record.site_id),
-            viewer.is_late(record.due_date),
-        )
+        page, status = viewer.page_of(record), record.get_record_status_display()
+        return viewer.due_line(str(record), page, status, record.due_date, record.site_id)
 
     return section.of(due.select_related("audit_program").order_by("due_date", "id"), line)

@@ -53,7 +53,7 @@ def to_complete(viewer: Viewer) -> Section:
 
     def line(complaint: Complaint) -> Line:
         return Line(
-            gettext("Complaint %(site_sequence_id)s") % {"site_sequence_id": complaint.site_sequence_id},
+            _name_of(complaint),
             viewer.page_of(complaint),
             f"{complaint.product}: {complaint.nonconformance}",
             viewer.since(complaint.date),
@@ -89,15 +89,15 @@ def drafts(viewer: Viewer) -> Section:
     return section.of(rows.order_by("-created", "id").select_related("product"), line)
 
 
+def _name_of(complaint: Complaint) -> str:
+    return gettext("Complaint %(site_sequence_id)s") % {"site_sequence_id": complaint.site_sequence_id}
+
+
 def _filled(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: str) -> Section:
     def line(complaint: Complaint) -> Line:
-        return Line(
-            gettext("Complaint %(site_sequence_id)s") % {"site_sequence_id": complaint.site_sequence_id},
-            viewer.page_of(complaint),
-            f"{task}, {complaint.get_severity_display().lower()}" if complaint.severity else task,
-            viewer.due(complaint.target_date),
-            viewer.other_site(complaint.site_id),
-            viewer.is_late(complaint.target_date),
-        )
+        severity = complaint.get_severity_display().lower()
+        what = f"{task}, {severity}" if severity else task
+        name, page = _name_of(complaint), viewer.page_of(complaint)
+        return viewer.due_line(name, page, what, complaint.target_date, complaint.site_id)
 
     return section.of(rows, line)

@@ -23,8 +23,7 @@ def to_sign(viewer: Viewer) -> Section:
 
     def line(signer: Signer) -> Line:
         return Line(
-            gettext("%(name)s, version %(version)s")
-            % {"name": signer.version.document.name, "version": signer.version.version},
+            _name_of(signer.version),
             reverse("admin:documents_sign", args=(signer.version_id,)),
             pgettext("what somebody is asked to do", "Review")
             if signer.duty == Duty.REVIEW
@@ -46,14 +45,8 @@ def to_read(viewer: Viewer) -> Section:
     )
 
     def line(version: DocumentVersion) -> Line:
-        return Line(
-            gettext("%(name)s, version %(version)s") % {"name": version.document.name, "version": version.version},
-            reverse("admin:documents_read", args=(version.pk,)),
-            gettext("Read"),
-            viewer.due(reading.due(version)),
-            viewer.other_site(version.site_id),
-            viewer.is_late(reading.due(version)),
-        )
+        page = reverse("admin:documents_read", args=(version.pk,))
+        return viewer.due_line(_name_of(version), page, gettext("Read"), reading.due(version), version.site_id)
 
     return section.of(reading.waiting_for(viewer.user), line)
 
@@ -69,9 +62,11 @@ def to_review(viewer: Viewer) -> Section:
     due = Document.objects.at(viewer.site).filter(viewer.is_due("review_date"), is_archived=False)
 
     def line(document: Document) -> Line:
-        day = document.review_date
-        return Line(
-            document.name, viewer.page_of(document), gettext("Review"), viewer.due(day), is_late=viewer.is_late(day)
-        )
+        page = viewer.page_of(document)
+        return viewer.due_line(document.name, page, gettext("Review"), document.review_date)
 
     return section.of(documents_for(viewer.user, due, viewer.site_ids).order_by("review_date", "id"), line)
+
+
+def _name_of(version: DocumentVersion) -> str:
+    return gettext("%(name)s, version %(version)s") % {"name": version.document.name, "version": version.version}

@@ -110,8 +110,14 @@ class Viewer:
         """Return the address of the form that adds a record; empty if the person may not do that."""
         return form_for_new(self.admin_site, model) if not permission or self.may(permission) else ""
 
-    def other_site(self, site_id: uuid.UUID) -> str:
-        """Return the name of the record's site, or an empty text if it is the current one."""
+    def due_line(
+        self, name: str, url: str, task: str, day: datetime.datetime | None, site_id: uuid.UUID | None = None
+    ) -> Line:
+        """Return the line of something with a due date; `site_id` is its site if sites are shown."""
+        return Line(name, url, task, self.due(day), self.other_site(site_id), self.is_late(day))
+
+    def other_site(self, site_id: uuid.UUID | None) -> str:
+        """Return the name of the site; an empty text for the current one and for None."""
         return "" if site_id == self.site_id or site_id not in self.sites else self.sites[site_id].name
 
     def is_due(self, field_name: str) -> Q:
