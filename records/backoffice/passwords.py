@@ -1,6 +1,7 @@
 """Passwords by mail and by the user: requesting a link, setting a password with it, changing one's own password.
 
-A link for a new password is valid for an hour, an invitation for three days, and each works once (DECISIONS 9.8).
+A link for a new password is valid for an hour (PASSWORD_RESET_TIMEOUT), an invitation for three days (INVITATION), and
+each works once (DECISIONS 9.8).
 """
 
 import datetime
@@ -84,7 +85,14 @@ def account_of_link(uid: str, token: str) -> User | None:
 def send_password_link(user: User, *, invited: bool = False) -> None:
     """Mail the link to the account's person; `invited` selects the text for somebody who has never signed in."""
     lifetime = INVITATION if invited else datetime.timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
-    context = {"user": user, "link": password_link(user, lifetime), "invited": invited, "base_url": settings.BASE_URL}
+    context = {
+        "user": user,
+        "link": password_link(user, lifetime),
+        "invited": invited,
+        "days": lifetime.days,
+        "minutes": int(lifetime.total_seconds()) // 60,
+        "base_url": settings.BASE_URL,
+    }
     with in_language_of(user):
         subject = gettext("Your account at Larder") if invited else gettext("Choose a new password for Larder")
         text = render_to_string("registration/password_mail.txt", context)

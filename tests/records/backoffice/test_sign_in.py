@@ -1,4 +1,4 @@
-"""Signing in: who may, second factors, mandatory factors, sessions and their ends, links by mail."""
+"""Signing in: who may, second factors, mandatory factors, sessions and their ends."""
 
 import datetime
 import subprocess
@@ -12,17 +12,13 @@ import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from allauth.usersessions.models import UserSession
-from django.core import mail
 from django.core.cache import cache
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from records.accounts import actions
 from records.accounts.models import DefaultRole, SecurityEvent, User
-from records.backoffice import passwords
 from records.backoffice.sign_in import middleware
 from records.history.models import Change
 from records.sites.models import Site
@@ -34,9 +30,7 @@ from tests.make.signing_in import (
     code_of_app,
     give_app,
     is_signed_in,
-    mailed_path,
     recovery_codes,
-    run_tasks,
     try_password,
 )
 
@@ -329,83 +323,6 @@ def test_a_lock_out_is_noted_once(ann: User) -> None:
     assert SecurityEvent.objects.filter(kind="LockOut", account_id=ann.pk).count() == 1
     assert Change.objects.filter(record_id=ann.pk, operation="LockOut").count() == 1
     assert not SecurityEvent.objects.filter(kind="SignInFailed").exists()
-
-
-# --- Links by mail --------------------------------------------------------------------------------------------------
-
-
-def test_a_reset_does_the_same_work_for_an_unknown_address(ann: User, django_assert_num_queries: Any) -> None:
-    counts = []
-    for address in ("ann@example.com", "nobody@example.com"):
-        client = Client(REMOTE_ADDR="203.0.113.7")
-        client.post("/accounts/password/", {"email": address})
-        with CaptureQueriesContext(connection) as queries:
-            client.post("/accounts/password/", {"email": address})
-        counts.append(len(queries))
-    assert counts[0] == counts[1]
-    assert mail.outbox == []
-
-
-def test_a_reset_link_is_good_for_an_hour_and_an_invitation_for_three_days(
-    ann: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start = datetime.datetime.now()  # noqa: DTZ005 (Django's tokens count in it)
-    hour, three_days = datetime.timedelta(hours=1), passwords.INVITATION
-    reset, invitation = passwords.tokens.make(ann, hour), passwords.tokens.make(ann, three_days)
-
-    def good(after: datetime.timedelta) -> list[bool]:
-        monkeypatch.setattr(passwords.tokens, "_now", lambda: start + after)
-        return [passwords.tokens.check_token(ann, token) for token in (reset, invitation)]
-
-    minute = datetime.timedelta(minutes=1)
-    assert good(hour - minute) == [True, True]
-    assert good(hour + minute) == [False, True]
-    assert good(three_days - minute) == [False, True]
-    assert good(three_days + minute) == [False, False]
-
-
-@pytest.mark.both_databases
-def test_a_link_works_once_and_ends_with_the_address_it_was_mailed_to(ann: User) -> None:
-    Client().post("/accounts/password/", {"email": "ann@example.com"})
-    run_tasks()
-    assert mail.outbox[-1].to == ["ann@example.com"]
-    assert "one hour" in str(mail.outbox[-1].body)
-    token = mailed_path().rstrip("/").rpartition("/")[2]
-    assert passwords.tokens.check_token(ann, token)
-    ann.recovery_address = "other@example.com"
-    assert not passwords.tokens.check_token(ann, token)
-
-
-@pytest.mark.parametrize(
-    "weak",
-    [
-        "short-1234",
-        "password1234",
-        "P@ssw0rd1234",
-        "123456789012",
-        "qwertyuiopas",
-        "aaaaaaaaaaaaaa",
-        "bread!bread!bread!",
-        "my-hillside-secret",
-        "uma-likes-rye-4711",
-        "annabel-ann-4711!x",
-    ],
-)
-def test_weak_passwords_are_refused(site: Site, weak: str) -> None:
-    user = make.make_user("annabel", site=site, role=DefaultRole.READER, display_name="Uma Ann", given_name="Umalike")
-    user.given_name = "uma-likes"
-    user.save()
-    client = sign_in(user)
-    form = {"old_password": make.PASSWORD, "new_password1": weak, "new_password2": weak}
-    assert client.post(reverse("admin:password_change"), form).status_code == 200
-    user.refresh_from_db()
-    assert user.check_password(make.PASSWORD)
-
-
-def test_a_long_unusual_password_is_taken(ann: User) -> None:
-    chosen = "salt and flour and 77"
-    form = {"old_password": make.PASSWORD, "new_password1": chosen, "new_password2": chosen}
-    assert sign_in(ann).post(reverse("admin:password_change"), form).status_code == 302
 
 
 def test_cookies_over_tls_are_bound_to_this_host() -> None:
