@@ -115,7 +115,7 @@ UPLOAD = RecordStep(
         "The file becomes the next version and goes to the document's reviewers and approvers. A version that "
         "still waits is superseded; the one in force stays so until the new one is."
     ),
-    done=_("has a new version."),
+    done=_("%(record)s has a new version."),
 )
 
 

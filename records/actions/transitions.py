@@ -70,7 +70,7 @@ MARK_DONE = RecordStep(
     applies=_in(Status.OPEN),
     form=DoneForm,
     explanation=_("Somebody else then judges whether it worked, and closes it or sends it back."),
-    done=_("is Done and waits to be judged."),
+    done=_("%(record)s is Done and waits to be judged."),
     initial=lambda action: {"result": action.result},
     is_next=True,
 )
@@ -82,7 +82,7 @@ CLOSE = RecordStep(
     applies=_in(Status.DONE),
     form=CloseForm,
     explanation=_("Judge whether the action worked. Neither its owner nor whoever marked it as Done can close it."),
-    done=_("was closed."),
+    done=_("%(record)s was closed."),
     consequences=lambda model_admin, request, action: [gettext("Result: %(result)s") % {"result": action.result}],
     is_next=True,
 )
@@ -93,7 +93,7 @@ SEND_BACK = RecordStep(
     _step(Status.OPEN),
     applies=_in(Status.DONE),
     explanation=_("The action is open again; its owner reads the reason on its page."),
-    done=_("was sent back to its owner."),
+    done=_("%(record)s was sent back to its owner."),
 )
 REOPEN = RecordStep(
     "reopen",
@@ -102,7 +102,7 @@ REOPEN = RecordStep(
     _step(Status.OPEN),
     applies=_in(Status.CLOSED),
     explanation=_("The action is open again and its judgement is taken back; the history keeps it."),
-    done=_("was reopened."),
+    done=_("%(record)s was reopened."),
 )
 CANCEL = RecordStep(
     "cancel",
@@ -111,6 +111,6 @@ CANCEL = RecordStep(
     _step(Status.CANCELLED),
     applies=_in(*UNFINISHED),
     explanation=_("The action is not carried out. It cannot be opened again."),
-    done=_("was cancelled."),
+    done=_("%(record)s was cancelled."),
 )
 STEPS = (MARK_DONE, CLOSE, SEND_BACK, REOPEN, CANCEL)

@@ -54,7 +54,7 @@ SCHEDULE_NEXT = RecordStep(
     applies=lambda program: not program.is_archived and program.next_due_date is not None,
     form=ScheduleNextForm,
     explanation=_("One audit is scheduled for each of the program's next due dates that has none yet."),
-    done=_("has its next audits scheduled."),
+    done=_("The next audits of %(record)s were scheduled."),
 )
 PLAN_ONE = RecordStep(
     "plan",
@@ -64,7 +64,7 @@ PLAN_ONE = RecordStep(
     applies=lambda program: not program.is_archived,
     form=PlanOneForm,
     explanation=_("People, checklists and rating are taken over from the program and can be changed afterwards."),
-    done=_("has one more audit planned."),
+    done=_("One more audit of %(record)s was planned."),
 )
 START = RecordStep(
     "start",
@@ -74,7 +74,7 @@ START = RecordStep(
     applies=_in(RecordStatus.SCHEDULED),
     form=StartForm,
     explanation=_("The questions of the checklists are laid out as findings, to be answered on the audit's page."),
-    done=_("was started."),
+    done=_("%(record)s was started."),
     is_next=True,
 )
 SUBMIT = RecordStep(
@@ -85,7 +85,7 @@ SUBMIT = RecordStep(
     applies=_in(RecordStatus.IN_PROGRESS),
     form=ReasonIfAny,
     explanation=_("Every finding needs its response. The audit is rated now; later changes need a reason."),
-    done=_("awaits its review."),
+    done=_("%(record)s awaits its review."),
 )
 COMPLETE = RecordStep(
     "complete",
@@ -95,7 +95,7 @@ COMPLETE = RecordStep(
     applies=_in(RecordStatus.AWAITING_REVIEW),
     form=ReasonIfAny,
     explanation=_("The audit is closed as it stands, and the program's next due date is set."),
-    done=_("was completed."),
+    done=_("%(record)s was completed."),
     is_next=True,
 )
 CANCEL = RecordStep(
@@ -105,5 +105,5 @@ CANCEL = RecordStep(
     _cancel,
     applies=_in(RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW),
     explanation=_("The audit does not take place. The program stays due, so that it can be planned anew."),
-    done=_("was cancelled."),
+    done=_("%(record)s was cancelled."),
 )

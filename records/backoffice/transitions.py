@@ -34,6 +34,8 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import SitePermissions
 from records.sites.uses import uses_of
 
+CHANGED = _("%(record)s was changed.")
+
 
 @dataclass(frozen=True, slots=True)
 class RecordStep:
@@ -51,7 +53,7 @@ class RecordStep:
     applies: Callable[[Any], bool] = lambda record: True
     form: type[ReasonForm] = ReasonForm
     explanation: Any = ""
-    done: Any = ""
+    done: Any = CHANGED
     initial: Callable[[Any], dict[str, Any]] | None = None
     consequences: Callable[[Any, HttpRequest, Any], Sequence[str]] | None = None
     is_next: bool = False
@@ -82,7 +84,7 @@ ARCHIVE = RecordStep(
     _archive,
     applies=lambda record: not record.is_archived,
     explanation=_("An archived record stays readable and keeps its history; it is no longer offered or listed."),
-    done=_("was archived."),
+    done=_("%(record)s was archived."),
     consequences=_users,
 )
 RESTORE = RecordStep(
@@ -92,7 +94,7 @@ RESTORE = RecordStep(
     _restore,
     applies=lambda record: record.is_archived,
     explanation=_("The record is active again."),
-    done=_("was restored."),
+    done=_("%(record)s was restored."),
 )
 
 
@@ -174,7 +176,7 @@ class StepPages(SitePermissions):
             except ValidationError as fault:
                 show_faults(form, (), fault)
             else:
-                self.message_user(request, f"{record} {step.done or gettext('was changed.')}", messages.SUCCESS)
+                self.message_user(request, step.done % {"record": record}, messages.SUCCESS)
                 return redirect(address)
         context = {
             **self.admin_site.each_context(request),

@@ -64,7 +64,7 @@ SUBMIT = RecordStep(
     applies=_in(RecordStatus.DRAFT),
     form=WithoutReason,
     explanation=_("It takes its number and awaits its review. Customer, product and nonconformance are needed."),
-    done=_("was submitted for review."),
+    done=_("%(record)s was submitted for review."),
     is_next=True,
 )
 COMPLETE = RecordStep(
@@ -75,7 +75,7 @@ COMPLETE = RecordStep(
     applies=_in(RecordStatus.AWAITING_REVIEW),
     form=CompleteForm,
     explanation=_("From then on only a Manager changes the complaint, or reopens it."),
-    done=_("was completed."),
+    done=_("%(record)s was completed."),
     initial=lambda complaint: {"review_report": complaint.review_report},
     is_next=True,
 )
@@ -86,7 +86,7 @@ REOPEN = RecordStep(
     _reopen,
     applies=_in(RecordStatus.COMPLETED),
     explanation=_("The complaint awaits its review again; the report stays and can be written on."),
-    done=_("was reopened."),
+    done=_("%(record)s was reopened."),
 )
 ERASE = RecordStep(
     "erase-consumer",
@@ -98,6 +98,6 @@ ERASE = RecordStep(
         "Name, address, phones and e-mail are replaced by codes, here and in the whole history. Nobody can undo"
         " this. Descriptions, other free text and attached files are not searched."
     ),
-    done=_("no longer says who the consumer is."),
+    done=_("%(record)s no longer says who the consumer is."),
     consequences=before_erasing,
 )

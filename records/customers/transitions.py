@@ -1,4 +1,4 @@
-"""The button of a customer's page that erases who a contact is."""
+"""The button on a customer's page that erases the identity of a contact."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from records.retention.forms import EraseForm, before_erasing
 
 
 class EraseContactForm(EraseForm):
-    """Which contact is erased, and why."""
+    """The form that asks which contact is erased, and why."""
 
     contact = forms.ChoiceField(label=_("Contact"))
     field_order = ("contact", "change_reason")
@@ -25,7 +25,7 @@ def _fill(form: Any, customer: Customer) -> None:
     form.fields["contact"].choices = [("", gettext("Choose a contact")), *contacts_of(customer)]
 
 
-def _tells(model_admin: Any, request: HttpRequest, customer: Customer) -> list[str]:
+def _warnings(model_admin: Any, request: HttpRequest, customer: Customer) -> list[str]:
     nobody = [] if contacts_of(customer) else [gettext("The customer has no contact whose identity could be erased.")]
     return [*before_erasing(model_admin, request, customer), *nobody]
 
@@ -44,7 +44,7 @@ ERASE = RecordStep(
         "Name, e-mail and phone of the contact are replaced by codes, here and in the whole history. Nobody can"
         " undo this. Title and position stay. Notes, other free text and attached files are not searched."
     ),
-    done=_("no longer says who the contact is."),
+    done=_("%(record)s no longer says who the contact is."),
     fill=_fill,
-    consequences=_tells,
+    consequences=_warnings,
 )

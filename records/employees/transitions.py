@@ -1,4 +1,4 @@
-"""The buttons of an employee's page: give an account, and erase what is private to somebody who left."""
+"""The buttons of an employee's page: giving an account, and erasing the private facts of somebody who left."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ MAY_GIVE_ROLES = "accounts.change_role"
 
 
 class AccountForm(ReasonForm):
-    """What the account is called, what it may do at the employee's site, and whether its person is told."""
+    """The form for an account: its user name, its role at the employee's site, and whether to mail an invitation."""
 
     user_name = TextField(max_length=NAME, help_text=_("What the person signs in with; often the e-mail address."))
     role = forms.ChoiceField(
@@ -37,9 +37,7 @@ class AccountForm(ReasonForm):
     invites = forms.BooleanField(
         label=_("Mail an invitation"),
         required=False,
-        help_text=_(
-            "A link, good for three days, to choose a password with. “Forgotten your password?” mails another."
-        ),
+        help_text=_("It has a link for choosing a password. “Forgotten your password?” sends another link."),
     )
     field_order = ("user_name", "role", "invites", "change_reason")
 
@@ -80,7 +78,7 @@ GIVE_ACCOUNT = RecordStep(
     applies=lambda employee: employee.user_id is None and not employee.is_archived,
     form=AccountForm,
     explanation=_("The person can sign in to the back-office, sign documents and hold keys, as far as roles allow."),
-    done=_("has an account now."),
+    done=_("%(record)s has an account now."),
     initial=_initial,
 )
 ERASE = RecordStep(
@@ -96,6 +94,6 @@ ERASE = RecordStep(
         "stay. Other free text"
         " and attached files are not searched."
     ),
-    done=_("has no private facts any more."),
+    done=_("%(record)s has no private facts any more."),
     consequences=before_erasing,
 )

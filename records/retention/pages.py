@@ -48,14 +48,14 @@ SET = HoldStep(
     _("While the hold lasts, nothing of this record can be erased. Only a Site Administrator can lift it."),
     SET_HOLD,
     actions.set_hold,
-    _("is on legal hold."),
+    _("%(record)s is on legal hold."),
 )
 LIFT = HoldStep(
     _("Lift legal hold"),
     _("Personal data can be erased from this record again."),
     LIFT_HOLD,
     actions.lift_hold,
-    _("is not on legal hold any more."),
+    _("%(record)s is not on legal hold any more."),
 )
 ADDRESSES = {"set": SET, "lift": LIFT}
 
@@ -166,7 +166,7 @@ def hold(admin_site: Any, request: HttpRequest, name: str, entity: str, record_i
         except ValidationError as fault:
             show_faults(form, (), fault)
         else:
-            messages.success(request, f"{record} {step.done}")
+            messages.success(request, step.done % {"record": record})
             return redirect(address_of(record))
     context = {
         **admin_site.each_context(request),

@@ -53,7 +53,7 @@ END_ACCESS = RecordStep(
     _end,
     applies=lambda user: user.is_active,
     explanation=_("Sessions, keys and tokens of the account end at once, everywhere."),
-    done=_("has no access any more."),
+    done=_("%(record)s has no access any more."),
 )
 GIVE_ACCESS = RecordStep(
     "give-access",
@@ -62,7 +62,7 @@ GIVE_ACCESS = RecordStep(
     _give_back,
     applies=lambda user: not user.is_active and user.removed is None,
     explanation=_("The account can sign in again; keys and tokens that ended stay ended."),
-    done=_("has access again."),
+    done=_("%(record)s has access again."),
 )
 
 
@@ -80,8 +80,8 @@ INVITE = RecordStep(
     _invite,
     applies=lambda user: user.is_staff and user.last_login is None and bool(user.recovery_address),
     form=WithoutReason,
-    explanation=_("The person gets a link, good for three days, to choose a password with."),
-    done=_("gets an invitation by mail."),
+    explanation=_("The person gets a mail with a link for choosing a password."),
+    done=_("%(record)s gets an invitation by mail."),
 )
 
 
@@ -107,7 +107,7 @@ SET_ADDRESS = RecordStep(
     applies=lambda user: user.removed is None and not user.is_service_account,
     form=AddressForm,
     explanation=_("Whoever reads mail at this address can choose the account's password."),
-    done=_("has a new recovery address."),
+    done=_("%(record)s has a new recovery address."),
 )
 
 
@@ -126,7 +126,7 @@ END_SESSIONS = RecordStep(
     _end_sessions,
     applies=lambda user: user.is_active and not user.is_service_account,
     explanation=_("The person is signed out in every browser at once and notified by mail; keys go on."),
-    done=_("is signed out everywhere."),
+    done=_("%(record)s is signed out everywhere."),
 )
 REMOVE_FACTORS = RecordStep(
     "remove-factors",
@@ -138,7 +138,7 @@ REMOVE_FACTORS = RecordStep(
         "For a lost phone: passkeys, the authenticator app and recovery codes of the account open nothing any "
         "more, its sessions end, and the person is notified by mail. Make sure first that it is this person who asks."
     ),
-    done=_("has no second factor any more."),
+    done=_("%(record)s has no second factor any more."),
 )
 
 
