@@ -29,6 +29,7 @@ from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
 from tests.make.backoffice import address, list_address
+from tests.make.signing_in import run_tasks
 
 TOP = Path(__file__).resolve().parents[2]
 GUIDE = TOP / "docs" / "user-guide.md"
@@ -96,6 +97,7 @@ def test_the_guide_shows_exactly_the_pictures_in_its_folder_and_they_are_small()
 @pytest.mark.django_db(transaction=True)
 def test_every_picture_of_the_guide_is_taken_from_the_demo(page_of: PageOf, capsys: Any) -> None:
     call_command("demo", "--json")
+    run_tasks()
     issued = json.loads(capsys.readouterr().out)
     admin = User.objects.get(user_name=issued["admin"]["username"])
     site = Site.objects.get(name=issued["site"]["name"])

@@ -27,6 +27,7 @@ from records.history.trail import broken_links, recording
 from records.items.models import Item
 from records.packs.kinds import KINDS, Span
 from records.packs.models import Pack, Status
+from records.packs.tasks import make_pack
 from records.reference.models import Rating
 from records.sites.models import Site
 from records.webhooks.models import Delivery, Outcome, State, Subscription
@@ -43,6 +44,7 @@ def test_the_demo_tells_its_story_and_every_page_opens_with_it(capsys: Any, tmp_
     """One test, since filling the demo is what takes its time."""
     call_command("demo", "--json")
     capsys.readouterr()
+    make_pack.call(str(Pack.objects.get().pk))
     complaints_make_sense()
     audits_make_sense()
     the_pack_is_whole(tmp_path)
