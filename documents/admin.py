@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
 from django.urls import path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -23,6 +24,7 @@ from records.accounts import access
 from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, Offered
 from records.backoffice.current import author_of, current_site, user_of, zone_of
 from records.backoffice.date_filters import DaysFilter, today_at
+from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.forms import ReasonForm, RecordForm
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
@@ -34,7 +36,7 @@ from records.sites.writing import Values
 
 DETAILS = ("name", "description", "entity_folder", "review_date")
 NEW_VERSION = ("file", "first_number")
-FACTS = ("record_status", "version", "effective_version", "file_name", "file_type", "file_size", "file_hash")
+FACTS = ("record_status", "version", "effective_version", "file_name", "file_type", "size", "file_hash")
 BYTES = "application/octet-stream"
 
 
@@ -129,7 +131,13 @@ class DocumentAdmin(RecordAdmin):
     record_actions = (UPLOAD, ARCHIVE, RESTORE)
     list_display = ("site_sequence_id", "name", "record_status", "version", "effective_version", "review_date")
     list_display_links = ("site_sequence_id", "name")
-    list_filter = (ArchivedFilter, "record_status", SignaturesFilter, ("review_date", DaysFilter))
+    list_filter = (
+        ArchivedFilter,
+        "record_status",
+        SignaturesFilter,
+        ("review_date", DaysFilter),
+        ("entity_folder", ReferenceFilter),
+    )
     search_fields = ("name", "description", "file_name")
     readonly_fields = FACTS
 
@@ -155,13 +163,20 @@ class DocumentAdmin(RecordAdmin):
         """Return whether the user may see versions that are not in force, at the record's or else the current site."""
         return access.may(user_of(request), record.site_id if record else current_site(request), SEE_PENDING)
 
+    @admin.display(description=_("file size"))
+    def size(self, document: Document) -> str:
+        """Return the file's size in words."""
+        return filesizeformat(document.file_size)
+
     def _title_of_facts(self, request: HttpRequest, record: Document) -> str:
         in_force = record.effective_version is not None and not self.sees_pending(request, record)
         return gettext("Version in force") if in_force else gettext("Newest version")
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Return the filters; those by status and signatures are for users who may see versions not in force."""
-        return self.list_filter if self.sees_pending(request) else (ArchivedFilter, ("review_date", DaysFilter))
+        if self.sees_pending(request):
+            return self.list_filter
+        return [entry for entry in self.list_filter if entry not in ("record_status", SignaturesFilter)]
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         """Refuse a filter on data of the newest version if the list shows versions in force."""

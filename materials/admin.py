@@ -16,6 +16,7 @@ from materials.models import Material
 from records.accounts import access
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import author_of, current_site, user_of
+from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.records import RecordAdmin
 from records.reference.models import MaterialCategory
 from records.sites.text import normalise, read_uuid
@@ -72,8 +73,8 @@ class MaterialAdmin(RecordAdmin):
     archive_action = staticmethod(actions.archive_material)
     list_display = ("site_sequence_id", "external_id", "name", "our_code", "material_category", "risk")
     list_display_links = ("site_sequence_id", "external_id", "name")
-    list_filter = (ArchivedFilter, "risk", CategoryFilter)
-    search_fields = ("name", "external_id", "our_code", "supplier_code")
+    list_filter = (ArchivedFilter, "risk", CategoryFilter, ("entity_folder", ReferenceFilter))
+    search_fields = ("name", "external_id", "our_code", "supplier_code", "material_category__name_key")
     fieldsets = (
         (None, {"fields": ("name", "external_id", "our_code", "supplier_code", "material_category", "entity_folder")}),
         (_("Assessment"), {"fields": ("risk", "country_of_origin", "description")}),

@@ -14,6 +14,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -31,7 +32,8 @@ from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
 from records.backoffice.forms import CredentialForm, ReasonForm
-from records.backoffice.logs import LogAdmin
+from records.backoffice.lists import UnreadableListError
+from records.backoffice.logs import LogAdmin, PeriodFilter
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin, unchanged_since_seen
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
@@ -328,7 +330,8 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
     counted = "calls"
     list_display = ("when", "token_name", "method", "line", "status", "outcome")
     list_select_related = ("directory__home_site",)
-    list_filter = (OutcomeFilter, "directory")
+    list_filter = (PeriodFilter, OutcomeFilter, "directory")
+    search_fields: ClassVar[Any] = ("line", "token_name", "outcome")
     ordering: ClassVar[Any] = ("-at", "-id")
 
     def site_id_of(self, record: Any) -> uuid.UUID | None:
@@ -345,15 +348,14 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
         view = self.admin_site.admin_view(self.export_view)
         return [path("export/", view, name="scim_provisioningcall_export"), *super().get_urls()]
 
-    def export_view(self, request: HttpRequest) -> StreamingHttpResponse:
-        """Send the log as JSON lines, oldest first: one object for each call in the filtered list."""
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Send the log as JSON lines, oldest first: one object for each call in the list as it is narrowed."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        calls = self.get_queryset(request).order_by("at", "id")
-        if directory := request.GET.get("directory__id__exact"):
-            calls = calls.filter(directory_id=read_uuid(directory))
-        if outcome := request.GET.get("outcome"):
-            calls = calls.filter(status__gte=400) if outcome == "failed" else calls.filter(status__lt=400)
+        try:
+            calls = self.get_changelist_instance(request).queryset.order_by("at", "id")
+        except UnreadableListError as error:
+            return self.unreadable(request, error)
         response = StreamingHttpResponse(exported(calls), content_type="application/jsonl")
         response["Content-Disposition"] = 'attachment; filename="provisioning-log.jsonl"'
         response["Cache-Control"] = "no-store"

@@ -72,7 +72,7 @@ class ActionAdmin(RecordAdmin):
         ("due_date", DaysFilter),
         ("closed_date", DaysFilter),
     )
-    search_fields = ("name", "description", "owner__given_name", "owner__family_name", "owner__display_name")
+    search_fields = ("name", "description", "result", "owner__given_name", "owner__family_name", "owner__display_name")
     readonly_fields = ("record", "record_status", "effective", "closed_by", "closed_date")
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:

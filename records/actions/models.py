@@ -59,7 +59,7 @@ class Action(AboutRecord, SiteRecord):
         Entity.MATERIAL,
         Entity.CUSTOMER,
     )
-    SEARCHED: ClassVar[tuple[str, ...]] = ("name", "description")
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name", "description", "result")
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "entity", "done_by", "done_date")
 
     name = LineField(blank=False)

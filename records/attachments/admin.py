@@ -18,6 +18,7 @@ from records.attachments.visibility import hidden
 from records.backoffice.about import link_to
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import current_site, user_of
+from records.backoffice.date_filters import DaysFilter
 from records.backoffice.records import RecordAdmin
 
 
@@ -25,10 +26,18 @@ from records.backoffice.records import RecordAdmin
 class AttachmentAdmin(RecordAdmin):
     """Attachments of records that the user may see. They are added on the record's page and never edited."""
 
+    moments = ("created",)
     list_display = ("site_sequence_id", "__str__", "file_name", "size", "created", "created_by")
     list_display_links = ("site_sequence_id", "__str__")
-    list_filter = (ArchivedFilter, "entity")
-    search_fields = ("name", "description", "file_name")
+    list_filter = (ArchivedFilter, "entity", ("created", DaysFilter))
+    search_fields = (
+        "name",
+        "description",
+        "file_name",
+        "created_by__given_name",
+        "created_by__family_name",
+        "created_by__display_name",
+    )
     readonly_fields = ("record", "picture", "file", "size", "file_type", "file_hash")
     fieldsets = (
         (None, {"fields": ("record", "name", "description")}),

@@ -46,7 +46,7 @@ class AuditProgramAdmin(RecordAdmin):
     suggestions = {"department": "Department"}
     list_display = ("site_sequence_id", "name", "type", "department", "risk", "frequency_months", "due")
     list_display_links = ("site_sequence_id", "name")
-    list_filter = (ArchivedFilter, ProgramDueFilter, "type", "risk")
+    list_filter = (ArchivedFilter, ProgramDueFilter, "type", "risk", ("entity_folder", ReferenceFilter))
     search_fields = ("name", "department")
     readonly_fields = ("audits",)
     fieldsets = (
@@ -125,6 +125,7 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
         ("due_date", DaysFilter),
         ("finish_date", DaysFilter),
         ("audit_program", ReferenceFilter),
+        ("entity_folder", ReferenceFilter),
     )
     search_fields = ("audit_program__name", "notes", "rating", "result")
     fieldsets = (

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.utils.text import capfirst
 
 from records.backoffice.forms import RecordFormSet
 
@@ -25,7 +26,7 @@ def faults_of(form: forms.BaseForm, formsets: Iterable[Any] = ()) -> list[Fault]
     for formset in formsets:
         found += [Fault("", "", message) for message in formset.non_form_errors()]
         for place, row in enumerate(formset.forms, start=1):
-            name = f"{str(formset.model._meta.verbose_name).capitalize()} {place}"
+            name = f"{capfirst(str(formset.model._meta.verbose_name))} {place}"
             found += _faults(row, name)
     return found
 

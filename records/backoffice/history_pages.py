@@ -154,6 +154,10 @@ class TrailPages(SitePermissions):
         is_whole = asked.get("all") == "yes"
         length = WHOLE if is_whole else PAGE
         found = list(rows[(page - 1) * length : page * length + 1]) if page else []
+        if page > 1 and not found:
+            # Beyond the last page, the last one is shown, as in lists.
+            page = max(-(-rows.count() // length), 1)
+            found = list(rows[(page - 1) * length : page * length + 1])
         export = f"admin:{self.opts.app_label}_{self.opts.model_name}_history_export"
         narrowed = urlencode({name: asked[name] for name in ("field", "person") if asked.get(name)})
         kept = "&".join(f"{name}={quote(asked[name])}" for name in ("field", "person", "from", "to") if asked.get(name))

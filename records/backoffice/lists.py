@@ -53,6 +53,15 @@ class UncountedPaginator(Paginator):  # type: ignore[type-arg]
         found = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
         return [found[key] for key in keys if key in found]
 
+    def read_or_last(self, number: int) -> tuple[int, list[Any]]:
+        """Return one page with its number, or the last page for a number beyond it; only then the rows are counted."""
+        found = self.read(number)
+        if number > 1 and not found:
+            rows: Any = self.object_list
+            number = max(-(-rows.count() // self.per_page), 1)
+            found = self.read(number)
+        return number, found
+
 
 def _ordering(rows: models.QuerySet[Any]) -> tuple[Any, ...]:
     return tuple(rows.query.order_by) or tuple(rows.model._meta.ordering)
@@ -127,11 +136,7 @@ class RecordList(ChangeList):
             paginator.heads = replica.heads_of(self.site.pk)
         self.page_num = min(max(self.page_num, 1), 100_000)
         with self._reading():
-            self.result_list = paginator.read(self.page_num)
-            if self.page_num > 1 and not self.result_list:
-                # The rows are counted only for a URL that is beyond the last page.
-                self.page_num = max(-(-self.queryset.count() // self.list_per_page), 1)
-                self.result_list = paginator.read(self.page_num)
+            self.page_num, self.result_list = paginator.read_or_last(self.page_num)
         without_hidden(self.reader.pk, self.may, self.result_list, lists=False)
         self.has_next = paginator.has_more
         self.total = paginator.kept_count = self._kept_total(request)

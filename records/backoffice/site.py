@@ -20,6 +20,7 @@ from records.backoffice.current import choose_site, current_site, sites_of
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.typed import keeping
+from records.sites.models import SiteRecord
 
 GROUPS = {
     gettext_noop("Records"): (
@@ -117,7 +118,8 @@ class BackofficeSite(AdminSite):
         for group, labels in GROUPS.items():
             others = [label for label in by_app if label not in placed] if group == "Administration" else []
             for label in (*labels, *others):
-                for model in by_app.get(label, ()):
+                # Django sorts the kinds of a room by name; what a room is about comes before what it needs beside that.
+                for model in sorted(by_app.get(label, ()), key=lambda one: not issubclass(one["model"], SiteRecord)):
                     if model["admin_url"]:
                         links[group].append(
                             {"name": model["name"][:1].upper() + model["name"][1:], "url": model["admin_url"]}

@@ -79,6 +79,8 @@ class ComplaintAdmin(RecordAdmin):
         "trace_number_key",
         "consumer_last_name",
         "complaint_description",
+        "correction",
+        "review_report",
         "customer__name_key",
         "product__name_key",
         "nonconformance__name_key",

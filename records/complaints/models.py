@@ -70,7 +70,13 @@ class Complaint(SiteRecord):
     """
 
     ENTITY = Entity.COMPLAINT
-    SEARCHED: ClassVar[tuple[str, ...]] = ("trace_number_key", "consumer_last_name", "complaint_description")
+    SEARCHED: ClassVar[tuple[str, ...]] = (
+        "trace_number_key",
+        "consumer_last_name",
+        "complaint_description",
+        "correction",
+        "review_report",
+    )
     ATTACHMENTS_SEEN_WITH = "complaints.view_private_complaint"
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "trace_number_key")
     HISTORY_PRIVATE: ClassVar[Mapping[str, str]] = dict.fromkeys(CONSUMER, STANDARD)

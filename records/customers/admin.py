@@ -27,7 +27,7 @@ class CustomerAdmin(RecordAdmin):
     add_action = staticmethod(actions.add_customer)
     update_action = staticmethod(actions.update_customer)
     inlines = (ContactRows,)
-    list_filter = (ArchivedFilter, ("physical_address_country", ReferenceFilter))
+    list_filter = (ArchivedFilter, ("physical_address_country", ReferenceFilter), ("entity_folder", ReferenceFilter))
     list_display = ("site_sequence_id", "name", "code", "physical_address_city", "telephone")
     list_display_links = ("site_sequence_id", "name")
     search_fields = ("name_key", "code_key", "physical_address_city", "telephone")

@@ -81,13 +81,13 @@ KINDS = (
     Kind(
         Complaint,
         ("trace_number_key",),
-        ("trace_number_key", "complaint_description", "consumer_last_name"),
+        ("trace_number_key", "complaint_description", "correction", "review_report", "consumer_last_name"),
         ("record_status", "product", "customer"),
         ("product", "customer"),
         ("consumer_last_name",),
         "complaints.view_private_complaint",
     ),
-    Kind(Action, (), ("name", "description"), ("record_status", "owner"), ("owner",)),
+    Kind(Action, (), ("name", "description", "result"), ("record_status", "owner"), ("owner",)),
     Kind(
         Customer,
         ("name_key", "code_key"),
@@ -95,7 +95,12 @@ KINDS = (
         ("code", "physical_address_city"),
     ),
     Kind(PartyContact, (), ("first_name", "last_name", "email", "phone"), of="customer", points_at=("customer",)),
-    Kind(Item, ("name_key", "code_key", "serial_number_key"), ("name_key", "code_key", "serial_number_key"), ("code",)),
+    Kind(
+        Item,
+        ("name_key", "code_key", "serial_number_key"),
+        ("name_key", "code_key", "serial_number_key", "location_key"),
+        ("code", "location"),
+    ),
     Kind(
         Document,
         (),
@@ -106,11 +111,11 @@ KINDS = (
         instead=("in_force__file_name",),
     ),
     Kind(Material, (), ("name", "external_id", "our_code", "supplier_code"), ("our_code", "external_id")),
-    Kind(AuditProgram, (), ("name",), ("type", "department")),
+    Kind(AuditProgram, (), ("name", "department"), ("type", "department")),
     Kind(AuditRecord, (), ("audit_program__name", "notes"), ("record_status",), ("audit_program",)),
     Kind(Finding, (), ("question", "comment"), of="audit_record", points_at=("audit_record__audit_program",)),
-    Kind(Employee, (), ("last_name", "first_name", "code"), ("code", "position")),
-    Kind(JobDescription, (), ("name", "code"), ("code", "department")),
+    Kind(Employee, (), ("last_name", "first_name", "code", "position"), ("code", "position")),
+    Kind(JobDescription, (), ("name", "code", "department"), ("code", "department")),
     Kind(Attachment, (), ("name", "description", "file_name"), ("file_name",)),
 )
 

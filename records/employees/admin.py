@@ -14,6 +14,7 @@ from records.accounts import access
 from records.backoffice import extension_points
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import author_of, user_of
+from records.backoffice.date_filters import DaysFilter
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.inlines import RowsStacked
@@ -49,10 +50,15 @@ class EmployeeAdmin(RecordAdmin):
     private_fields = ("date_of_birth", "address", "phone", "mobile", "nationality", "notes")
     private_permission = "employees.view_private_employee"
     inlines = (EducationRows, EmploymentRows)
-    list_filter = (ArchivedFilter, ("nature_of_employment", ReferenceFilter), ("reporting_to", ReferenceFilter))
+    list_filter = (
+        ArchivedFilter,
+        ("nature_of_employment", ReferenceFilter),
+        ("reporting_to", ReferenceFilter),
+        ("entity_folder", ReferenceFilter),
+    )
     list_display = ("site_sequence_id", "first_name", "last_name", "code", "position", "nature_of_employment")
     list_display_links = ("site_sequence_id", "first_name", "last_name")
-    search_fields = ("last_name", "first_name", "code", "position")
+    search_fields = ("last_name", "first_name", "code", "position", "nature_of_employment__name_key")
     fieldsets = (
         (
             None,
@@ -69,7 +75,7 @@ class EmployeeAdmin(RecordAdmin):
             },
         ),
         (_("Employment"), {"fields": ("commencement_date", "entity_folder")}),
-        (_("Contact"), {"fields": ("email_address", "phone", "mobile", "address")}),
+        (_("Contact details"), {"fields": ("email_address", "phone", "mobile", "address")}),
         (
             _("Person"),
             {
@@ -95,6 +101,7 @@ class JobDescriptionAdmin(RecordAdmin):
     suggestions = {"department": "Department"}
     list_display = ("site_sequence_id", "name", "code", "department", "review_date")
     list_display_links = ("site_sequence_id", "name")
+    list_filter = (ArchivedFilter, ("review_date", DaysFilter), ("entity_folder", ReferenceFilter))
     search_fields = ("name", "code", "department")
     fieldsets = (
         (None, {"fields": ("name", "code", "department", "reports_to", "deputy", "employees", "entity_folder")}),

@@ -39,7 +39,9 @@ class Employee(SiteRecord):
     first_name = LineField(blank=False)
     last_name = LineField()
     code = LineField("employee code")
-    nature_of_employment = models.ForeignKey("reference.NatureOfEmployment", models.PROTECT, related_name="+")
+    nature_of_employment = models.ForeignKey(
+        "reference.NatureOfEmployment", models.PROTECT, verbose_name="type of employment", related_name="+"
+    )
     position = LineField(blank=False)
     address = FreeTextField()
     phone = LineField()

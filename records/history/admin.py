@@ -54,8 +54,8 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
 
     list_display = ("number", "at", "who", "channel", "did", "kind", "record_name", "reason")
     list_filter = (PeriodFilter, "channel", ModelFilter)
-    search_fields: ClassVar[Any] = ("record_name", "author_name", "operation")
-    search_help_text = _("Record, person or operation")
+    search_fields: ClassVar[Any] = ("record_name", "author_name", "operation", "reason")
+    search_help_text = _("Record, person, operation or reason")
     ordering: ClassVar[Any] = ("-at", "-number", "id")
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:

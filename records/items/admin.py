@@ -2,6 +2,8 @@
 
 from django.contrib import admin
 
+from records.backoffice.choice_filters import ArchivedFilter
+from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.records import RecordAdmin
 from records.items import actions
 from records.items.models import Item
@@ -15,5 +17,6 @@ class ItemAdmin(RecordAdmin):
     update_action = staticmethod(actions.update_item)
     list_display = ("site_sequence_id", "name", "code", "serial_number", "location")
     list_display_links = ("site_sequence_id", "name")
+    list_filter = (ArchivedFilter, ("entity_folder", ReferenceFilter))
     search_fields = ("name_key", "code_key", "serial_number_key", "location_key")
     fieldsets = ((None, {"fields": ("name", "code", "serial_number", "location", "notes", "entity_folder")}),)

@@ -66,6 +66,12 @@ class Column:
         with in_english():
             return self.label
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return what people call each word of a choice, in the language of the reader; empty for other columns."""
+        choices: Mapping[Any, Any] = self.field.choices if self.kind == "choice" else {}
+        return {str(word): str(label) for word, label in choices.items()}
+
 
 _KINDS: tuple[tuple[type, str], ...] = (
     (wire.ReferenceField, "reference"),
@@ -182,6 +188,8 @@ class WireTable:
             text = text.strip()
         if text == "":
             return field.empty
+        if column.kind == "choice":
+            text = _word(column, text)
         try:
             return field.read(self._json(column.kind, text))
         except wire.WireError as fault:
@@ -241,6 +249,16 @@ class WireTable:
 _DATES = _("Write a date as 2024-05-31, or a time as 2024-05-31 08:30.")
 _COMMA = re.compile(r"[+-]?\d+,(\d{1,2}|\d{4,})", re.ASCII)
 """A number with a comma before its decimals; three digits after a comma could be thousands, so they are refused."""
+
+
+def _word(column: Column, text: str) -> str:
+    """Return the word of a choice that a cell holds, or what people call it, in any case; raises CellError."""
+    labels = column.labels
+    meant = {**{label.casefold(): word for word, label in labels.items()}, **{word.casefold(): word for word in labels}}
+    word = meant.get(text.casefold())
+    if word is None:
+        raise CellError(gettext("Allowed are: %(words)s.") % {"words": ", ".join(labels.values())})
+    return word
 
 
 def _decimal(text: str) -> Decimal:

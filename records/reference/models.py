@@ -122,6 +122,8 @@ class Title(SystemEntry):
 class NatureOfEmployment(SystemEntry):
     """How a person is employed: by the organisation itself (Employee) or through an agency."""
 
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key",)
+
     class Meta(SystemEntry.Meta):
         verbose_name = "type of employment"
         verbose_name_plural = "types of employment"
@@ -194,6 +196,8 @@ class Department(SiteEntry):
 
 class MaterialCategory(SiteEntry):
     """A kind of material, such as ingredients or packaging."""
+
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key",)
 
     class Meta(SiteEntry.Meta):
         verbose_name_plural = "material categories"

@@ -290,9 +290,8 @@ class DeliveryAdmin(LogAdmin):
         """Return what was sent."""
         if delivery.number is None:
             return gettext("Test")
-        return gettext("Change %(number)s") % {"number": delivery.number} + (
-            " again" if delivery.kind == Kind.AGAIN else ""
-        )
+        again = gettext("Change %(number)s again")
+        return (again if delivery.kind == Kind.AGAIN else gettext("Change %(number)s")) % {"number": delivery.number}
 
     @admin.display(description=_("outcome"))
     def ended(self, delivery: Delivery) -> str:

@@ -1,11 +1,13 @@
-// Days and times are written in one form everywhere, as 2026-11-28 and 2026-11-28 14:30. Browsers write them in their
-// own fields as each computer is set, so where there is a mouse they become text fields with a button for the calendar.
+// Days, times and months are written in one form everywhere, as 2026-11-28, 2026-11-28 14:30 and 2026-11. Browsers write
+// them in their own fields as each computer is set, so where there is a mouse they become text fields with a button for
+// the calendar. A browser without a calendar of months has a text field already.
 "use strict";
 (() => {
   if (!window.matchMedia("(pointer: fine)").matches || !HTMLInputElement.prototype.showPicker) return;
 
+  const EXAMPLES = { date: "2026-11-28", "datetime-local": "2026-11-28 14:30", month: "2026-11" };
   const upgrade = (field) => {
-    const hasTime = field.type === "datetime-local";
+    const example = EXAMPLES[field.type];
     const written = (value) => value.replace("T", " ");
     const label = field.labels?.[0];
     const picker = Object.assign(document.createElement("input"), { type: field.type, tabIndex: -1 });
@@ -17,8 +19,7 @@
     }
     const value = field.defaultValue;
     const now = field.value;
-    Object.assign(field, { type: "text", defaultValue: written(value), value: written(now), size: hasTime ? 17 : 11, autocomplete: "off" });
-    field.placeholder = hasTime ? "2026-11-28 14:30" : "2026-11-28";
+    Object.assign(field, { type: "text", defaultValue: written(value), value: written(now), size: example.length + 1, autocomplete: "off", placeholder: example });
     const box = Object.assign(document.createElement("span"), { className: "with-picker" });
     field.replaceWith(box);
     box.append(field, picker, button);
@@ -33,7 +34,7 @@
     button.disabled = field.disabled;
   };
   const upgradeAll = (root) => {
-    for (const field of root.querySelectorAll("input[type=date], input[type=datetime-local]")) if (!field.closest(".with-picker")) upgrade(field);
+    for (const field of root.querySelectorAll("input")) if (field.type in EXAMPLES && !field.closest(".with-picker")) upgrade(field);
   };
   upgradeAll(document);
   document.addEventListener("larder:row", (event) => upgradeAll(event.target));

@@ -39,6 +39,9 @@
       field.scrollIntoView({ block: "center" });
       field.focus();
     });
+  } else {
+    // A short form without a summary: the first faulty field takes the focus, so that its fault is read out.
+    [...document.querySelectorAll("main [aria-invalid=true]")].find((field) => field.checkVisibility())?.focus();
   }
   // A form is sent once: its buttons do nothing while it is on its way, unless it saves a file and stays (data-again).
   document.addEventListener("submit", (event) => {
@@ -46,7 +49,7 @@
     if (event.defaultPrevented || form.method !== "post" || "again" in form.dataset) return;
     if ("sending" in form.dataset) return event.preventDefault();
     form.dataset.sending = "";
-    setTimeout(() => delete form.dataset.sending, 3000);
+    setTimeout(() => delete form.dataset.sending, 15000);
   });
   window.addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-sending]")) delete form.dataset.sending;
@@ -87,8 +90,24 @@
     tell();
   }
   const phone = window.matchMedia("(max-width: 40rem)");
-  for (const more of document.querySelectorAll("[data-open-when-wide]")) {
-    const arrange = () => { more.open = !phone.matches; };
+  for (const tools of document.querySelectorAll("[data-fold]")) {
+    // On a phone the steps and links that are not the next ones wait behind one button.
+    const others = tools.querySelectorAll(".other");
+    if (others.length < 2) continue;
+    const more = document.createElement("li");
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: window.larderSay("More") });
+    button.setAttribute("aria-expanded", "false");
+    button.addEventListener("click", () => button.setAttribute("aria-expanded", String(tools.classList.toggle("is-open"))));
+    more.className = "more";
+    more.append(button);
+    others[0].before(more);
+    tools.classList.add("can-fold");
+  }
+  const wanted = document.getElementById("global-search");
+  if (wanted) {
+    // On a phone there is no room for a hint or a button: the field says what the button says elsewhere.
+    const hint = wanted.placeholder;
+    const arrange = () => { wanted.placeholder = phone.matches ? wanted.form.querySelector("button").textContent : hint; };
     arrange();
     phone.addEventListener("change", arrange);
   }

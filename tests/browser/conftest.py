@@ -16,7 +16,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 LOOKS = {"light": (1280, 900), "dark": (1280, 900), "phone": (390, 844)}
 HIDE_UNTIL_READY = """(() => {
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(":root { visibility: hidden } [autofocus] { visibility: visible }");
+  sheet.replaceSync(":root { visibility: hidden } [autofocus], [aria-invalid=true] { visibility: visible }");
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   addEventListener("DOMContentLoaded", () => {
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((other) => other !== sheet);

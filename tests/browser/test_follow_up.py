@@ -113,6 +113,7 @@ def test_a_photo_shows_its_progress_hides_its_place_is_proven_and_archived(site:
 
     page.get_by_role("link", name="Details of crumb.jpg").click()
     faults += faults_shown(page, "attachment")
+    page.get_by_role("button", name="More", exact=True).click()
     take(page, "Archive", Reason_for_change="Shows somebody's face.")
     assert Attachment.objects.get().is_archived
     page.goto(address(complaint, "read"))

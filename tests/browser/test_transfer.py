@@ -37,7 +37,7 @@ def test_a_manager_imports_a_file(site: Site, page_of: Callable[[User], Page]) -
     page: Any = page_of(make.make_user(site=site, role=DefaultRole.MANAGER))
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto("/admin/items/item/")
-    page.click("text=Import and export")
+    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("link", name="Import", exact=True).click()
     accessible(page)
 

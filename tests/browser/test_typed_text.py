@@ -75,11 +75,11 @@ def test_text_is_offered_again_after_the_form_s_cookie_was_lost(site: Any, manag
     page.goto(reverse("admin:complaints_complaint_add"))
     page.locator("#id_complaint_description").fill("A splinter in the loaf")
     page.context.clear_cookies(name="csrftoken")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save as draft").click()
     expect(page.get_by_role("heading", name="Page out of date")).to_be_visible()
     page.get_by_role("link", name="Open the page again").click()
     page.get_by_role("button", name="Put it back").click()
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save as draft").click()
     expect(page.locator(".messages")).to_contain_text("was added successfully")
     assert Complaint.objects.get().complaint_description == "A splinter in the loaf"
     expect_count(page, KEPT, 0)
@@ -169,7 +169,7 @@ def test_a_look_up_without_a_match_says_so_and_keeps_the_text(site: Any, manager
     page.keyboard.press("Tab")
     expect(field).to_have_value("Nowhere Ltd")
     expect(page.get_by_text("“Nowhere Ltd” is not chosen")).to_be_visible()
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save as draft").click()
     expect(field).to_be_focused()
     assert not Complaint.objects.exists()
 

@@ -189,13 +189,14 @@ class RoleAdmin(PlainAdmin):
         pages: Any = UncountedPaginator(rows, MEMBERS_A_PAGE)
         if number < 1:
             raise Http404
+        number, members = pages.read_or_last(number)
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Members of %(role)s") % {"role": role},
             "opts": self.opts,
             "original": role,
             "back": reverse("admin:accounts_role_read", args=(quote(role.pk),)),
-            "members": pages.read(number),
+            "members": members,
             "page": number,
             "has_next": pages.has_more,
             "form": form,

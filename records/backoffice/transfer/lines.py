@@ -1,12 +1,13 @@
 """What an export contains: a line for each record, and in people's words a line for each of its child rows.
 
-In people's words, headings are the fields' labels, ids are names, times are those of the site, and child rows stand on
-sheets of their own. In the interface's words, an export is what the interface answers; a cell holds child rows as JSON.
+In people's words, headings are the fields' labels, ids are names, choices are in the reader's language, times are those
+of the site, and child rows stand on sheets of their own. In the interface's words, an export is what the interface
+answers; a cell holds child rows as JSON.
 """
 
 import datetime
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -42,6 +43,7 @@ class Export:
         self.children = {column.name: column for column in columns if in_words and column.kind == "rows"}
         self.naming = self._naming()
         self.is_numbered = "SiteSequenceId" in self.table.columns
+        self.labels: dict[Column, Mapping[str, str]] = {}
 
     def _is_shown(self, column: Column, table: Table) -> bool:
         if column.name == "Id":
@@ -166,6 +168,10 @@ class Export:
             return Decimal(value)
         if self.in_words and column.kind == "date":
             return _local(value, table)
+        if self.in_words and column.kind == "choice":
+            if column not in self.labels:
+                self.labels[column] = column.labels
+            return guarded(self.labels[column].get(value, value))
         if self.in_words and column.kind == "boolean":
             return gettext("Yes") if value else gettext("No")
         return guarded(table.text_of(column.kind, value))

@@ -28,6 +28,10 @@ class Column(Protocol):
         """Return the label of an English file, which is read in every language."""
 
     @property
+    def labels(self) -> Mapping[str, str]:
+        """Return what people call each word of a choice, in the language of the reader; empty for other columns."""
+
+    @property
     def source(self) -> str:
         """Return the model's name of the field."""
 

@@ -5,14 +5,23 @@ from typing import Any
 
 import pytest
 
+from documents.models import Document
+from records.attachments.models import Attachment
 from records.backoffice.date_filters import spans
 from records.backoffice.filter_bar import chips
 from records.complaints.models import Complaint
-from records.employees.models import Employee
+from records.customers.models import Customer
+from records.employees.models import Employee, JobDescription
+from records.items.models import Item
 from records.reference.models import Nonconformance, Product
+from records.sites.models import Entity
 from tests import make
+from tests.make.attachments import make_attachment
 from tests.make.backoffice import address, browser, list_address
 from tests.make.complaints import make_complaint, make_entry
+from tests.make.customers import make_customer
+from tests.make.documents import make_document
+from tests.make.items import make_item
 
 pytestmark = pytest.mark.django_db
 
@@ -90,3 +99,31 @@ def test_a_list_of_employees_is_narrowed_by_who_they_report_to(site: Any) -> Non
     page = browser(site).get(f"{list_address(Employee)}?reporting_to__id__exact={chief.pk}")
     assert listed(page) == {baker.pk}
     assert address(baker, "read") in page.content.decode()
+
+
+@pytest.mark.parametrize("model", [Customer, Document, Employee, Item], ids=lambda model: model.__name__)
+def test_lists_are_narrowed_to_a_folder(site: Any, model: Any) -> None:
+    makers: dict[Any, Any] = {
+        Customer: make_customer,
+        Document: make_document,
+        Employee: make.make_employee,
+        Item: make_item,
+    }
+    folder = make.make_folder(site, Entity(model._meta.model_name), "Line 2")
+    inside = makers[model](site, entity_folder=folder)
+    makers[model](site)
+    page = browser(site).get(f"{list_address(model)}?entity_folder__id__exact={folder.pk}")
+    assert listed(page) == {inside.pk}
+    assert [chip["text"] for chip in chips(page.context["cl"])] == ["Folder: Line 2"]
+    assert f'<option value="{folder.pk}" selected>Line 2</option>' in page.content.decode()
+
+
+def test_reviews_of_jobs_and_days_of_attachments_are_filters(site: Any) -> None:
+    due = make.make_job_description(site, review_date=datetime.datetime(2026, 5, 4, tzinfo=datetime.UTC))
+    make.make_job_description(site)
+    client = browser(site)
+    page = client.get(f"{list_address(JobDescription)}?review_date__since=2026-05-04&review_date__until=2026-05-04")
+    assert listed(page) == {due.pk}
+    photo = make_attachment(site)
+    assert listed(client.get(f"{list_address(Attachment)}?created__span=this-year")) == {photo.pk}
+    assert listed(client.get(f"{list_address(Attachment)}?created__until=2001-01-01")) == set()

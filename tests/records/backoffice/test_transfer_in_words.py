@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from documents.models import Document
-from records.accounts.models import DefaultRole
-from records.actions.models import Action
-from records.audits.models import AuditRecord
+from records.accounts.models import DefaultRole, User
+from records.actions.models import Action, Kind
+from records.audits.models import AuditProgram, AuditRecord, ProgramType
 from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
 from records.employees.models import Employee
@@ -21,7 +21,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make.actions import make_action
 from tests.make.audits import find, make_audit, make_program, make_rating, response, start
-from tests.make.backoffice import browser
+from tests.make.backoffice import browser, sign_in
 from tests.make.complaints import make_complaint, make_completed, make_draft, make_entry, required_of
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer
@@ -109,6 +109,26 @@ def test_headings_and_values_are_read_in_peoples_words_and_in_the_interfaces_in_
     complaint = Complaint.objects.get()
     assert (complaint.trace_number, complaint.quantity) == ("L1", Decimal("1.5"))
     assert complaint.date == datetime.datetime(2024, 5, 17, tzinfo=UTC)
+
+
+def test_choices_are_written_and_read_in_the_language_of_the_reader(site: Site) -> None:
+    make_action(site, kind=Kind.CORRECTIVE)
+    make_program(site, name="GMP walk", type=ProgramType.SITE_AUDIT)
+    person = make.make_user(site=site, role=DefaultRole.MANAGER)
+    User.objects.filter(pk=person.pk).update(language="de")
+    client = sign_in(person, site)
+    [action] = table(export(client, Action, part=""))
+    assert (action["Status"], action["Art"]) == ("Offen", "Korrekturmaßnahme")
+    assert table(export(client, Action))[0]["Kind"] == "Corrective"
+    [program] = table(export(client, AuditProgram, part=""))
+    assert program["Art"] == "Standortaudit"
+    assert "nichts zu importieren" in text_of(check(client, AuditProgram, [program]))
+    bring_in(client, AuditProgram, [{**program, "Art": "internes audit"}])
+    assert AuditProgram.objects.get().type == ProgramType.INTERNAL_AUDIT
+    bring_in(client, AuditProgram, [{**program, "Art": "Site audit"}])
+    assert AuditProgram.objects.get().type == ProgramType.SITE_AUDIT
+    refused = faults(check(client, AuditProgram, [{**program, "Art": "Messe"}]))[2]
+    assert refused == ["Art: Erlaubt sind: Internes Audit, Standortaudit, Selbstbewertung des Standorts."]
 
 
 @pytest.mark.parametrize(

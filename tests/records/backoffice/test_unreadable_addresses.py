@@ -2,13 +2,14 @@
 
 import pytest
 from django.contrib import admin
+from django.urls import reverse
 
-from records.accounts.models import User
+from records.accounts.models import DefaultRole, Role, User
 from records.customers.models import Customer
 from records.employees.models import Employee
 from records.sites.models import EntityFolder, Site
 from tests import make
-from tests.make.backoffice import browser, list_address, make_superuser, sign_in
+from tests.make.backoffice import address, browser, list_address, make_superuser, sign_in
 from tests.make.transfer import page
 
 UNREADABLE = ("foo=1", "created__year=99999999", "created__gte=yesterday", "site__id__exact=x")
@@ -50,3 +51,14 @@ def test_a_page_behind_the_last_one_shows_the_last_one(site: Site) -> None:
         assert last.last_name in text
     for number in ("0", "-3", "x"):
         assert "Page 1" in client.get(f"{list_address(Employee)}?p={number}").content.decode()
+
+
+def test_the_history_and_the_members_of_a_role_show_their_last_page_too(site: Site) -> None:
+    employee, member = make.make_employee(site), make.make_user(site=site, role=DefaultRole.STANDARD)
+    role = Role.objects.get(site=site, default_role=DefaultRole.STANDARD)
+    client = sign_in(make_superuser(), site)
+    history = client.get(f"{address(employee, 'history')}?p=9999").content.decode()
+    assert "Added" in history
+    assert "Page 1" in history
+    members = client.get(f"{reverse('admin:accounts_role_members', args=(role.pk,))}?p=9999").content.decode()
+    assert member.user_name in members

@@ -24,6 +24,7 @@ from tests.make.customers import make_customer
 from tests.make.documents import make_document
 from tests.make.figures import make_complaints, noon
 from tests.make.items import make_item
+from tests.make.materials import make_category, make_material
 
 KIND: dict[Any, Kind] = {kind.model: kind for kind in KINDS}
 
@@ -217,3 +218,38 @@ def test_lists_are_searched_by_the_names_that_their_columns_show(site: Site) -> 
         assert [row.pk for row in page.context["cl"].result_list] == [complaint.pk], text
     page = client.get(list_address(Action), {"q": "ada lovell"})
     assert [row.pk for row in page.context["cl"].result_list] == [action.pk]
+
+
+def test_answers_results_places_and_jobs_are_found(site: Site) -> None:
+    complaint = make_complaint(site)
+    Complaint.objects.filter(pk=complaint.pk).update(correction="Sieve replaced", review_report="Torn mesh")
+    action = make_action(site, name="Change the gasket")
+    Action.objects.filter(pk=action.pk).update(result="Leak is gone")
+    make_item(site, name="Scale", location="Cold store 4")
+    make.make_employee(site, first_name="Ada", last_name="Baker", position="Fermentation lead")
+    make_audits.make_program(site, name="GMP walk", department="Despatch")
+    make.make_job_description(site, name="Packer", department="Packing hall")
+    client = browser(site)
+    for text, key, name in (
+        ("sieve", "complaint", str(complaint)),
+        ("torn mesh", "complaint", str(complaint)),
+        ("leak", "action", "Change the gasket (No. 1)"),
+        ("cold store", "item", "Scale (No. 1)"),
+        ("fermentation", "employee", "Ada Baker (No. 1)"),
+        ("despatch", "auditprogram", "GMP walk (No. 1)"),
+        ("packing", "jobdescription", "Packer (No. 1)"),
+    ):
+        assert found(client, text) == {key: [name]}, text
+    listed = client.get(list_address(Complaint), {"q": "sieve"}).context["cl"].result_list
+    assert [row.pk for row in listed] == [complaint.pk]
+
+
+def test_lists_are_searched_by_the_type_of_employment_and_the_category_that_they_show(site: Site) -> None:
+    agency = make.make_employee(site, nature_of_employment=make.nature("Agency"))
+    make.make_employee(site)
+    flour = make_material(site, name="T550", material_category=make_category(site, "Flour"))
+    make_material(site, name="Film", material_category=make_category(site, "Packaging"))
+    client = browser(site)
+    for record, text in ((agency, "agenc"), (flour, "flour")):
+        listed = client.get(list_address(type(record)), {"q": text}).context["cl"].result_list
+        assert [row.pk for row in listed] == [record.pk], text

@@ -2,9 +2,11 @@
 
 from records.accounts.models import DefaultRole
 from records.history.models import Change
+from records.items import actions
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import address, browser, list_address, sign_in
+from tests.make.items import make_item
 
 
 def test_the_trail_is_for_managers_and_above(site: Site, other_site: Site) -> None:
@@ -26,3 +28,11 @@ def test_the_trail_shows_private_fields_only_to_those_who_may_see_them(site: Sit
     clerk = make.make_user(site=site)
     make.make_role(site, ["employees.view_employee", "history.view_change"], [clerk])
     assert "Left-handed" not in sign_in(clerk, site).get(address(change)).content.decode()
+
+
+def test_the_trail_is_searched_by_the_reason_that_it_shows(site: Site) -> None:
+    oven = make_item(site, name="Oven")
+    make_item(site, name="Mixer")
+    actions.update_item(site.pk, oven.pk, {"location": "Hall 2"}, author=make.SYSTEM, reason="Moved for the audit")
+    page = browser(site).get(list_address(Change), {"q": "moved audit"})
+    assert [change.record_name for change in page.context["cl"].result_list] == ["Oven"]

@@ -193,6 +193,9 @@ def test_the_log_is_exported_as_json_lines(scim, other_site, administrator):
     assert lines[0]["at"].endswith("Z")
     failed = b"".join(administrator.get(address, {"outcome": "failed"}).streaming_content).decode().splitlines()
     assert [json.loads(line)["status"] for line in failed] == [404]
+    searched = b"".join(administrator.get(address, {"q": "nobody"}).streaming_content).decode().splitlines()
+    assert [json.loads(line)["status"] for line in searched] == [404]
+    assert administrator.get(address, {"outcome": "perhaps"}).status_code == 400
 
 
 def test_the_log_is_exported_to_nobody_below_site_administrator(site):

@@ -1,0 +1,73 @@
+"""A form that is refused says what is wrong where the person is: a summary or the faulty field takes the focus."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page
+
+from records.accounts import directories
+from records.accounts.models import User
+from records.customers.models import Customer
+from records.employees.models import Course
+from records.items.models import Item
+from records.reference.models import Checklist, Product, Rating
+from records.sites.models import Site
+from records.webhooks.models import Subscription
+from tests import make
+from tests.browser.test_looks import step
+from tests.make.audits import make_audit, make_program, start
+from tests.make.complaints import make_complaint
+from tests.make.documents import make_document
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FOCUSED = """() => {
+  const one = document.activeElement;
+  return one.matches('[data-focus], [aria-invalid=true]') ? '' : one.outerHTML.slice(0, 90);
+}"""
+
+
+def forms(site: Site) -> Iterator[str]:
+    """Yield the address of each page whose form is refused while it is empty."""
+    complaint, document = make_complaint(site), make_document(site)
+    audit = start(make_audit(make_program(site)))
+    for model in (Customer, Item, Course, Product, Rating, Checklist, User, Site, Subscription):
+        yield reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+    yield from (reverse("admin:actions_action_add"), reverse("admin:documents_document_add"))
+    yield from (step(complaint, "archive"), step(document, "upload"), step(audit, "cancel"))
+    yield from (reverse("admin:items_item_import"), reverse("admin:password_change"))
+    yield reverse("admin:retention_hold", args=("set", "complaint", complaint.pk))
+    directory = directories.add_directory("Entra", site, author=make.SYSTEM)
+    yield reverse("admin:accounts_directory_connection", args=(directory.pk,))
+    yield "/profile/"
+
+
+def test_what_is_wrong_takes_the_focus_on_every_form(site: Site, page_of: Callable[..., Page]) -> None:
+    page = page_of(make.make_user("root", site=site, is_superuser=True), site)
+    page.on("dialog", lambda dialog: dialog.accept())
+    lost: dict[str, Any] = {}
+    for where in forms(site):
+        page.goto(where)
+        with page.expect_navigation():
+            page.locator("#content-main, main").first.locator("form button.default").first.click()
+        page.wait_for_load_state()
+        if focused := page.evaluate(FOCUSED):
+            lost[where] = focused
+    assert lost == {}, lost
+
+
+def test_a_month_that_cannot_be_read_is_named_at_its_field(site: Site, page_of: Callable[..., Page]) -> None:
+    page = page_of(make.make_user("root", site=site, is_superuser=True), site)
+    page.goto(reverse("admin:monthly"))
+    month = page.get_by_label("Month", exact=True)
+    picker = page.locator(".with-picker input + input")
+    picker.evaluate("(one) => { one.value = '2026-03'; one.dispatchEvent(new Event('change')); }")
+    assert month.input_value() == "2026-03"
+    page.get_by_role("button", name="Show").click()
+    assert page.get_by_label("Month", exact=True).input_value() == "2026-03"
+    page.get_by_label("Month", exact=True).fill("March")
+    page.get_by_role("button", name="Show").click()
+    assert page.evaluate(FOCUSED) == ""
+    assert page.get_by_label("Month", exact=True).input_value() == "March"
