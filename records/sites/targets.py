@@ -97,7 +97,7 @@ def errors_of(
 def check_references(
     record: models.Model, site_id: uuid.UUID, changed: Iterable[str], *, skip: Iterable[str] = ()
 ) -> None:
-    """Raise ValidationError for each changed foreign key with a target that is not allowed.
+    """Raise ValidationError for each changed foreign key with a target that is not allowed, or without a needed one.
 
     Uses the related objects that the caller has already loaded; loads the others, one query each. Folders are read
     again under a lock (`hold_folders`).
@@ -108,8 +108,10 @@ def check_references(
         field = record._meta.get_field(name)
         if name in left_out or not isinstance(field, models.ForeignKey) or not field.editable:
             continue
-        error = "" if getattr(record, field.attname) is None else _error_of(record, field, site_id)
-        if error:
+        if getattr(record, field.attname) is None:
+            if not field.null:
+                found[name] = ValidationError(field.error_messages["null"], code="null")
+        elif error := _error_of(record, field, site_id):
             found[name] = ValidationError(error, code="InvalidReference")
     if found:
         raise ValidationError(found)
