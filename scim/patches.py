@@ -26,6 +26,8 @@ MOST_CHANGES = 500
 LONGEST_PATH = 2_000
 
 _EXTENSIONS = {urn.lower() for urns in EXTENSIONS.values() for urn in urns}
+_FALSE = ("false", "f", "no", "n", "off", "0", "0.0")
+"""The texts and numbers that the models read as the boolean false, as text in lower case."""
 _ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
 
 
@@ -93,7 +95,7 @@ def _switches_off(operations: list[Any]) -> bool:
         pairs = [(path, value)] if path else list(value.items()) if isinstance(value, dict) else []
         for name, inner in pairs:
             if isinstance(name, str) and name.strip().lower() in ("active", f"{USER}:active".lower()):
-                state = not (inner is False or (isinstance(inner, str) and inner.strip().lower() == "false"))
+                state = str(inner).strip().lower() not in _FALSE
     return not state
 
 

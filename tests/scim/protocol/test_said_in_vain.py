@@ -167,3 +167,12 @@ def test_the_log_names_what_was_ignored_without_anybodys_data(scim):
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": {path: "x"}})
     assert 'emails[value eq "…"].nope' in logged()
     assert "mira" not in " ".join(ProvisioningCall.objects.values_list("outcome", flat=True))
+
+
+@pytest.mark.parametrize("false", [False, "False", 0, "0", "no", "OFF"])
+def test_every_form_of_false_ends_access_beside_a_path_that_is_not_declared(scim, false):
+    user = scim.add_user("mira")
+    operations = [{"op": "replace", "path": path, "value": false} for path in ("nope", "active")]
+    answer = scim.patch(f"/Users/{user['id']}", *operations)
+    assert (answer.status_code, answer.json().get("active")) == (200, False), answer.content
+    assert "Ignored, because the schemas do not declare it: nope." in logged()
