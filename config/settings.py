@@ -204,7 +204,7 @@ AUTHENTICATION_BACKENDS = ["records.accounts.sign_in.AccountBackend"]
 ORGANISATION_NAME = environment.text("ORGANISATION_NAME")
 PASSWORD_SIGN_IN = environment.switch("PASSWORD_SIGN_IN", default=True)
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "records.accounts.passwords.LengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "records.accounts.passwords.GuessablePasswordValidator"},
     {"NAME": "records.accounts.passwords.NameInPasswordValidator"},
 ]
@@ -267,6 +267,7 @@ ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa") if PASSWORD_SIGN_IN else 
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 MFA_ADAPTER = "records.backoffice.sign_in.adapters.FactorAdapter"
 MFA_FORMS = {
+    "activate_totp": "records.backoffice.sign_in.forms.AddAppForm",
     "authenticate": "records.backoffice.sign_in.forms.CodeForm",
     "reauthenticate": "records.backoffice.sign_in.forms.ConfirmCodeForm",
     "authenticate_webauthn": "records.backoffice.sign_in.forms.PasskeyFactorForm",

@@ -39,6 +39,7 @@ class SigningForm(forms.Form):
 
     decision = forms.ChoiceField(widget=forms.RadioSelect)
     comment = TextField(
+        label=_("Comment"),
         required=False,
         max_length=FREE_TEXT,
         widget=forms.Textarea({"rows": 3}),

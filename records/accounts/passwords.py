@@ -5,7 +5,7 @@ import string
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.contrib.auth.password_validation import CommonPasswordValidator, MinimumLengthValidator
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
@@ -16,6 +16,20 @@ LEAST_DIFFERENT = 5
 SHORTEST_NAME = 4
 _AROUND = string.digits + string.punctuation + string.whitespace
 _LETTERS = str.maketrans("0134578@$!", "oieastbasi")
+
+
+class LengthValidator(MinimumLengthValidator):
+    """Refuses short passwords, in the words of our other messages."""
+
+    def get_error_message(self) -> str:
+        """Return the message for a password that is too short."""
+        return gettext("This password is too short. It must have at least %(length)s characters.") % {
+            "length": self.min_length
+        }
+
+    def get_help_text(self) -> str:
+        """Return the help text of the form."""
+        return gettext("It must have at least %(length)s characters.") % {"length": self.min_length}
 
 
 class GuessablePasswordValidator(CommonPasswordValidator):

@@ -158,6 +158,14 @@ class ForgottenView(FormView[ForgottenForm]):
 class ChoosePasswordForm(SetPasswordForm):  # type: ignore[type-arg]
     """Sets the password of a user who followed a link."""
 
+    error_messages = {"password_mismatch": _("The two passwords are not the same.")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        first, second = self.fields["new_password1"], self.fields["new_password2"]
+        first.label, second.label = gettext("New password"), gettext("New password confirmation")
+        second.help_text = gettext("Type the new password once more.")
+
     def save(self, commit: bool = True) -> Any:
         """Store the password and a history entry."""
         set_password(self.user, self.cleaned_data["new_password1"], author=author_of_owner(self.user))
@@ -170,7 +178,6 @@ class ChoosePasswordView(PasswordResetConfirmView):
     form_class = ChoosePasswordForm
     token_generator = tokens
     success_url = reverse_lazy("password_reset_complete")
-    extra_context = {"title": _("Choose a password")}
 
     def get_user(self, uidb64: str) -> Any:
         """Return the account, unless it may not sign in."""
@@ -178,11 +185,13 @@ class ChoosePasswordView(PasswordResetConfirmView):
         return user if isinstance(user, User) and user.is_staff and user.removed is None else None
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add whether passwords are in use, and the company's provider."""
+        """Add the title, whether passwords are in use, and the company's provider."""
         user = self.user if self.validlink and provider.is_on() else None
         factor_first = user is not None and not provider.links_by_mail(user)
+        title = gettext("Choose a password") if settings.PASSWORD_SIGN_IN else gettext("Your account at Larder")
         return {
             **super().get_context_data(**kwargs),
+            "title": title if self.validlink else gettext("This link does not work"),
             "passwords": settings.PASSWORD_SIGN_IN,
             "uid": self.kwargs["uidb64"],
             "provider": "" if factor_first else provider.name(),
@@ -209,6 +218,7 @@ class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         self.request = request
         super().__init__(*args, **kwargs)
+        self.fields["old_password"].label = gettext("Old password")
 
     def clean_old_password(self) -> str:
         """Return the typed password if it is the user's."""

@@ -104,7 +104,7 @@ def test_pages_of_factors(ann: User, page_of: PageOf, live_server: Any) -> None:
     page.goto(f"{start}/accounts/confirm/code/")
     page.get_by_label("Code").fill("000000")
     page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_text("This code or passkey is not right")).to_be_visible()
+    expect(page.get_by_text("This code is not right")).to_be_visible()
     faults += faults_shown(page, "a wrong code")
     assert faults == []
 

@@ -115,7 +115,7 @@ class FactorAdapter(DefaultMFAAdapter):
 
     error_messages = {
         **DefaultMFAAdapter.error_messages,
-        "incorrect_code": _("This code or passkey is not right, or it was used already."),
+        "incorrect_code": _("This passkey is not right. Try again."),
         "cannot_delete_authenticator": _("You need a second factor here. Add another one before you remove this one."),
     }
 

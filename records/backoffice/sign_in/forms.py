@@ -7,9 +7,9 @@ from allauth.account.forms import LoginForm
 from allauth.core import context
 from allauth.core.internal.cryptokit import normalize_user_code
 from allauth.mfa import app_settings
-from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.forms import ActivateTOTPForm
 from allauth.mfa.webauthn.forms import (
     AddWebAuthnForm,
     AuthenticateWebAuthnForm,
@@ -25,6 +25,7 @@ from records.accounts.guesses import TooManyGuessesError, spend
 from records.accounts.sign_in import begin_guess, note_wrong
 
 NOT_A_PASSKEY = _("The browser sent no passkey that can be read. Try again.")
+WRONG_CODE = _("This code is not right, or it was used already.")
 
 
 class SignInForm(LoginForm):
@@ -56,9 +57,9 @@ def _counted(form: Any, check: Callable[[], Any]) -> Any:
     try:
         checked = check()
         _use_up(form, checked)
-    except ValidationError:
+    except ValidationError as fault:
         note_wrong(context.request, form.user, attempt, "code")
-        raise
+        raise ValidationError(WRONG_CODE, code="incorrect_code") from fault
     attempt.was_right()
     return checked
 
@@ -75,10 +76,20 @@ def _use_up(form: Any, code: str) -> None:
     try:
         spend("code", f"{form.user.pk}:{normalize_user_code(code)}", 1, seconds)
     except TooManyGuessesError:
-        raise get_adapter().validation_error("incorrect_code") from None
+        raise ValidationError(WRONG_CODE, code="incorrect_code") from None
 
 
-class CodeForm(AuthenticateForm):
+class TypedCode:
+    """A form that asks for nothing but a code, so that its field has the focus, and telephones offer digits."""
+
+    fields: dict[str, forms.Field]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["code"].widget.attrs |= {"autofocus": True, "inputmode": "numeric"}
+
+
+class CodeForm(TypedCode, AuthenticateForm):
     """Asks for a code of the app, or a recovery code, after the password."""
 
     def clean_code(self) -> str:
@@ -86,12 +97,25 @@ class CodeForm(AuthenticateForm):
         return str(_counted(self, super().clean_code))
 
 
-class ConfirmCodeForm(ReauthenticateForm):
+class ConfirmCodeForm(TypedCode, ReauthenticateForm):
     """Asks a signed-in person for a code."""
 
     def clean_code(self) -> str:
         """Return the code if it is right."""
         return str(_counted(self, super().clean_code))
+
+
+class AddAppForm(ActivateTOTPForm):
+    """Sets up an app with the first code that it shows."""
+
+    def clean_code(self) -> str:
+        """Return the code if it is right."""
+        try:
+            return str(super().clean_code())
+        except ValidationError as fault:
+            if fault.code != "incorrect_code":
+                raise
+            raise ValidationError(WRONG_CODE, code="incorrect_code") from fault
 
 
 class ReadablePasskey:
