@@ -38,9 +38,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what the run on the other database tests, when the suite is divided between the two."""
-    if config.getoption("divided"):
-        division.leave_out(config, items, connection.vendor)
+    """Leave out what the run on the other database tests, when the suite is divided between the two.
+
+    The marks are read in every run, so that a wrong one fails wherever its file is tested.
+    """
+    kept, left_out = division.divide(items, connection.vendor)
+    if left_out and config.getoption("divided"):
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 @pytest.fixture(scope="session")

@@ -24,20 +24,22 @@ def databases_of(item: pytest.Item) -> frozenset[str]:
         if mark.name == "both_databases":
             return BOTH
         if mark.name == "one_database":
-            (name,) = mark.args
-            if name not in BOTH:
-                raise pytest.UsageError(f"{item.nodeid}: {name!r} is not a database that the suite runs on.")
-            return frozenset((name,))
+            if len(mark.args) != 1 or mark.args[0] not in BOTH:
+                raise pytest.UsageError(
+                    f"{item.nodeid}: one_database{mark.args} names none of {', '.join(sorted(BOTH))}."
+                )
+            return frozenset(mark.args)
     with_one = USES_A_DATABASE.intersection(getattr(item, "fixturenames", ())) or item.get_closest_marker("django_db")
     return BOTH if with_one else frozenset(("sqlite",))
 
 
-def leave_out(config: pytest.Config, items: list[pytest.Item], vendor: str) -> None:
-    """Take out of the list what the run on the other database tests."""
-    left_out = [item for item in items if vendor not in databases_of(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if vendor in databases_of(item)]
+def divide(items: list[pytest.Item], vendor: str) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Return what a run of `make test` on this database tests, and what it leaves to the other run."""
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        (kept if vendor in databases_of(item) else left_out).append(item)
+    return kept, left_out
 
 
 def collected(vendor: str, *arguments: str) -> set[str]:

@@ -33,6 +33,9 @@ class Anything:
     @pytest.mark.one_database("oracle")
     def _of_a_wrong_name(self) -> None: ...
 
+    @pytest.mark.one_database
+    def _of_no_name(self) -> None: ...
+
 
 class WithoutDatabase:
     """Stands for a file that uses no database."""
@@ -69,9 +72,10 @@ def test_the_nearest_mark_and_the_fixtures_decide(
     assert databases_of(item_of(request, group, name)) == expected
 
 
-def test_a_database_that_the_suite_does_not_know_is_refused(request: pytest.FixtureRequest) -> None:
-    with pytest.raises(pytest.UsageError, match="oracle"):
-        databases_of(item_of(request, Anything, "_of_a_wrong_name"))
+@pytest.mark.parametrize("name", ["_of_a_wrong_name", "_of_no_name"])
+def test_a_mark_without_a_database_of_the_suite_is_refused(request: pytest.FixtureRequest, name: str) -> None:
+    with pytest.raises(pytest.UsageError, match="names none of postgresql, sqlite"):
+        databases_of(item_of(request, Anything, name))
 
 
 def test_no_test_of_one_database_is_skipped_on_that_database() -> None:
