@@ -51,7 +51,7 @@ class WithoutDatabase:
 def item_of(request: pytest.FixtureRequest, group: type, name: str) -> pytest.Item:
     """Return the test as pytest collects it."""
     collector = pytest.Class.from_parent(request.node.parent, name=group.__name__, obj=group)
-    return pytest.Function.from_parent(collector, name=name)  # type: ignore[no-any-return]
+    return pytest.Function.from_parent(collector, name=name)
 
 
 @pytest.mark.parametrize(
