@@ -19,7 +19,7 @@ from records.accounts.security import security_event
 from records.history.sets import ids, insertion
 from records.history.statements import together
 from records.history.trail import Author, Channel, now, recording
-from records.sites.writing import changing
+from records.sites.writing import changing, locking
 
 BRAKE = Author(None, "Brake on mass removal", Channel.SYSTEM)
 WINDOW = datetime.timedelta(hours=1)
@@ -49,7 +49,7 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
     """
     if not people:
         return
-    locked = Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk)
+    [locked] = locking(Directory).objects(together([locking(Directory).by(directory.pk)])[0])
     since = now() - WINDOW
     stopped = locked.stopped is not None
     if not stopped:

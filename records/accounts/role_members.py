@@ -15,7 +15,7 @@ from records.accounts.brake import count_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
 from records.accounts.roles_held import touching, wait_to_nest
-from records.accounts.security import note_people
+from records.accounts.security import noting_people
 from records.history.sets import id_of, ids, ids_parameter, ids_sql, insertion
 from records.history.statements import Statement, parameter, together
 from records.history.trail import Author, now, recording
@@ -60,7 +60,7 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
     not exist, for a member whom the directory cannot see, for a user who was called a role or the other way round, and
     for a cycle of roles; raises NotAllowedError if the brake on mass removal refuses it.
     """
-    with recording() as trail:
+    with recording(savepoint=False) as trail:
         known = _known(role, desired, directory)
         stored = {key for key, of in known.items() if of.membership and of.is_visible}
         new = [key for key in desired.put if key not in stored]
@@ -75,11 +75,12 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
             require(Actor(directory=directory), Act.GIVE_ROLE, role)
         moment = now()
         role.revision, role.last_modified = role.revision + 1, moment
-        trail.store(_writes(role, desired, directory, new, gone, known))
+        statements = _writes(role, desired, directory, new, gone, known)
         came, left = _people(new, known), _people(gone, known)
         for kind, people in ((SecurityKind.ROLE_GIVEN, came), (SecurityKind.ROLE_TAKEN, left)):
             names = {key: known[key].name for key in people}
-            note_people(kind, names, author=author, detail=str(role), site_id=role.site_id)
+            statements += noting_people(kind, names, author=author, detail=str(role), site_id=role.site_id)
+        trail.store(statements)
         count_removals(directory, {*left, *_people_of([key for key in gone if not known[key].is_user])})
         entry = {
             "field": "members",

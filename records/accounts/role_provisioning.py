@@ -12,10 +12,11 @@ from records.accounts.authority import Act, Actor, NotAllowedError, require
 from records.accounts.models import Directory, Role, RoleMembership
 from records.accounts.role_members import DesiredMembers, change_members
 from records.accounts.roles_held import touch_members
+from records.history.statements import together
 from records.history.trail import Author, recording
 from records.sites.text import fold, is_blank, refuse_breaks
 from records.sites.values import Loaded
-from records.sites.writing import add_record, changing_locked
+from records.sites.writing import add_record, changing_locked, locking
 
 
 @dataclass(slots=True)
@@ -29,7 +30,10 @@ class DesiredRole:
 
 def lock_role(role_id: uuid.UUID) -> Role:
     """Lock a role's row, so that its members are changed by one writer at a time; raises Role.DoesNotExist."""
-    return Role.objects.select_for_update(of=("self",), no_key=True).get(pk=role_id, is_archived=False)
+    found: list[Role] = locking(Role).objects(together([locking(Role).by(role_id)])[0])
+    if not found or found[0].is_archived:
+        raise Role.DoesNotExist
+    return found[0]
 
 
 def lock_roles_of(user_id: uuid.UUID) -> None:

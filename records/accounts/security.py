@@ -14,7 +14,7 @@ from records.accounts.security_mails import MAILED, tell
 from records.history.english import stored_text
 from records.history.origin import origin_id
 from records.history.sets import insertion
-from records.history.statements import together
+from records.history.statements import Statement
 from records.history.trail import Author, Channel, now, recording
 
 logger = logging.getLogger("larder.security")
@@ -127,16 +127,16 @@ def _event(
     )
 
 
-def note_people(
+def noting_people(
     kind: SecurityKind, people: Mapping[uuid.UUID, str], *, author: Author, detail: str, site_id: uuid.UUID
-) -> None:
-    """Record the same event for many people, given as ids and names.
+) -> list[Statement]:
+    """Return the statement that records the same event for many people, given as ids and names; none for nobody.
 
     For a kind that is not mailed and already has its Change. One statement and no model instances: a directory can give
-    ten thousand people a role at once.
+    ten thousand people a role at once. The log gets its lines when the open transaction is committed.
     """
     if not people:
-        return
+        return []
     alike: dict[str, Any] = {
         "at": now(),
         "kind": kind,
@@ -148,11 +148,11 @@ def note_people(
         "site": site_id,
         "request_id": author.request_id[:64],
     }
-    together(
-        [insertion(SecurityEvent, alike, ("account_id", "account_name"), [(key, people[key][:255]) for key in people])]
-    )
+    rows = [(key, people[key][:255]) for key in people]
+    statement = insertion(SecurityEvent, alike, ("account_id", "account_name"), rows)
     event = SecurityEvent(site_id=alike.pop("site"), **alike)
     transaction.on_commit(lambda: _log_each(event, people))
+    return [statement]
 
 
 def _log_each(event: SecurityEvent, people: Mapping[uuid.UUID, str]) -> None:
