@@ -211,8 +211,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
 # A link for a new password is valid for an hour. Invitations are valid longer (records/backoffice/passwords.py).
 PASSWORD_RESET_TIMEOUT = 60 * 60
 LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "admin:index"
-LOGOUT_REDIRECT_URL = "admin:index"
+LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "admin:index"
 
 # Limits on wrong passwords and codes, which are counted in the database (records/accounts/guesses.py).
 SIGN_IN_FAILURES_ACCOUNT = environment.integer("SIGN_IN_FAILURES_ACCOUNT", 10)
