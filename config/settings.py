@@ -29,7 +29,7 @@ DATABASES = {
     # Lists are read from a replica where it is as new as the primary (records/history/replica.py).
     **environment.replicas(prepared_statements=_prepared),
 }
-DATABASE_ROUTERS = ["records.history.replica.Router"]
+DATABASE_ROUTERS = ["records.history.replica.Router"] if "replica" in DATABASES else []
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {"default": environment.cache()}
 

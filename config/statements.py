@@ -3,8 +3,8 @@
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, MutableSet
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.conf import settings
@@ -37,24 +37,38 @@ def sqlstate_of(error: BaseException) -> str | None:
     return getattr(error.__cause__, "sqlstate", None)
 
 
-@contextmanager
-def observed(sql: Any) -> Iterator[None]:
-    """Run a statement; log it if it takes SLOW_STATEMENT_MS or longer while a request or a task is being answered."""
-    started = time.perf_counter()
-    sqlstate = None
+def observing(
+    execute: Callable[..., Any],
+    sql: Any,
+    params: Any,
+    many: bool,
+    context: dict[str, Any],
+    *,
+    cursors: MutableSet[Any] | None = None,
+) -> Any:
+    """Run a statement; log it if it takes SLOW_STATEMENT_MS or longer while a request or a task is being answered.
+
+    A wrapper as `connection.execute_wrappers` takes them. `cursors` collects the cursors that are used, and that of a
+    statement that fails is closed; the backend for SQLite says why it needs this.
+    """
+    started, sqlstate = time.perf_counter(), None
+    if cursors is not None:
+        cursors.add(context["cursor"].cursor)
     try:
         with _around[0](sql) if _around else nullcontext():
-            yield
+            return execute(sql, params, many, context)
     except Error as error:
         sqlstate = sqlstate_of(error)
+        if cursors is not None:
+            context["cursor"].close()
         raise
     finally:
-        _note((time.perf_counter() - started) * 1000, sql, sqlstate)
+        milliseconds = (time.perf_counter() - started) * 1000
+        if 0 < settings.SLOW_STATEMENT_MS <= milliseconds:
+            _log_slow(sql, milliseconds, sqlstate)
 
 
-def _note(milliseconds: float, sql: Any, sqlstate: str | None) -> None:
-    if not 0 < settings.SLOW_STATEMENT_MS <= milliseconds:
-        return
+def _log_slow(sql: Any, milliseconds: float, sqlstate: str | None) -> None:
     cause = origin()
     if cause is None:
         return  # A command may take its time.
@@ -66,9 +80,3 @@ def _note(milliseconds: float, sql: Any, sqlstate: str | None) -> None:
         "statement": shown(sql),
     }
     logger.warning("A statement was slow.", extra=extra)
-
-
-def observing(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-    """Run a statement under observation; a wrapper as `connection.execute_wrappers` takes them."""
-    with observed(sql):
-        return execute(sql, params, many, context)

@@ -156,7 +156,7 @@ class DocumentAdmin(RecordAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Return the documents that the user may see, each with the version data that the user sees."""
-        sites = {*self.sites_where(request, "view"), *self.sites_where(request, "change")}
+        sites = self.sites_where(request, "view", "change")
         return as_shown_to(user_of(request), super().get_queryset(request), sites)
 
     def sees_pending(self, request: HttpRequest, record: Any = None) -> bool:

@@ -23,8 +23,8 @@ from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
-from records.backoffice.fields import Chooser, ReferenceField
 from records.backoffice.form_errors import show_faults
+from records.backoffice.formfields import reference_field
 from records.backoffice.forms import ReasonForm
 from records.files import downloads
 from records.operations.errors import ApiError
@@ -209,9 +209,9 @@ class ReplaceForm(ReasonForm):
     def __init__(self, document: Document, *args: Any) -> None:
         super().__init__(*args)
         field = Document._meta.get_field("user_to_review")
-        widget = Chooser(partial(choose_url, field, document.site_id))
-        self.fields["user"] = ReferenceField(
-            partial(access.accounts_at, document.site_id), widget=widget, label=gettext("Who signs instead")
+        address = partial(choose_url, field, document.site_id)
+        self.fields["user"] = reference_field(
+            partial(access.accounts_at, document.site_id), address, label=gettext("Who signs instead")
         )
         self.order_fields(self.field_order)
 

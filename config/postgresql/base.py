@@ -15,7 +15,7 @@ from psycopg.pq import TransactionStatus
 
 from config.postgresql.breaker import breaker_of, watchdog
 from config.postgresql.limits import limits
-from config.statements import observed, observing
+from config.statements import observing
 
 BEYOND_THE_LIMIT = 2.0
 """Seconds for which a statement may exceed the server's own limit before its connection is cut."""
@@ -113,15 +113,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             watchdog.begin(connection, seconds)
         was_cut = False
         try:
-            with observed(text), self.wrap_database_errors, connection.pipeline():
-                if starts:
-                    # psycopg would wait for the result of its own BEGIN before sending anything else.
-                    connection._autocommit = True
-                    connection.execute("BEGIN")
-                for cursor, (sql, parameters) in zip(cursors, statements, strict=True):
-                    cursor.execute(sql, parameters)
-                if then:
-                    connection.execute(then)
+            observing(
+                lambda *_: self._send(cursors, statements, "BEGIN" if starts else "", then), text, None, False, {}
+            )
         except (OperationalError, InterfaceError):
             was_cut = bool(seconds) and watchdog.end(connection)
             if was_cut:
@@ -136,6 +130,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
         for cursor in cursors:
             cursor.close()
         return found
+
+    def _send(self, cursors: Sequence[Any], statements: Sequence[Statement], first: str, last: str) -> None:
+        """Send the statements, and those before and after them if there are any, in one pipeline."""
+        connection: Any = self.connection
+        with self.wrap_database_errors, connection.pipeline():
+            if first:
+                # psycopg would wait for the result of its own BEGIN before sending anything else.
+                connection._autocommit = True
+                connection.execute(first)
+            for cursor, (sql, parameters) in zip(cursors, statements, strict=True):
+                cursor.execute(sql, parameters)
+            if last:
+                connection.execute(last)
 
     def _longest(self) -> float:
         """Return after how many seconds the watchdog cuts a statement's connection; 0 for never."""

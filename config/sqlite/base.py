@@ -3,8 +3,9 @@
 import os
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from django.db import Error, connections, transaction
@@ -17,9 +18,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Creates files that nobody else can read, whatever the folder allows, and leaves no read open after a request."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Run every statement under observation, and close the cursor of one that fails.
+
+        An error often refers to itself through the frames of its traceback, which also refer to the cursor, so that
+        only the garbage collector frees both. The collector may run in a thread that has locked the file. For an open
+        cursor it would then wait for the cursor's connection, whose thread waits for the lock, until the waiting time
+        is over.
+        """
         super().__init__(*args, **kwargs)
-        self.execute_wrappers += [closing, observing]
         self._cursors: weakref.WeakSet[Any] = weakref.WeakSet()
+        """The cursors of this connection that were used; the end of the request closes them."""
+        self.execute_wrappers.append(partial(observing, cursors=self._cursors))
 
     def connect(self) -> None:
         """Connect; files that are created meanwhile are private."""
@@ -29,12 +38,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         finally:
             os.umask(earlier)
         _connected.add(self)
-
-    def create_cursor(self, name: Any = None) -> Any:
-        """Return a new cursor, which the end of the request closes."""
-        cursor = super().create_cursor(name)
-        self._cursors.add(cursor)
-        return cursor
 
     def close_if_unusable_or_obsolete(self) -> None:
         """Do what is needed between two requests of a thread: end unfinished reads, and reconnect after an error.
@@ -78,20 +81,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _wait_for_locks(self, milliseconds: int) -> None:
         with self.cursor() as cursor:
             cursor.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
-
-
-def closing(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-    """Run a statement and, if it fails, close its cursor; a wrapper as `connection.execute_wrappers` takes them.
-
-    An error often refers to itself through the frames of its traceback, which also refer to the cursor, so that only
-    the garbage collector frees both. The collector may run in a thread that has locked the file. For an open cursor it
-    would then wait for the cursor's connection, whose thread waits for the lock, until the waiting time is over.
-    """
-    try:
-        return execute(sql, params, many, context)
-    except Error:
-        context["cursor"].close()
-        raise
 
 
 _connected: weakref.WeakSet[DatabaseWrapper] = weakref.WeakSet()

@@ -21,6 +21,7 @@ from records.sites.models import Site
 Permissions = frozenset[str]
 
 EVERYTHING: Permissions = frozenset({"*"})
+NOTHING: Permissions = frozenset()
 
 HELD = """held(id) AS (
     SELECT m.role_id FROM accounts_rolemembership m JOIN accounts_role r ON r.id = m.role_id
@@ -84,9 +85,9 @@ def permissions_by_site(user: User) -> dict[uuid.UUID, Permissions]:
     return kept
 
 
-def granted(permissions: Permissions, permission: str) -> bool:
-    """Return whether the set contains the permission."""
-    return permission in permissions or permissions is EVERYTHING or "*" in permissions
+def granted(permissions: Permissions, *any_of: str) -> bool:
+    """Return whether the set contains one of the permissions."""
+    return not permissions.isdisjoint(("*", *any_of))
 
 
 def may(user: User, site: Site | uuid.UUID | None, permission: str) -> bool:
@@ -94,7 +95,7 @@ def may(user: User, site: Site | uuid.UUID | None, permission: str) -> bool:
     site_id = site.pk if isinstance(site, Site) else site
     if site_id is None:
         return bool(user.is_active and user.is_superuser)
-    return granted(permissions_by_site(user).get(site_id, frozenset()), permission)
+    return granted(permissions_by_site(user).get(site_id, NOTHING), permission)
 
 
 def may_anywhere(user: User, permission: str) -> bool:
@@ -112,11 +113,10 @@ def may_see_app(user: User, app_label: str) -> bool:
     return any(p.startswith(start) for permissions in permissions_by_site(user).values() for p in permissions)
 
 
-def sites_where(user: User, permission: str | None = None) -> list[uuid.UUID]:
-    """Return the sites at which the user may do this; without a permission, those at which the user holds any role."""
-    return [
-        site for site, given in permissions_by_site(user).items() if permission is None or granted(given, permission)
-    ]
+def sites_where(user: User, *any_of: str) -> list[uuid.UUID]:
+    """Return the sites at which the user has one of the permissions; without any, those at which they hold a role."""
+    by_site = permissions_by_site(user)
+    return [site for site in by_site if not any_of or granted(by_site[site], *any_of)]
 
 
 _GIVING = """

@@ -24,7 +24,8 @@ class ResponseField(ReferenceField):
     widget: Any = forms.Select
 
     def __init__(self, responses: list[RatingResponse], **kwargs: Any) -> None:
-        super().__init__(RatingResponse.objects.none, **kwargs)
+        super().__init__(**kwargs)
+        self.choose_from = RatingResponse.objects.none
         self.offered = {str(response.pk): response for response in responses}
         self.keep(())
 

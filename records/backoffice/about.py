@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 
 from records.accounts import access
 from records.accounts.models import User
-from records.sites.hidden import exists_for, hides, is_hidden, without_hidden
+from records.sites.hidden import exists_for, hideable_references, hides, is_hidden, without_hidden
 from records.sites.models import SiteRecord
 
 
@@ -39,7 +39,8 @@ def may_see(user: User, record: SiteRecord) -> bool:
 
 def hide_targets(user: User, record: Any) -> None:
     """Clear a loaded record's references to records that do not exist for the user; do not save the record then."""
-    without_hidden(user.pk, asking(user, getattr(record, "site_id", None)), [record])
+    if hideable_references(type(record)):
+        without_hidden(user.pk, asking(user, getattr(record, "site_id", None)), [record])
 
 
 def address_of(record: Any) -> str:

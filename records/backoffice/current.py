@@ -101,7 +101,10 @@ def choose_site(request: HttpRequest, site_id: str) -> None:
 
 def site_at(request: HttpRequest, site_id: uuid.UUID | None) -> Site | None:
     """Return one of the user's sites by its id."""
-    return next((site for site in sites_of(request) if site.pk == site_id), None)
+    for site in sites_of(request):
+        if site.pk == site_id:
+            return site
+    return None
 
 
 def zone_of(site: Site | None) -> zoneinfo.ZoneInfo:

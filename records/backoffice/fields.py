@@ -1,8 +1,9 @@
 """Form fields for which unchanged values never count as changes: text, days, times, and references within a site."""
 
 import datetime
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 from django import forms
@@ -17,6 +18,7 @@ from records.sites.text import read_uuid
 ChooseFrom = Callable[[], models.QuerySet[Any]]
 """What a reference may newly refer to, created only if it is needed: most saves keep the present reference."""
 
+NOTHING_KEPT: Mapping[str, models.Model] = MappingProxyType({})
 UNKNOWN_CHOICE = _("Choose one of the entries that are offered.")
 
 
@@ -36,7 +38,7 @@ class TextField(forms.CharField):
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Return whether the text differs in more than its line ends."""
         before, after = str(initial or ""), str(data or "")
-        return before != after and newlines(before) != newlines(after)
+        return before != after and ("\r" not in before + after or newlines(before) != newlines(after))
 
 
 class DayInput(forms.TextInput):
@@ -124,15 +126,14 @@ class MomentField(forms.Field):
 
 
 class Chooser(forms.Select):
-    """A choice among very many: contains only the chosen entry; the page's script searches others at `data-choose`."""
+    """A choice among very many: contains only the chosen entry; the page's script searches others at `data-choose`.
 
-    kept: dict[str, models.Model]
-    choose_from: ChooseFrom | None = None
+    `reference_field` of records.backoffice.formfields makes it together with its field.
+    """
 
-    def __init__(self, address: Callable[[], str] = str, attrs: dict[str, Any] | None = None) -> None:
-        super().__init__(attrs)
-        self.address = address
-        self.kept = {}
+    address: Callable[[], str]
+    choose_from: ChooseFrom
+    kept = NOTHING_KEPT
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         """Return the context with the URL at which the page's script searches for choices."""
@@ -150,7 +151,7 @@ class Chooser(forms.Select):
 
     def _look_up(self, keys: Iterable[str]) -> Iterable[models.Model]:
         ids = [key for key in map(read_uuid, keys) if key is not None]
-        return self.choose_from().filter(pk__in=ids) if ids and self.choose_from is not None else ()
+        return self.choose_from().filter(pk__in=ids) if ids else ()
 
 
 class ChooserMultiple(Chooser, forms.SelectMultiple):
@@ -166,12 +167,9 @@ def as_number(text: Any, digits: int = 9) -> int | None:
 class ReferenceField(forms.Field):
     """One record or list entry of the record's site; the present reference stays valid."""
 
-    widget = Chooser
-
-    def __init__(self, choose_from: ChooseFrom, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.choose_from = self.widget.choose_from = choose_from
-        self.kept: dict[str, models.Model] = {}
+    widget: Any = Chooser
+    choose_from: ChooseFrom
+    kept = NOTHING_KEPT
 
     def keep(self, targets: Iterable[models.Model]) -> None:
         """Remember the present reference, which then needs no query and stays valid when its target is archived."""

@@ -38,7 +38,7 @@ from records.backoffice.history_pages import TrailPages
 from records.backoffice.once import FIELD, DoneAlreadyError, claim, key_of
 from records.backoffice.transitions import StepPages
 from records.history.trail import recording
-from records.sites.hidden import references, with_hidden_kept
+from records.sites.hidden import hideable_references, references, with_hidden_kept
 from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError, Values, add_record, apply, changing
 
@@ -191,7 +191,7 @@ class FormPages(StepPages, TrailPages):
         formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
         valid = form.is_valid()
         valid = all_valid(formsets) and valid
-        changes = bool(form.content_changed()) or any(formset.has_changed() for formset in formsets)
+        changes = bool(form.content_changed) or any(formset.has_changed() for formset in formsets)
         silent = record is None or not changes or form.reason() or not self.needs_reason(record)
         if not silent and "change_reason" not in form.errors:
             form.add_error("change_reason", NO_REASON)
@@ -215,7 +215,7 @@ class FormPages(StepPages, TrailPages):
                 self.message_user(request, SAVED_ALREADY, messages.WARNING)
                 return self.response_post_save_add(request, instance)
             else:
-                vars(instance).update({key: value for key, value in vars(written).items() if key != "_state"})
+                vars(instance).update({**vars(written), "_state": instance._state})
                 if record is None:
                     return self.response_add(request, instance)
                 return self.response_change(request, instance)
@@ -229,7 +229,7 @@ class FormPages(StepPages, TrailPages):
                 values[formset.relation] = formset.rows()
         if record is None:
             return self._add_once(request, state, values)
-        if references(self.model, asking(user_of(request), state.site_id)):
+        if hideable_references(self.model) and references(self.model, asking(user_of(request), state.site_id)):
             stored = self.model._default_manager.get(pk=record.pk)
             values = with_hidden_kept(stored, values, user_of(request).pk, asking(user_of(request), state.site_id))
         return self.update_record(
@@ -237,7 +237,7 @@ class FormPages(StepPages, TrailPages):
             record,
             values,
             reason=form.reason(),
-            precondition=lambda locked: conflicts.refuse_when_stale(locked, seen),
+            precondition=partial(conflicts.refuse_when_stale, seen=seen),
         )
 
     def _add_once(self, request: HttpRequest, state: FormState, values: Values) -> Any:
@@ -253,7 +253,7 @@ class FormPages(StepPages, TrailPages):
         newest, seen = conflicts.last_change(record), str(data.get("larder_seen", ""))
         changes = [] if seen == newest else conflicts.changes_since(record, seen)
         conflict = conflicts.merge(data, form_class(instance=record), changes) if changes else None
-        for formset_class, inline in self.get_formsets_with_inlines(request, record):
+        for formset_class, inline in self.get_formsets_with_inlines(request, record) if self.inlines else ():
             rows: RecordFormSet = formset_class(
                 instance=record, prefix=formset_class.get_default_prefix(), queryset=inline.get_queryset(request)
             )

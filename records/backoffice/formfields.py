@@ -1,7 +1,7 @@
 """The form field for each model field on every back-office page."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, ClassVar
 
@@ -15,8 +15,7 @@ from records.backoffice.autocomplete import choices_at, choose_url
 from records.backoffice.current import form_state, user_of
 from records.backoffice.datetimes import moment_column, number_column, times_are_in
 from records.backoffice.fields import (
-    Chooser,
-    ChooserMultiple,
+    ChooseFrom,
     DayField,
     MomentField,
     NumberField,
@@ -71,7 +70,8 @@ class RecordFields:
             help_text = f"{db_field.help_text} {times_are_in()}".strip()
             return MomentField(**{**given, "help_text": help_text})
         if isinstance(db_field, models.ForeignKey | models.ManyToManyField):
-            return self._reference_field(db_field, request, given)
+            choices, address = partial(self._choices, request, db_field), partial(_address, request, db_field)
+            return reference_field(choices, address, several=db_field.many_to_many, **given)
         if isinstance(db_field, models.EmailField):
             return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
         if isinstance(db_field, models.TextField) and not db_field.choices:
@@ -91,13 +91,8 @@ class RecordFields:
         user = user_of(request)
         return seen_by(user.pk, lambda permission: access.may(user, site_id, permission), choices_at(field, site_id))
 
-    def _reference_field(self, db_field: Any, request: HttpRequest, given: dict[str, Any]) -> ReferenceField:
-        site_id = _site_of(request)
-        choices = partial(self.field_choices, request, db_field, site_id)
-        address = partial(choose_url, db_field, site_id)
-        if isinstance(db_field, models.ManyToManyField):
-            return ReferencesField(choices, widget=ChooserMultiple(address), **given)
-        return ReferenceField(choices, widget=Chooser(address), **given)
+    def _choices(self, request: HttpRequest, field: Any) -> models.QuerySet[Any]:
+        return self.field_choices(request, field, _site_of(request))
 
     def _suggestions(self, name: str, request: HttpRequest) -> forms.TextInput:
         site_id = _site_of(request)
@@ -125,9 +120,26 @@ class RecordFields:
 STAMPS = ("created", "last_modified")
 
 
+def reference_field(
+    choose_from: ChooseFrom, address: Callable[[], str], *, several: bool = False, **given: Any
+) -> ReferenceField:
+    """Return the form field for one record (or several) of those in `choose_from`.
+
+    `address` returns the URL at which the page's script searches for choices.
+    """
+    field = ReferencesField(**given) if several else ReferenceField(**given)
+    field.choose_from = field.widget.choose_from = choose_from
+    field.widget.address = address
+    return field
+
+
 def _site_of(request: HttpRequest) -> uuid.UUID | None:
     state = form_state(request)
     return state.site_id if state is not None else None
+
+
+def _address(request: HttpRequest, field: Any) -> str:
+    return choose_url(field, _site_of(request))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from django import forms
@@ -112,13 +113,14 @@ class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
             self.fields["change_reason"].initial = ""
         self.keep_targets()
 
+    @cached_property
     def content_changed(self) -> list[str]:
-        """Return the names of the record's own fields that the editor changed."""
+        """The names of the record's own fields that the editor changed."""
         return [name for name in self.changed_data if name not in OWN_FIELDS]
 
     def values(self, *, change: bool) -> Values:
         """Return what the action has to set: the changed fields, or all fields of a new record."""
-        names = self.content_changed() if change else [name for name in self.fields if name not in OWN_FIELDS]
+        names = self.content_changed if change else [name for name in self.fields if name not in OWN_FIELDS]
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
     def reason(self) -> str:

@@ -1,6 +1,7 @@
 """Who sees and changes what in the back-office: every check asks access.may, for the object's own site."""
 
 import uuid
+from functools import cached_property
 from typing import Any
 
 from django import forms
@@ -14,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from records.accounts import access
+from records.accounts.models import User
 from records.backoffice.about import asking, existing_for
 from records.backoffice.current import current_site, user_of
 from records.backoffice.lists import UnreadableListError
@@ -38,19 +40,19 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
         """Return whether the user may do this to the record; without a record, at the current site."""
-        if not request.user.is_authenticated:
-            # The sign-in page also asks, for its list of applications.
-            return False
+        user = request.user
+        if not isinstance(user, User):
+            return False  # The sign-in page also asks, for its list of applications.
         if record is not None:
             site_id = self.site_id_of(record)
         else:
             site = current_site(request) if self.site_field else None
             site_id = site.pk if site is not None else None
-        return access.may(user_of(request), site_id, self.permission(action))
+        return access.may(user, site_id, self.permission(action))
 
-    def sites_where(self, request: HttpRequest, action: str) -> list[uuid.UUID]:
-        """Return the sites at which the user may do this."""
-        return access.sites_where(user_of(request), self.permission(action))
+    def sites_where(self, request: HttpRequest, *any_of: str) -> list[uuid.UUID]:
+        """Return the sites at which the user may do one of these actions."""
+        return access.sites_where(user_of(request), *map(self.permission, any_of))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the list, or report which filters of the URL cannot be read."""
@@ -158,7 +160,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         rows: models.QuerySet[Any] = super().get_queryset(request)
         if not self.site_field:
             return rows
-        sites = {*self.sites_where(request, "view"), *self.sites_where(request, "change")}
+        sites = self.sites_where(request, "view", "change")
         return existing_for(user_of(request), rows.filter(**{f"{self.site_field}__in": sites}), sites)
 
     def rows_seen(self, request: HttpRequest, model: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any] | None:
@@ -181,8 +183,11 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         key = read_uuid(object_id)
         if key is None:
             return None
-        foreign = [field.name for field in self.opts.concrete_fields if field.is_relation]
-        return self.get_queryset(request).select_related(*foreign).filter(pk=key).first()
+        return self.get_queryset(request).select_related(*self._foreign).filter(pk=key).first()
+
+    @cached_property
+    def _foreign(self) -> list[str]:
+        return [field.name for field in self.opts.concrete_fields if field.is_relation]
 
     def record_or_404(self, request: HttpRequest, object_id: str) -> Any:
         """Return a record that the user may see; raises Http404 for all others, whether or not they exist."""

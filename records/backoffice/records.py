@@ -96,8 +96,11 @@ class RecordAdmin(
         """Return the private fields of the record that this user may neither see nor set."""
         if not self.private_fields:
             return ()
-        site = current_site(request)
-        site_id = self.site_id_of(record) if record is not None else site.pk if site else None
+        if record is not None:
+            site_id = self.site_id_of(record)
+        else:
+            site = current_site(request)
+            site_id = site.pk if site else None
         return () if access.may(user_of(request), site_id, self.private_permission) else self.private_fields
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -107,7 +110,7 @@ class RecordAdmin(
         writable = state is not None and state.writable
         shown = []
         for title, options in self.own_fieldsets(request, obj):
-            names = _without(options["fields"], hidden)
+            names = _without(options["fields"], hidden) if hidden else options["fields"]
             if not writable:
                 names = _map(names, self.read_only_name_of)
             if names:
@@ -156,9 +159,8 @@ class RecordAdmin(
         """Return the foreign keys among the columns, including nullable ones, so that rows need no queries."""
         if named := super().get_list_select_related(request):
             return named
-        foreign = {field.name for field in self.opts.concrete_fields if field.is_relation}
         shown = dict.fromkeys([*map(str, self.list_display), *self.chosen_columns(request)])
-        return [name for name in shown if name in foreign] or False
+        return [name for name in shown if name in self._foreign] or False
 
     def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
         """Return how many records of the site have no number, and how many of them are archived."""

@@ -28,8 +28,9 @@ from records.backoffice.about import address_of
 from records.backoffice.autocomplete import choices_at, choose_url
 from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink
-from records.backoffice.fields import Chooser, ReferenceField, TextField
+from records.backoffice.fields import TextField
 from records.backoffice.form_errors import faults_of, show_faults
+from records.backoffice.formfields import reference_field
 from records.complaints import workflow
 from records.complaints.models import REQUIRED, Complaint
 from records.history.trail import recording
@@ -57,10 +58,9 @@ class QuickComplaintForm(forms.Form):
         super().__init__(*args, **kwargs)
         for name in REQUIRED:
             field = Complaint._meta.get_field(name)
-            widget = Chooser(partial(choose_url, field, site.pk))
-            choose_from = partial(choices_at, field, site.pk)
-            self.fields[name] = ReferenceField(
-                choose_from, widget=widget, label=LABELS[name], required=False, help_text=NEEDED
+            choose_from, address = partial(choices_at, field, site.pk), partial(choose_url, field, site.pk)
+            self.fields[name] = reference_field(
+                choose_from, address, label=LABELS[name], required=False, help_text=NEEDED
             )
         self.order_fields(self.field_order)
 

@@ -155,7 +155,7 @@ def find(admin_site: AdminSite, request: HttpRequest, text: str, only: str = "")
     names = {site.pk: site.name for site in sites_of(request)}
     for kind in KINDS:
         label = f"{kind.record._meta.app_label}.{{}}_{kind.record._meta.model_name}"
-        sites = {site for action in ("view", "change") for site in access.sites_where(user, label.format(action))}
+        sites = set(access.sites_where(user, label.format("view"), label.format("change")))
         if not sites or not admin_site.is_registered(kind.record) or only not in ("", kind.key):
             continue
         most = MOST if only else SHOWN

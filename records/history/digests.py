@@ -31,6 +31,8 @@ import orjson
 from django.core.serializers.json import DjangoJSONEncoder
 
 VERSION = 2
+EMPTY = (None, "")
+"""Values that need no salt."""
 SALT_BYTES = 12
 SALT_LENGTH = 16
 ERASED = "erased"
@@ -80,7 +82,7 @@ def new_salts(values: Sequence[Any]) -> list[str]:
     """Return a fresh salt (16 characters, 96 bits) for each value, and an empty text for an empty one."""
     text = base64.urlsafe_b64encode(os.urandom(SALT_BYTES * len(values))).decode()
     return [
-        "" if is_empty(value) else text[at : at + SALT_LENGTH]
+        "" if value in EMPTY else text[at : at + SALT_LENGTH]
         for at, value in zip(range(0, len(text), SALT_LENGTH), values, strict=True)
     ]
 
@@ -98,16 +100,11 @@ def canonical(value: Any) -> bytes:
 def value_digest(salt: str, value: Any) -> str:
     """Return a value's digest (hex): the salted digest, the stored digest of an erased value, or an empty text."""
     if not salt:
-        if is_empty(value):
+        if value in EMPTY:
             return ""
     elif salt[0] == "=":
         return salt[1:]
     return hashlib.sha256(b"%b\n%b" % (salt.encode(), canonical(value))).hexdigest()
-
-
-def is_empty(value: Any) -> bool:
-    """Return whether the value is empty, so that it needs no salt."""
-    return value is None or value == ""
 
 
 def is_erased(value: Any) -> bool:

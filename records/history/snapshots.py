@@ -3,8 +3,9 @@
 import datetime
 import decimal
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
+from itertools import repeat
 from typing import Any
 
 from django.db import models
@@ -14,8 +15,6 @@ from records.history.statements import Reading, Rows, Statement, ask, reading, r
 
 Snapshot = dict[str, Any]
 FieldChange = dict[str, Any]
-PLAIN = (str, int, type(None))
-"""What is stored as it is; most values of a record are."""
 Children = dict[str, list[Any]]
 Related = tuple[str, Reading, str]
 """A relation, the statement that reads it, and the column of its targets for a list, or "" for child rows."""
@@ -70,8 +69,9 @@ def _related_content(related: Sequence[Related], answers: Sequence[Rows]) -> tup
     return taken, children
 
 
-def _related(model: type[models.Model]) -> list[Related]:
-    """Return the model's lists and children with the statements that read them."""
+@cache
+def _related(model: type[models.Model]) -> Sequence[Related]:
+    """Return the model's lists and children with the statements that read them; built once per process."""
     found: list[Related] = []
     left_out = excluded_from_history(model)
     for many in model._meta.many_to_many:
@@ -146,10 +146,10 @@ def _attributes(model: type[models.Model]) -> tuple[str, ...]:
     return tuple(field.attname for field in content_fields(model))
 
 
-def _content(model: type[models.Model], values: Sequence[Any]) -> Snapshot:
+def _content(model: type[models.Model], values: Iterable[Any]) -> Snapshot:
     """Return stored values, in the order of the model's content fields, as plain values by the fields' names."""
     return {
-        field.name: value if isinstance(value, PLAIN) else _plain(value)
+        field.name: _PRINTED[type(value)](value) if type(value) in _PRINTED else value
         for field, value in zip(content_fields(model), values, strict=True)
     }
 
@@ -157,19 +157,20 @@ def _content(model: type[models.Model], values: Sequence[Any]) -> Snapshot:
 def columns(record: models.Model) -> Snapshot:
     """Return the record's own columns as plain values, without key, owner and bookkeeping."""
     model = type(record)
-    return _content(model, [getattr(record, name) for name in _attributes(model)])
+    return _content(model, map(getattr, repeat(record), _attributes(model)))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, uuid.UUID):
-        return str(value)
-    if isinstance(value, datetime.datetime):
-        return value.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    if isinstance(value, decimal.Decimal):
-        return format(value, "f")
-    return value
+def _printed_moment(value: datetime.datetime) -> str:
+    return value.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_PRINTED: Mapping[type, Callable[[Any], str]] = {
+    uuid.UUID: str,
+    datetime.datetime: _printed_moment,
+    datetime.date: datetime.date.isoformat,
+    decimal.Decimal: "{:f}".format,
+}
+"""How values of these types are written into a snapshot; all others are plain already."""
 
 
 def _empty(value: Any) -> bool:
@@ -178,11 +179,11 @@ def _empty(value: Any) -> bool:
 
 def differs(before: Snapshot, after: Snapshot) -> bool:
     """Return whether two snapshots differ; an empty value equals a missing one."""
-    names = before.keys() | after.keys()
-    return any(
-        before.get(name) != after.get(name) and not (_empty(before.get(name)) and _empty(after.get(name)))
-        for name in names
-    )
+    for name in before.keys() | after.keys():
+        old, new = before.get(name), after.get(name)
+        if old != new and not (_empty(old) and _empty(new)):
+            return True
+    return False
 
 
 def differences(

@@ -11,7 +11,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from records.accounts import access
 from records.accounts.calendar_links import link_of, note_use
 from records.accounts.languages import in_language_of
 from records.accounts.models import User
@@ -67,12 +66,7 @@ def events_of(user: User) -> list[Event]:
     zone = zone_for(user)
     before = bare(today_at(zone)) + AHEAD
     found = [source for source in sources() if isinstance(source, Source) and source.in_calendars]
-    items = [
-        item
-        for source in found
-        for item in source.items(before, user, ())
-        if item.site_id in access.sites_where(user, item.needs)
-    ]
+    items = [item for source in found for item in source.items(before, user, ()) if item.may_be_seen_by(user)]
     names = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))
     base = settings.BASE_URL.rstrip("/")
     host = urlsplit(base).hostname or "localhost"

@@ -11,7 +11,6 @@ from django.db.models import Q
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.date_filters import bare, day_of
 from records.employees.models import Employee
@@ -93,7 +92,7 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
         item
         for source in sources()
         for item in source.items(bare(today + datetime.timedelta(days=AHEAD + 2)), user, names.keys())
-        if item.site_id in access.sites_where(user, item.needs)
+        if item.may_be_seen_by(user)
     ]
     sites = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))
     sorted_in: dict[Any, list[Line]] = {title: [] for title in TITLES}

@@ -44,6 +44,10 @@ class Item:
     uid: str = ""
     """What stays the same for this thing as long as it has to be done."""
 
+    def may_be_seen_by(self, user: User) -> bool:
+        """Return whether the person still holds a role at the site that shows it."""
+        return self.site_id in access.sites_where(user, *([self.needs] if self.needs else []))
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

@@ -59,13 +59,16 @@ def is_about_hidden(user_id: uuid.UUID, may: May) -> Q:
 
 def references(model: Any, may: May) -> list[Any]:
     """Return the foreign keys and lists of a kind whose targets can be hidden from the account."""
-    return [field for field in _hideable_references(model) if hides(field.related_model, may)]
+    return [field for field in hideable_references(model) if hides(field.related_model, may)]
 
 
-@cache
 def _hideable_references(model: Any) -> tuple[Any, ...]:
     fields = (*model._meta.concrete_fields, *model._meta.many_to_many)
     return tuple(field for field in fields if getattr(field.related_model, "SEEN_WHOLE_WITH", ""))
+
+
+hideable_references: Callable[[Any], tuple[Any, ...]] = cache(_hideable_references)
+"""Returns the foreign keys and lists of a kind whose targets can be hidden from some account."""
 
 
 def revealing_fields(model: Any, may: May) -> set[str]:

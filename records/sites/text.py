@@ -105,7 +105,9 @@ class _Normalised:
     def to_python(self, value: Any) -> Any:
         """Return normalised text."""
         value = super().to_python(value)  # type: ignore[misc]
-        return normalise(value) if isinstance(value, str) else value
+        if not isinstance(value, str) or (value.isascii() and value.isprintable()):
+            return value  # Plain text of one line, as most values are, is in normal form.
+        return normalise(value)
 
     def validate(self, value: Any, model_instance: Any) -> None:
         """Refuse invisible text in a required field (DECISIONS 1.21)."""

@@ -31,7 +31,7 @@ from records.history.snapshots import (
     related_statements,
     snapshot,
 )
-from records.history.statements import Reading, Statement, reading, together
+from records.history.statements import Reading, reading, together
 from records.history.trail import Author, Trail, now, recording
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.reasons import required_reason
@@ -230,11 +230,8 @@ def changing(
     InvalidTransition if a record is archived and stays so, DECISIONS 1.17), or what `precondition` raises; then nothing
     is stored.
     """
-
-    def statements() -> list[Statement]:
-        return [locking(model).by(key), *related_statements(model, key)]
-
-    with recording(statements) as trail:
+    # A query that locks can be compiled only inside a transaction, so `recording` calls the lambda after its start.
+    with recording(lambda: [locking(model).by(key), *related_statements(model, key)]) as trail:
         locked, *related = trail.answers
         found = locking(model).objects(locked)
         if not found or (site_id is not None and found[0].site_id != site_id):

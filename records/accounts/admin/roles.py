@@ -28,8 +28,9 @@ from records.accounts.roles_held import touch_members
 from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import author_of, form_state, user_of
 from records.backoffice.extension_points import RecordLink, RecordPanel
-from records.backoffice.fields import ChooserMultiple, ReferencesField, as_number
+from records.backoffice.fields import as_number
 from records.backoffice.form_errors import show_faults
+from records.backoffice.formfields import reference_field
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UncountedPaginator
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
@@ -225,14 +226,15 @@ class MembersForm(ReasonForm):
         super().__init__(data)
         self.sent = data
         url = partial(choose_url, RoleMembership._meta.get_field("user"), role.site_id)
-        self.fields["users"] = ReferencesField(
-            lambda: people, widget=ChooserMultiple(url), required=False, label=gettext("Add people")
+        self.fields["users"] = reference_field(
+            lambda: people, url, several=True, required=False, label=gettext("Add people")
         )
         roles = Role.objects.at(role.site_id).filter(is_archived=False).exclude(pk=role.pk)
         url = partial(choose_url, RoleMembership._meta.get_field("member_role"), role.site_id)
-        self.fields["roles"] = ReferencesField(
+        self.fields["roles"] = reference_field(
             lambda: roles,
-            widget=ChooserMultiple(url),
+            url,
+            several=True,
             required=False,
             label=gettext("Add roles"),
             help_text=gettext("Whoever holds one of these roles holds this one too."),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, connections
+from django.test import override_settings
 
 from config.postgresql.breaker import breaker, breaker_of
 from records.accounts import keys
@@ -27,7 +28,8 @@ def standby(django_db_setup: None, django_db_blocker: Any) -> Iterator[Standby]:
     with django_db_blocker.unblock():
         found = Standby()
     connections.settings["replica"] = found.settings
-    yield found
+    with override_settings(DATABASE_ROUTERS=["records.history.replica.Router"]):
+        yield found
     with django_db_blocker.unblock():
         connections["replica"].close()
     del connections["replica"]
