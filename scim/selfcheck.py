@@ -18,13 +18,13 @@ from scim.schemas import PATCH_OP, USER
 
 MARK = "connection-check"
 _WHY = {
-    400: "The request was understood as wrong.",
-    401: "The caller was not let in.",
+    400: "The service refused the request as invalid.",
+    401: "The service did not accept the caller.",
     403: "The directory may not do this here.",
-    404: "What should be there is not.",
+    404: "The service did not find a resource that should exist.",
     409: "A value that must be unique is in use already.",
     429: "Too many requests were made in this minute; try again in the next one.",
-    500: "The service failed inside; its log has the request id.",
+    500: "An internal error occurred; the log of the service has it under the request id.",
     503: "The database did not answer.",
 }
 
@@ -168,9 +168,8 @@ class _Check:
             fault = f"{why} {answered.get('detail', '')}".strip()
         elif holds is not None:
             fault = holds(answered)
-        self.steps.append(
-            Step(name, f"{method} /{self.mount}{path}", response.status_code, not fault, fault or "As it should be.")
-        )
+        said = fault or "The answer is as expected."
+        self.steps.append(Step(name, f"{method} /{self.mount}{path}", response.status_code, not fault, said))
         return None if fault else answered
 
 
@@ -179,11 +178,11 @@ def _patch(path: str, value: str) -> dict[str, Any]:
 
 
 def _nobody(answer: dict[str, Any]) -> str:
-    return "" if answer.get("totalResults") == 0 else "A user of a made-up name was found."
+    return "" if answer.get("totalResults") == 0 else "The service found a user with a name that nobody has."
 
 
 def _one(answer: dict[str, Any]) -> str:
-    return "" if answer.get("totalResults") == 1 else "The user that was just made was not found by its name."
+    return "" if answer.get("totalResults") == 1 else "The service did not find the new test user by its name."
 
 
 def _inactive(answer: dict[str, Any]) -> str:
