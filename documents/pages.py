@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Prefetch
@@ -33,7 +34,7 @@ REPLACE = "documents.replace_signer"
 PAGE = 200
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the addresses below /admin/ that do not belong to a single document."""
 
     def sign_page(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
@@ -63,7 +64,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 # --- The signer's inbox ---------------------------------------------------------------------------------------------
 
 
-def inbox(admin_site: Any, request: HttpRequest) -> HttpResponseBase:
+def inbox(admin_site: AdminSite, request: HttpRequest) -> HttpResponseBase:
     """Show everything that waits for the signed-in person's signature at all their sites, oldest first."""
     waiting = list(approvals.waiting_for(user_of(request))[: PAGE + 1])
     context = {

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Page, Paginator
@@ -34,7 +35,7 @@ PEOPLE, DOCUMENTS = 50, 8
 """The number of rows and columns on one page of the matrix."""
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the addresses below /admin/ that do not belong to a single document."""
     view = admin_site.admin_view
     return [
@@ -63,7 +64,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     return (RecordLink("readings", gettext("Who has read what"), reverse("admin:documents_readings"), "Reports"),)
 
 
-def my_reading(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def my_reading(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show the versions that the signed-in person must read at all their sites."""
     page = _page(reading.waiting_for(user_of(request)), request.GET.get("page"), PEOPLE)
     context = {
@@ -75,7 +76,7 @@ def my_reading(admin_site: Any, request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "documents/reading.html", context)
 
 
-def confirm(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
+def confirm(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
     """Show a version that this person must read, and record the confirmation."""
     user = user_of(request)
     version = reading.waiting_for(user).filter(pk=version_id).first()
@@ -134,7 +135,7 @@ def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
     return TemplateResponse(request, "documents/readers.html", context)
 
 
-def matrix(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def matrix(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show which people at the current site have read which documents; a fixed number of queries.
 
     `due__since` and `due__until`, days such as 2026-10-31, narrow it to the documents that had to be read by then. A

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
@@ -65,7 +66,7 @@ class SigningForm(forms.Form):
             del self.fields["credential"]
 
 
-def sign(admin_site: Any, request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
+def sign(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
     """Show a version that waits for this person, and record their signature or rejection."""
     user = user_of(request)
     asked = approvals.waiting_for(user).filter(version_id=version_id).first()

@@ -61,7 +61,7 @@ class AttachmentAdmin(RecordAdmin):
         rows = super().get_queryset(request)
         return rows.exclude(left_out) if left_out else rows
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list, with the used part of the site's storage."""
         site = current_site(request)
         shown = {"limits": limits_at(site.pk)} if site is not None else {}

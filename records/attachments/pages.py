@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -43,7 +44,7 @@ MOST_AT_ONCE = 20
 BYTES = "application/octet-stream"
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the addresses below /admin/ of a record's attachments."""
     view = admin_site.admin_view
     return [
@@ -125,7 +126,7 @@ def limits_at(site_id: uuid.UUID) -> str:
 # --- Adding ---------------------------------------------------------------------------------------------------------
 
 
-def add(admin_site: Any, request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse:
+def add(admin_site: AdminSite, request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse:
     """Attach the uploaded files to a record, one by one; answer the page's script, or redirect to the page.
 
     If a file is refused, the others are stored anyway; the message names the file and the reason.
@@ -133,7 +134,8 @@ def add(admin_site: Any, request: HttpRequest, entity: str, record_id: uuid.UUID
     model = next((model for kind, model in kinds().items() if kind.value == entity and kind not in NOT_ABOUT), None)
     if model is None or not admin_site.is_registered(model):
         raise Http404
-    record = admin_site.get_model_admin(model).record_or_404(request, str(record_id))
+    page: Any = admin_site.get_model_admin(model)
+    record = page.record_or_404(request, str(record_id))
     show_times_of(site_at(request, record.site_id))
     uploads = [*request.FILES.getlist("files"), *request.FILES.getlist("photo")]
     values = {"description": request.POST.get("description", ""), "finding_id": _finding(request)}

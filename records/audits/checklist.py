@@ -18,7 +18,7 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
@@ -55,7 +55,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 class ChecklistPages(SitePermissions):
     """The pages for the checklist of an audit and for saving its answers."""
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's addresses, preceded by those of the checklist."""
         view, name = self.admin_site.admin_view, "audits_auditrecord"
         return [

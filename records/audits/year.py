@@ -14,6 +14,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
+from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.db.models.functions import Coalesce
@@ -85,7 +86,7 @@ class Line:
     months: Sequence[Month]
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the page's address below /admin/."""
     return [path("audit-year/", admin_site.admin_view(require_safe(partial(year_page, admin_site))), name="audit_year")]
 
@@ -102,7 +103,7 @@ def _may_see(request: HttpRequest, site: Site) -> bool:
     return all(access.may(user_of(request), site, permission) for permission in SEEN_WITH)
 
 
-def year_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def year_page(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show the year that `year` names, or this one. Raises Http404 for a year that cannot be shown."""
     site = current_site(request)
     if site is None or not _may_see(request, site):

@@ -19,7 +19,7 @@ from django.core.exceptions import FieldDoesNotExist, PermissionDenied, Validati
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -63,7 +63,7 @@ class Bulk:
 class BulkPages(FormPages):
     """Selecting several records of a list, and the page that asks for the reason."""
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the page."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_together"
         view = self.admin_site.admin_view
@@ -73,7 +73,7 @@ class BulkPages(FormPages):
             *super().get_urls(),
         ]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list with the actions for several of its records."""
         request.session.pop(RESULT, None)
         found = {}

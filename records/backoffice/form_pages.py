@@ -141,7 +141,11 @@ class FormPages(StepPages, TrailPages):
         return state.rows
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show the record's form, or write the sent data; everything that a save writes is one transaction."""
         record = self.record_or_404(request, object_id) if object_id is not None else None
@@ -181,7 +185,12 @@ class FormPages(StepPages, TrailPages):
         return self.model(**{f"{self.site_field}_id": site_id}) if self.site_field else self.model()
 
     def _write(
-        self, request: HttpRequest, state: FormState, instance: Any, form_class: Any, extra_context: Any
+        self,
+        request: HttpRequest,
+        state: FormState,
+        instance: Any,
+        form_class: Any,
+        extra_context: dict[str, Any] | None,
     ) -> HttpResponse:
         record, data = state.record, request.POST.copy()
         seen = data.get("larder_seen", "")
@@ -269,7 +278,7 @@ class FormPages(StepPages, TrailPages):
         formsets: Any,
         inlines: Any,
         conflict: Conflict | None,
-        extra_context: Any,
+        extra_context: dict[str, Any] | None,
     ) -> HttpResponse:
         record, writable, fieldsets = state.record, state.writable, state.fieldsets
         readonly = state.readonly if writable else flatten_fieldsets(fieldsets)

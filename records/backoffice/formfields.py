@@ -6,6 +6,7 @@ from functools import cache, partial
 from typing import Any, ClassVar
 
 from django import forms
+from django.contrib.admin import AdminSite
 from django.db import models
 from django.http import HttpRequest
 from django.utils.text import capfirst
@@ -54,7 +55,7 @@ class RecordFields:
     suggestions: ClassVar[Mapping[str, str]] = {}
     """Free text fields with the site list whose names are suggested, such as `{"department": "Department"}`."""
 
-    admin_site: Any
+    admin_site: AdminSite
     model: Any
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:

@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
@@ -98,7 +98,7 @@ class TrailPages(SitePermissions):
 
     moments: ClassVar[tuple[str, ...]] = ()
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the history as a file."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_history_export"
         view = self.admin_site.admin_view(self.history_export_view)
@@ -140,7 +140,9 @@ class TrailPages(SitePermissions):
             "both": [str(form.fields[name].label) for name in conflict.both],
         }
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         """Show a page of the record's changes, newest first, or the difference between two of them."""
         record = self._record_with_history(request, object_id)
         hidden = self.hidden_in_history(request, record)

@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
@@ -46,13 +46,13 @@ def choose_columns(user: User, listing: str, names: Sequence[str], *, author: Au
 class ColumnPages(SitePermissions):
     """The choice of a list's columns."""
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the choice."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_columns"
         view = self.admin_site.admin_view(require_POST(self.columns_view))
         return [path("columns/", view, name=name), *super().get_urls()]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list with the choice of its columns."""
         found = {"columns": self.columns_offered(request)} if self.has_view_permission(request) else {}
         return super().changelist_view(request, {**found, **(extra_context or {})})

@@ -63,6 +63,8 @@ class LogAdmin(SitePermissions):
         """Return the entries that contain every word of the search term, if the log can be searched."""
         return (search(queryset, self.search_fields, search_term) if self.search_fields else queryset), False
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         """Answer 404: an entry has no history of its own."""
         raise Http404

@@ -54,7 +54,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return the sites at which the user may do one of these actions."""
         return access.sites_where(user_of(request), *map(self.permission, any_of))
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list, or report which filters of the URL cannot be read."""
         try:
             return super().changelist_view(request, extra_context)

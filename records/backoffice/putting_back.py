@@ -17,7 +17,7 @@ from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -66,7 +66,7 @@ class OldValue:
 class PutBackPages(FormPages):
     """What the history page offers to put back, and the page that asks for the reason."""
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the page."""
         view = self.admin_site.admin_view(self.put_back_view)
         address = "<str:object_id>/history/<uuid:change_id>/<str:name>/"

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.admin import AdminSite
 from django.contrib.admin.helpers import AdminReadonlyField
 from django.contrib.admin.utils import flatten_fieldsets, quote
 from django.forms import ModelForm
 from django.forms.models import _get_foreign_key, modelform_factory
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.text import capfirst
@@ -79,15 +80,16 @@ class Related:
     list_url: str
 
 
-def reads_first(admin_site: Any, model: type[Any]) -> bool:
+def reads_first(admin_site: AdminSite, model: type[Any]) -> bool:
     """Return whether records of this kind open with their reading page."""
-    return isinstance(admin_site._registry.get(model), ReadingPage) and admin_site._registry[model].opens_reading
+    page = admin_site._registry.get(model)
+    return isinstance(page, ReadingPage) and page.opens_reading
 
 
 class ReadingPage(StepPages, TrailPages):
     """The reading page of a kind of record."""
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the reading page."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_read"
         return [

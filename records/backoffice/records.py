@@ -179,7 +179,7 @@ class RecordAdmin(
         hidden = self.hidden_fields(request)
         return [name for name in super().get_search_fields(request) if name not in hidden]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the current site's list in the site's time zone."""
         show_times_of(current_site(request))
         links = {"list_links": extension_points.all_of(extension_points.list_links, request, self.model)}

@@ -16,7 +16,7 @@ from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -96,12 +96,12 @@ def remove(saved: SavedFilter, *, author: Author) -> None:
 class SavedFilterPages(SitePermissions):
     """The saved filters of an admin's list."""
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the list's saved filters."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_filters"
         return [path("filters/", self.admin_site.admin_view(self.filters_view), name=name), *super().get_urls()]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list with its saved filters."""
         found = {"saved_filters": self.saved_filters(request)} if self.has_view_permission(request) else {}
         return super().changelist_view(request, {**found, **(extra_context or {})})

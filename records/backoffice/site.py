@@ -91,7 +91,7 @@ class BackofficeSite(AdminSite):
         found: dict[str, Any] = super()._build_app_dict(request, label) if self.has_permission(request) else {}
         return found
 
-    def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> Any:
+    def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Redirect to the start page: the menu shows every room."""
         return redirect("admin:index")
 
@@ -138,13 +138,13 @@ class BackofficeSite(AdminSite):
                 )
         return groups
 
-    def login(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the only sign-in page."""
         from records.backoffice.sign_in.views import SignIn
 
         return SignIn.as_view()(request)
 
-    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Change the user's own password."""
         from records.backoffice.passwords import ChangePasswordView
 

@@ -20,7 +20,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -103,7 +103,7 @@ class StepPages(SitePermissions):
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the steps."""
         view = self.admin_site.admin_view(self.step_view)
         return [

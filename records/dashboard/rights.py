@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin import AdminSite
 from django.contrib.auth.models import Permission
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -23,7 +24,7 @@ from records.backoffice.extension_points import RecordLink
 PEOPLE = 500
 
 
-def addresses(admin_site: Any) -> list[URLPattern]:
+def addresses(admin_site: AdminSite) -> list[URLPattern]:
     """Return the page's address below /admin/."""
     return [path("rights/", admin_site.admin_view(rights), name="rights")]
 

@@ -252,12 +252,12 @@ def _about(kind: Kind, row: Any, record: Any, names: dict[Any, str], here: Any) 
     return " · ".join(parts)
 
 
-def pages(admin_site: Any) -> list[Any]:
+def pages(admin_site: AdminSite) -> list[Any]:
     """Return the address of the search page."""
     return [path("search/", admin_site.admin_view(lambda request: search_page(admin_site, request)), name="search")]
 
 
-def search_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def search_page(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show the results, grouped by kind."""
     text = " ".join(request.GET.get("q", "").replace("\x00", " ").split())[:LONGEST]
     only = next((kind.key for kind in KINDS if kind.key == request.GET.get("kind")), "")

@@ -14,6 +14,7 @@ from operator import or_
 from typing import Any, NamedTuple
 
 from django.contrib import admin
+from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
@@ -91,7 +92,7 @@ class Summary:
     fulfilled: int
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the page's address below /admin/."""
     return [path("training/", admin_site.admin_view(training), name="training")]
 

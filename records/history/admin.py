@@ -11,7 +11,7 @@ from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import NoReverseMatch, path, reverse
+from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -66,7 +66,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         sites = self.sites_where(request, "view")
         return changes_shown_to(user_of(request), rows.filter(site__in=sites), sites)
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the trail as a file."""
         view = self.admin_site.admin_view(self.export_view)
         return [path("export/<str:kind>/", view, name="history_change_export"), *super().get_urls()]
@@ -110,7 +110,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         """Return the changes that hold every word of the term."""
         return super().get_search_results(request, queryset, operation_words(search_term))
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the current site's history in its time zone, and when the history was last verified."""
         show_times_of(current_site(request))
         proof = last_proof()
@@ -126,7 +126,11 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show one change, field by field."""
         key = read_uuid(object_id or "")

@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Count, Sum
@@ -86,7 +87,7 @@ class PackForm(forms.Form):
         return found
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the addresses of the pages below /admin/."""
     view = admin_site.admin_view
     return [
@@ -113,7 +114,7 @@ def _site_for(request: HttpRequest) -> Site:
     return site
 
 
-def packs(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def packs(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show the packs of the current site that the person may see, newest first; five queries."""
     site = _site_for(request)
     page = Paginator(actions.seen_by(user_of(request), site).order_by("-created", "id"), PAGE).get_page(
@@ -145,7 +146,7 @@ def _line(user: User, pack: Pack) -> dict[str, Any]:
     }
 
 
-def new_pack(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def new_pack(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Ask for the days and the contents, show how much that is, and queue the pack."""
     site, user = _site_for(request), user_of(request)
     offered = [key for key in TITLES if access.may(user, site, permission_of(key))]

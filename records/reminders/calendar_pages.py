@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -20,7 +21,7 @@ from records.backoffice.extension_points import RecordPanel
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the address, below /admin/, to which the buttons of the part are sent, and which shows a new link."""
     return [path("calendar-link/", admin_site.admin_view(partial(calendar_link, admin_site)), name="calendar_link")]
 
@@ -34,7 +35,7 @@ def panels(request: HttpRequest) -> Sequence[RecordPanel]:
     return (RecordPanel("reminders/calendar_panel.html", context),)
 
 
-def calendar_link(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def calendar_link(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Make a link, which the next page shows once, or revoke the present one."""
     if request.method != "POST":
         return _shown(admin_site, request)
@@ -55,7 +56,7 @@ def calendar_link(admin_site: Any, request: HttpRequest) -> HttpResponse:
     return redirect_with_secret(request, {"secret": secret})
 
 
-def _shown(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def _shown(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     secret = secret_of(request)
     if secret is None:
         messages.warning(request, gettext("A calendar link is shown only once. If you have lost it, make a new one."))

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -28,7 +29,7 @@ class FrequencyForm(forms.Form):
     frequency = forms.ChoiceField(label=_("How often"), choices=Frequency.choices, widget=forms.RadioSelect)
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the page's address below /admin/."""
     return [path("reminders/", admin_site.admin_view(partial(reminders, admin_site)), name="reminders")]
 
@@ -38,7 +39,7 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
     return (RecordLink("reminders", gettext("My reminders"), reverse("admin:reminders"), "Records"),)
 
 
-def reminders(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def reminders(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show the content of today's reminder, and store how often the person wants one."""
     user = user_of(request)
     frequency = frequencies([user]).get(user.pk, Frequency.DAILY)

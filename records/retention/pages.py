@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -60,7 +61,7 @@ LIFT = HoldStep(
 ADDRESSES = {"set": SET, "lift": LIFT}
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the address below /admin/ of the pages that set and lift holds."""
     view = admin_site.admin_view
     address = "retention/hold/<str:name>/<str:entity>/<uuid:record_id>/"
@@ -78,7 +79,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     return (RecordLink("legal-holds", gettext("Legal holds"), reverse("admin:retention_holds")),)
 
 
-def holds(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def holds(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show the legal holds of the current site on records that the user may see; a query for each kind at most."""
     site, user = current_site(request), user_of(request)
     if site is None or not access.may(user, site, SET_HOLD):
@@ -148,13 +149,14 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     return (RecordLink("legal-hold", step.label, url),)
 
 
-def hold(admin_site: Any, request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> HttpResponse:
+def hold(admin_site: AdminSite, request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> HttpResponse:
     """Ask for the reason, then set or lift the record's hold."""
     model = next((model for kind, model in kinds().items() if kind.value == entity), None)
     step = ADDRESSES.get(name)
     if step is None or model is None or not admin_site.is_registered(model):
         raise Http404
-    record = admin_site.get_model_admin(model).record_or_404(request, str(record_id))
+    page: Any = admin_site.get_model_admin(model)
+    record = page.record_or_404(request, str(record_id))
     if not access.may(user_of(request), record.site_id, step.permission):
         raise PermissionDenied
     show_times_of(site_at(request, record.site_id))

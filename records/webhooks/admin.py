@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -205,7 +205,7 @@ class SubscriptionAdmin(PlainAdmin):
             links.append(RecordLink("secret", gettext("Secret"), url))
         return links
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's addresses, preceded by that of the secret's page."""
         view = self.admin_site.admin_view(self.secret_view)
         return [path("<str:object_id>/secret/", view, name="webhooks_subscription_secret"), *super().get_urls()]
@@ -298,7 +298,7 @@ class DeliveryAdmin(LogAdmin):
         """Return how the attempt ended and, if it failed, why."""
         return delivery.fault or str(Outcome(delivery.outcome).label)
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list; if it is empty, the page says what to do."""
         empty = {
             "empty_list": gettext(
@@ -308,7 +308,11 @@ class DeliveryAdmin(LogAdmin):
         return super().changelist_view(request, {**empty, **(extra_context or {})})
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show one attempt with the receiver's answer; a POST sends its message again."""
         if object_id is None:

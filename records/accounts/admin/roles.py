@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -162,7 +162,7 @@ class RoleAdmin(PlainAdmin):
 
     # --- Members ---------------------------------------------------------------------------------------------------
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the members' page."""
         view = self.admin_site.admin_view(self.members_view)
         return [path("<str:object_id>/members/", view, name="accounts_role_members"), *super().get_urls()]

@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -101,12 +101,12 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         """Return the author as a link to all events that they caused."""
         return _link("author_id", event.author_id, event.author_name)
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of the export."""
         view = self.admin_site.admin_view(self.export_view)
         return [path("export/csv/", view, name="accounts_securityevent_export"), *super().get_urls()]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the log in the current site's time zone, with a link to its export."""
         show_times_of(current_site(request))
         query = f"?{request.GET.urlencode()}" if request.GET else ""
@@ -129,7 +129,11 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         return FileResponse(write_csv(_lines(rows)), as_attachment=True, filename=name, content_type=KINDS["csv"])
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Refuse: the list already shows everything about an event."""
         raise Http404

@@ -14,7 +14,7 @@ from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -51,7 +51,7 @@ INTERFACE = "interface"
 class TransferPages(PastImportPages):
     """Import and export of a list of records, for models that have a resource."""
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by those of import and export."""
         if resource_of(self.model) is None:
             return super().get_urls()
@@ -68,7 +68,7 @@ class TransferPages(PastImportPages):
             *super().get_urls(),
         ]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list with its links to import and export."""
         return super().changelist_view(request, {**self._transfer_links(request), **(extra_context or {})})
 

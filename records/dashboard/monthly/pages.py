@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -32,7 +33,7 @@ PARTS = (
 """The permissions of which one is needed; each shows its part of the report."""
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the addresses below /admin/."""
     view = admin_site.admin_view
     return [
@@ -48,7 +49,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     return (RecordLink("monthly", gettext("Monthly report"), reverse("admin:monthly"), "Reports"),)
 
 
-def report_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def report_page(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show the report of the month in the address (`month=2026-10`), or else of the last month that is over."""
     site = _site(request)
     period, fault = period_of(request.GET.get("month", ""), site)
@@ -67,7 +68,7 @@ def report_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "dashboard/monthly.html", context)
 
 
-def report_paper(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def report_paper(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Answer the report as a PDF; a month that cannot be read is taken as the last month that is over."""
     site = _site(request)
     period, _ = period_of(request.GET.get("month", ""), site)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, StreamingHttpResponse
@@ -33,7 +34,7 @@ ATTEMPTS = 5
 UNCONTROLLED = _("Uncontrolled when printed")
 
 
-def addresses(admin_site: Any) -> list[Any]:
+def addresses(admin_site: AdminSite) -> list[Any]:
     """Return the address to which the button for a controlled print sends its form."""
     view = admin_site.admin_view(require_POST(print_document))
     return [path("documents/print/<uuid:document_id>/", view, name="documents_print")]

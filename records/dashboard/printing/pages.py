@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from django.contrib import admin
+from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -25,7 +26,7 @@ from records.history.trail import now
 PRINT = _("Print (PDF)")
 
 
-def addresses(admin_site: Any) -> list[Any]:
+def addresses(admin_site: AdminSite) -> list[Any]:
     """Return the addresses of print views: `print/complaint/` for the list, `print/complaint/<Id>/` for a record."""
 
     def record_view(request: HttpRequest, kind: str, object_id: str) -> HttpResponse:
@@ -86,7 +87,7 @@ def print_list_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     return _answer(content, f"{slugify(str(model_admin.opts.verbose_name_plural))}-{now().date().isoformat()}.pdf")
 
 
-def _admin_of(admin_site: Any, kind: str) -> Any:
+def _admin_of(admin_site: AdminSite, kind: str) -> Any:
     """Return the admin of a kind of record that can be printed; raises Http404."""
     model = next((model for model in admin_site._registry if model._meta.model_name == kind), None)
     if model is None or not reads_first(admin_site, model):

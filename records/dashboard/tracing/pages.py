@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from django.contrib.admin import AdminSite
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -35,7 +36,7 @@ LOTS = {Complaint: "trace_number", Material: "external_id", Item: "serial_number
 """The column whose value the button on a record's page traces."""
 
 
-def addresses(admin_site: Any) -> Sequence[Any]:
+def addresses(admin_site: AdminSite) -> Sequence[Any]:
     """Return the addresses below /admin/."""
     view = admin_site.admin_view
     return [
@@ -62,7 +63,7 @@ def address_of(lots: str) -> str:
     return f"{reverse('admin:trace')}?{urlencode({'lots': lots})}"
 
 
-def trace_page(admin_site: Any, request: HttpRequest) -> HttpResponse:
+def trace_page(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Show the records that name the requested lots: first a summary, then each record."""
     asked = request.GET.get("lots", "")[: MOST_LOTS * 300]
     site = current_site(request)
@@ -104,7 +105,7 @@ def _all_of(row: Any) -> str:
     return " ".join(str(value) for value in vars(row).values() if isinstance(value, str)).casefold()
 
 
-def trace_file(admin_site: Any, request: HttpRequest, kind: str) -> HttpResponseBase:
+def trace_file(admin_site: AdminSite, request: HttpRequest, kind: str) -> HttpResponseBase:
     """Answer the trace as a PDF or an XLSX file; 404 for another kind of file, or without a lot."""
     lots = lots_in(request.GET.get("lots", ""))
     if kind not in ("pdf", "xlsx") or not lots:

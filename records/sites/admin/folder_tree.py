@@ -10,7 +10,7 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
@@ -39,14 +39,14 @@ class Node:
 class FolderTree(SitePermissions):
     """The tree page, which replaces the list unless the list is asked for, and moving a folder on it."""
 
-    def get_urls(self) -> Any:
+    def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by that of moving a folder."""
         return [
             path("move/", self.admin_site.admin_view(self.move_view), name="sites_entityfolder_move"),
             *super().get_urls(),
         ]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the tree; if the address has list filters, show the list, which also contains archived folders."""
         if request.GET.keys() - {"entity", "move"} or request.method != "GET":
             return super().changelist_view(request, extra_context)
