@@ -73,7 +73,7 @@ NEVER_EMPTY = ("Name", "DueDate", "OwnerId", "RecordStatus")
 def fields_of(row: Any, kind: type) -> list[str]:
     """Return the names of the row's writable fields of a kind."""
     fields = row.request.wire_fields().items()
-    return [name for name, one in fields if type(one) is kind and not one.read_only and name not in DECIMALS_IN_TEXT]
+    return [name for name, one in fields if not one.read_only and type(one) is kind and name not in DECIMALS_IN_TEXT]
 
 
 def sent(body: dict[str, Any], names: Iterable[str], value: str) -> str:
