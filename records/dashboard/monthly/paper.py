@@ -9,7 +9,6 @@ from reportlab.graphics.shapes import Circle, Drawing, Group, PolyLine, Rect, St
 from reportlab.graphics.shapes import Line as Stroke
 from reportlab.lib import colors
 from reportlab.lib.units import mm
-from reportlab.pdfbase.pdfmetrics import getAscent
 from reportlab.platypus import Flowable, KeepTogether, LongTable, Paragraph, Spacer, TableStyle
 
 from records.backoffice.datetimes import shown
@@ -108,7 +107,7 @@ class _Word(Flowable):
         """Draw the line where a paragraph of one line stands."""
         self.canv.setFont(SMALL.fontName, SMALL.fontSize)
         self.canv.setFillColor(colors.HexColor(LINK) if self.address else SMALL.textColor)
-        self.canv.drawString(0, self.height - getAscent(SMALL.fontName, SMALL.fontSize), self.text)
+        self.canv.drawString(0, self.height - SMALL.fontSize, self.text)
         if self.address:
             self.canv.linkURL(self.address, (0, 0, self.width, self.height), relative=1)
 
