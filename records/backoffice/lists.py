@@ -77,7 +77,15 @@ class RecordList(ChangeList):
     has_next = False
     total: int | None = None
     asked: QueryDict
-    """The list's URL."""
+    """The list's URL, without what is empty in it."""
+
+    def __init__(self, request: HttpRequest, *args: Any, **options: Any) -> None:
+        """Read the URL. The form of the filters also sends those that nobody filled in: they do not narrow the list."""
+        filled = QueryDict(mutable=True)
+        for name, values in request.GET.lists():
+            if given := [value for value in values if value]:
+                filled.setlist(name, given)
+        super().__init__(_asking_for(request, filled), *args, **options)
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
         """Return the current site's records that match the filters."""
@@ -207,9 +215,15 @@ class RecordList(ChangeList):
 
 def narrowed(model_admin: Any, request: HttpRequest, query: QueryDict) -> Any:
     """Return the admin's list as a URL with this query would show it; raises UnreadableListError."""
+    return model_admin.get_changelist_instance(_asking_for(request, query))
+
+
+def _asking_for(request: HttpRequest, query: QueryDict) -> HttpRequest:
+    """Return a copy of the request with another query."""
     asked: Any = copy(request)
     asked.GET = query
-    return model_admin.get_changelist_instance(asked)
+    found: HttpRequest = asked
+    return found
 
 
 def _unreadable(specs: Sequence[Any]) -> str:
