@@ -79,3 +79,19 @@ def test_an_export_on_a_full_disk_is_503_and_says_so(site: Site, monkeypatch: py
     answer: Any = client.get(page(Item, "export", kind))
     assert answer.status_code == 503
     assert "no space left on its disk" in answer.text
+
+
+def refuse_writes(execute: Any, sql: str, *arguments: Any) -> Any:
+    """Refuse every write, as a database that cannot be written does."""
+    if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+        raise OperationalError("attempt to write a readonly database")
+    return execute(sql, *arguments)
+
+
+@pytest.mark.django_db
+def test_a_sign_in_that_cannot_begin_a_session_is_503(client: Any) -> None:
+    client.raise_request_exception = False
+    with connection.execute_wrapper(refuse_writes):
+        answer = client.get("/accounts/login/passkey/", headers={"X-Requested-With": "XMLHttpRequest"})
+    assert answer.status_code == 503
+    assert client.get("/admin/login/").status_code == 200
