@@ -21,7 +21,7 @@ from documents import approvals, reading, signing, visibility
 from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Signer
 from records.accounts import access
 from records.backoffice.autocomplete import choose_url
-from records.backoffice.current import author_of, show_times_of, site_at, user_of
+from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.form_errors import show_faults
@@ -66,6 +66,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 
 def inbox(admin_site: AdminSite, request: HttpRequest) -> HttpResponseBase:
     """Show everything that waits for the signed-in person's signature at all their sites, oldest first."""
+    show_times_of(current_site(request))
     waiting = list(approvals.waiting_for(user_of(request))[: PAGE + 1])
     context = {
         **admin_site.each_context(request),

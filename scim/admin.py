@@ -180,6 +180,8 @@ class DirectoryAdmin(PlainAdmin):
             "original": directory,
             "back": address_of(directory),
             "log_url": f"{reverse('admin:scim_provisioningcall_changelist')}?directory={directory.pk}",
+            # A test of the connection leaves nothing that leaving the page could lose.
+            "is_unsent": request.POST.get("do", "").startswith("check-"),
             **page.context(),
         }
         return showing_once(request, TemplateResponse(request, "scim/connection.html", context))

@@ -79,6 +79,10 @@
     return label ? label.textContent.trim() : "";
   };
 
+  // The page of a form that was sent and refused warns, unless any of its forms is sent again.
+  let sent = false;
+  window.addEventListener("submit", (event) => { if (!event.defaultPrevented) sent = true; });
+
   const watch = (form) => {
     const address = new URL(form.action, location.href);
     address.searchParams.delete("_changelist_filters");
@@ -108,7 +112,7 @@
       }));
     const hasFiles = () => [...form.elements].some((control) => control.type === "file" && control.files.length);
     const isTouched = () =>
-      refused || hasFiles() || Object.keys(typed()).length > 0 ||
+      (refused && !sent) || hasFiles() || Object.keys(typed()).length > 0 ||
       groupsOf(form).some(({ dataset: { prefix } }) => counter(form, prefix, "TOTAL").value !== rowsAtFirst[prefix]);
 
     const keep = () => {

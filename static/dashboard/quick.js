@@ -48,10 +48,12 @@
     event.preventDefault();
     if (button.disabled) return;
     button.disabled = true;
+    said.className = "";
     said.textContent = window.larderSay("Sending…");
     try {
       saved = saved || (await save());
     } catch (error) {
+      said.className = "errornote";
       said.textContent = error instanceof TypeError ? window.larderSay("The connection was lost. Nothing is lost: press Send again.") : error.message;
       button.disabled = false;
       const field = form.elements.complaint_description;

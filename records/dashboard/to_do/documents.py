@@ -17,7 +17,7 @@ def to_sign(viewer: Viewer) -> Section:
     section = Section(
         "sign",
         gettext("Documents to review or approve"),
-        gettext("No document waits for you. When it is your turn you also get a mail."),
+        gettext("No document waits for your review or approval. When it is your turn you also get a mail."),
         list_url=reverse("admin:documents_inbox"),
     )
 

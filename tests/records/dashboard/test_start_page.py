@@ -45,7 +45,7 @@ def test_an_empty_site_says_what_to_do_next(site: Site) -> None:
     response = page(browser(site))
     assert waits(response) == {}
     text = response.content.decode()
-    assert "No document waits for you." in text
+    assert "No document waits for your review or approval." in text
     assert "No complaints in" in text
     assert all(chart.empty for chart in charts(response).values())
     assert len(charts(response)) == 12
