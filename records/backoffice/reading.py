@@ -11,6 +11,7 @@ from typing import Any
 from django.contrib.admin import AdminSite
 from django.contrib.admin.helpers import AdminReadonlyField
 from django.contrib.admin.utils import flatten_fieldsets, quote
+from django.db import models
 from django.forms import ModelForm
 from django.forms.models import _get_foreign_key, modelform_factory
 from django.http import HttpRequest, HttpResponse
@@ -46,7 +47,8 @@ class Fact(AdminReadonlyField):
         value = getattr(self.form.instance, name, None) if isinstance(name, str) else None
         if isinstance(value, bool):
             return gettext("Yes") if value else gettext("No")
-        return str(self.contents())
+        is_boolean = any(field.name == name for field in _booleans(self.form.instance))
+        return NOTHING if is_boolean else str(self.contents())
 
     @property
     def plain(self) -> str:
@@ -67,6 +69,10 @@ class Fact(AdminReadonlyField):
         """Return a link to the reading page of the record that the field refers to."""
         url = address_of(remote_obj)
         return format_html('<a href="{}">{}</a>', url, remote_obj) if url else str(remote_obj)
+
+
+def _booleans(record: models.Model) -> list[Any]:
+    return [field for field in record._meta.concrete_fields if isinstance(field, models.BooleanField)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from records.customers.models import Customer
 from records.reference.models import Product
 from tests import make
 from tests.make import audits as make_audits
+from tests.make.actions import make_action
 from tests.make.backoffice import address, browser, form_of, list_address, sign_in
 from tests.make.complaints import make_complaint, make_draft, make_entry
 from tests.make.documents import make_document
@@ -91,6 +92,12 @@ def test_a_draft_an_employee_and_a_document_open_as_well(site: Any) -> None:
     client = browser(site)
     for record in (make_draft(site), make.make_employee(site), make_document(site)):
         assert address(record) in text_of(client.get(address(record, "read")))
+
+
+def test_a_judgment_that_nobody_has_made_is_not_shown_as_an_answer(site: Any) -> None:
+    page = browser(site).get(address(make_action(site), "read"))
+    assert "it worked" in map(str.lower, map(str, page.context["left_empty"]))
+    assert "icon-unknown" not in page.content.decode()
 
 
 def test_a_record_of_another_site_is_not_found(site: Any, other_site: Any) -> None:
