@@ -88,6 +88,7 @@ def test_photos_are_taken_and_dropped_on_a_record_proven_and_archived(site: Site
         expect(panel.get_by_text("On the finding: Are the crates whole?")).to_have_count(3)
 
     panel.get_by_role("link", name="Details of two.jpg").click()
+    page.get_by_role("button", name="More", exact=True).click()
     take(page, "Archive", Reason_for_change="Shows somebody's face.")
     page.goto(address(record, "read"))
     expect(panel.get_by_role("link", name="one.jpg", exact=True)).to_be_visible()
