@@ -156,7 +156,7 @@ def test_a_worker_that_is_killed_shows_in_readyz_and_its_mail_is_sent_within_a_m
 def test_a_request_for_a_review_whose_worker_is_killed_is_sent_under_the_same_id(
     inviting: Installation, mails: Mails
 ) -> None:
-    killed_while_it_sends(inviting, mails, ask_for_review, "Silo 77")
+    killed_while_it_sends(inviting, mails, ask_for_review, "Please review: Silo 77")
 
 
 def killed_while_it_sends(inviting: Installation, mails: Mails, cause: Callable[[Server], str], about: str) -> None:
