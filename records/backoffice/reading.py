@@ -47,8 +47,13 @@ class Fact(AdminReadonlyField):
         value = getattr(self.form.instance, name, None) if isinstance(name, str) else None
         if isinstance(value, bool):
             return gettext("Yes") if value else gettext("No")
-        is_boolean = any(field.name == name for field in _booleans(self.form.instance))
-        return NOTHING if is_boolean else str(self.contents())
+        # Django shows an icon for a yes or no that nobody has chosen.
+        is_open = value is None and isinstance(self._model_field(name), models.BooleanField)
+        return NOTHING if is_open else str(self.contents())
+
+    def _model_field(self, name: Any) -> models.Field[Any, Any] | None:
+        fields = self.form.instance._meta.concrete_fields
+        return next((field for field in fields if field.name == name), None)
 
     @property
     def plain(self) -> str:
@@ -69,10 +74,6 @@ class Fact(AdminReadonlyField):
         """Return a link to the reading page of the record that the field refers to."""
         url = address_of(remote_obj)
         return format_html('<a href="{}">{}</a>', url, remote_obj) if url else str(remote_obj)
-
-
-def _booleans(record: models.Model) -> list[Any]:
-    return [field for field in record._meta.concrete_fields if isinstance(field, models.BooleanField)]
 
 
 @dataclass(frozen=True, slots=True)
