@@ -35,7 +35,9 @@ They have a queue of their own, so that a thousand callers of them do not delay 
 QUEUE_SECONDS = 15.0
 """How long a request waits for a free thread."""
 HEAD_START = 0.005
-"""How many seconds a worker leaves a new connection to another worker that has fewer connections."""
+"""How many seconds a worker leaves a new connection to another worker that has one connection less."""
+MOST_HEAD_STARTS = 16
+"""How many times HEAD_START it waits for a worker that has four or more connections less, and may be stuck."""
 ACCEPTED_AT_ONCE = 32
 HANDSHAKE_SECONDS = 0.25
 """How long connections that have begun may take to be complete when the server stops."""
@@ -68,8 +70,9 @@ class Worker(ThreadWorker):
         # Each connection may hold a socket and two files.
         self.most_connections = min(self.cfg.worker_connections, max(16, (soft - 128) // 3))
         self.started = time.monotonic()
-        self.resume_at = self.sweep_at = self.notify_at = 0.0
-        self.gave_head_start = self.stopping = False
+        self.resume_at = self.waited_until = self.sweep_at = self.notify_at = 0.0
+        self.head_starts = 0
+        self.stopping = False
         self.apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
         super().init_process()
 
@@ -170,18 +173,29 @@ class Worker(ThreadWorker):
         """Accept new connections, so that each worker gets its share.
 
         All workers are notified of a new connection. A worker that has more connections than another one leaves it to
-        that one for a moment; if the connection is still waiting then, this worker accepts it all the same, since the
-        other may be busy.
+        that one for a moment, which is the longer the more it has. If the connection is still waiting then, this worker
+        accepts it all the same, since the other one may be busy.
         """
+        if time.monotonic() > self.waited_until + HEAD_START:
+            self.head_starts = 0
         for _ in range(ACCEPTED_AT_ONCE):
-            fewest = board.fewest_of_others(self.age)
-            if fewest is not None and len(self.connections) > fewest and not self.gave_head_start:
-                self.gave_head_start = True
+            surplus = self.surplus()
+            if not surplus:
+                self.head_starts = 0
+            elif self.head_starts < min(surplus**2, MOST_HEAD_STARTS):
+                self.head_starts += 1
                 self.pause_accepting(HEAD_START)
+                self.waited_until = self.resume_at
                 return
             if not self.accept_one(listener):
                 break
-        self.gave_head_start = False
+        self.head_starts = 0
+
+    def surplus(self) -> int:
+        """Return how many more connections this worker has than the one that has fewest; an eighth does not count."""
+        own = len(self.connections)
+        fewest = board.fewest_of_others(self.age)
+        return 0 if fewest is None else max(0, own - fewest - own // 8)
 
     def accept_one(self, listener: socket.socket) -> bool:
         """Accept one connection; False if none is waiting."""
