@@ -14,6 +14,14 @@ logger = logging.getLogger("larder.cache")
 
 RETRY_SECONDS = 5.0
 LOG_SECONDS = 60.0
+SLOW_SECONDS = 0.1
+"""An answer that takes longer is slow; one of half a second is a failure (see `config.env`)."""
+SLOW_ANSWERS = 5
+"""As many slow answers in a row count like a failure."""
+
+
+class SlowError(RedisError):
+    """Redis answers, but so slowly that it would slow every request."""
 
 
 class ReliableRedisCache(RedisCache):
@@ -21,7 +29,8 @@ class ReliableRedisCache(RedisCache):
 
     After a failure Redis is not used for 5 seconds; then one caller tries again while the others use the memory. Redis
     counts as available again when it stores something: a replica, or a Redis without free memory, still answers reads.
-    The memory's content is not carried over: counters start again, as they do when Redis itself restarts.
+    A Redis that is slow would slow every request, so five slow answers in a row count as a failure, and so does a slow
+    first try. The memory's content is not carried over: counters start again, as they do when Redis itself restarts.
     """
 
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
@@ -37,11 +46,16 @@ class ReliableRedisCache(RedisCache):
         if not _state.may_try():
             return getattr(self._memory, name)(*args, **kwargs)
         method: Callable[..., Any] = getattr(super(), name)
+        started = time.monotonic()
         try:
             if _state.away:
                 super().set("trial", 1, 60)
+                if time.monotonic() - started > SLOW_SECONDS:
+                    raise SlowError
                 _state.worked()
-            return method(*args, **kwargs)
+            value = method(*args, **kwargs)
+            _state.took(time.monotonic() - started)
+            return value
         except RedisError as error:
             _state.failed(error)
             # Old connections would all fail, one after the other, when Redis is available again.
@@ -101,6 +115,7 @@ class _State:
 
     def __init__(self) -> None:
         self.away = False
+        self._slow_answers = 0
         self._next_attempt = self._next_line = 0.0
         self._lock = threading.Lock()
 
@@ -118,12 +133,19 @@ class _State:
         with self._lock:
             moment = time.monotonic()
             self.away, self._next_attempt = True, moment + RETRY_SECONDS
+            self._slow_answers = 0
             if moment >= self._next_line:
                 self._next_line = moment + LOG_SECONDS
                 logger.warning(
-                    "Redis does not answer (%s). Each process counts its limits for itself until it does.",
+                    "Redis does not answer as it should (%s). Each process counts its limits for itself until it does.",
                     type(error).__name__,
                 )
+
+    def took(self, seconds: float) -> None:
+        """Count slow answers in a row; so many of them are a failure, from the next call on."""
+        self._slow_answers = self._slow_answers + 1 if seconds > SLOW_SECONDS else 0
+        if self._slow_answers >= SLOW_ANSWERS:
+            self.failed(SlowError())
 
     def worked(self) -> None:
         if self.away:

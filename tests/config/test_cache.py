@@ -110,3 +110,35 @@ def test_redis_that_stores_nothing_is_away_although_it_can_be_read(
             clock[0] += 5
     assert cache.is_away
     assert [type(refusal).__name__ in record.message for record in caplog.records] == [True]
+
+
+def test_redis_that_answers_slowly_five_times_in_a_row_is_away_until_it_answers_fast(
+    away: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, client = away
+    client.is_away = False
+    clock, takes = [100.0], [0.3]
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def answer(key: str, value: Any, timeout: float) -> bool:
+        client.asked += 1
+        clock[0] += takes[0]
+        return True
+
+    monkeypatch.setattr(client, "add", answer)
+    for number in range(4):
+        cache.add(f"a{number}", 1)
+    assert not cache.is_away
+    takes[0] = 0.01
+    cache.add("fast", 1)
+    takes[0] = 0.3
+    for number in range(30):
+        cache.add(f"b{number}", 1)
+    assert (cache.is_away, client.asked) == (True, 10)
+    clock[0] += 5
+    cache.add("first-try", 1)
+    assert (cache.is_away, client.asked) == (True, 11)
+    takes[0] = 0.01
+    clock[0] += 5
+    assert cache.add("second-try", 1)
+    assert not cache.is_away

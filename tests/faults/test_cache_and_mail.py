@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -41,6 +42,7 @@ class Redis:
     def start(self) -> None:
         """Start the server and wait until it listens."""
         options = ["--port", str(self.port), "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
+        options += ["--enable-debug-command", "local"]
         self.process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL, start_new_session=True)
         wait_for(self.answers)
 
@@ -56,12 +58,15 @@ class Redis:
         self.process.wait()
 
     def break_down(self, how: str) -> None:
-        """Kill or freeze the server, take its memory, change its password, or make it a replica, which is read-only."""
+        """Kill, freeze or slow the server, take its memory, change its password, or make it a read-only replica."""
         client = self.client()
         if how == "killed":
             self.kill()
         elif how == "frozen":
             self.process.send_signal(signal.SIGSTOP)
+        elif how == "slow":
+            self.slow_until = threading.Event()
+            threading.Thread(target=self.answer_slowly).start()
         elif how == "full":
             client.config_set("maxmemory", 1)
         elif how == "locked":
@@ -76,12 +81,20 @@ class Redis:
             self.start()
         elif how == "frozen":
             self.process.send_signal(signal.SIGCONT)
+        elif how == "slow":
+            self.slow_until.set()
         elif how == "full":
             self.client().config_set("maxmemory", 0)
         elif how == "locked":
             redis_client.Redis(port=self.port, password=PASSWORD).config_set("requirepass", "")
         else:
             self.client().replicaof("NO", "ONE")
+
+    def answer_slowly(self) -> None:
+        """Let every command wait for 0.3 seconds, which is less than what a client takes for a fault."""
+        client = self.client()
+        while not self.slow_until.is_set():
+            client.execute_command("DEBUG", "SLEEP", "0.3")
 
     def client(self) -> "redis_client.Redis":
         """Return a client of the server, beside those of the product."""
@@ -107,10 +120,12 @@ def limited(shared: Installation, redis: Redis) -> Iterator[Server]:
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("how", ["killed", "frozen", "a replica", "full", "locked"])
+@pytest.mark.parametrize("how", ["killed", "frozen", "slow", "a replica", "full", "locked"])
 def test_without_redis_each_process_counts_for_itself(limited: Server, redis: Redis, how: str) -> None:
     wait_for(lambda: limited.get("/readyz").json()["cache"] == "ok", 10)
     redis.break_down(how)
+    if how == "slow":
+        wait_for(lambda: all(limited.read().seconds < allowed(0.25) for _ in range(6)))
     answers = [ask() for _ in range(15) for ask in (limited.read, lambda: limited.get("/healthz"))]
     assert {answer.status for answer in answers} == {200}
     assert sum(answer.seconds > allowed(0.4) for answer in answers) <= 6
