@@ -90,7 +90,7 @@ faults: dev ## Stop, freeze and kill real servers, databases, caches and workers
 
 # Three runs beside each other, each with installations of its own: much of what they do is waiting.
 FAULTS := faults-postgresql faults-sqlite faults-connections
-BEFORE_THE_DATABASE := $(addprefix tests/faults/test_,connections.py requests.py following.py)
+BEFORE_THE_DATABASE := $(addprefix tests/faults/test_,connections.py requests.py killed.py following.py)
 
 faults-postgresql faults-sqlite: dev
 	$(APART) EXPECTED_DATABASE_VENDOR=sqlite $(PYTEST) --durations=10 tests/faults -k $(@:faults-%=%) \

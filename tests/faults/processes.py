@@ -73,6 +73,7 @@ class Process:
 
     def __init__(self, command: list[str], environment: dict[str, str], log: Path, code: Path = ROOT) -> None:
         self.log = log
+        self.before = log.stat().st_size if log.exists() else 0
         with log.open("ab") as output:
             self.process = subprocess.Popen(
                 command, env=environment, cwd=code, stdout=output, stderr=output, start_new_session=True
@@ -94,8 +95,9 @@ class Process:
             self.process.wait(10)
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the lines of the log."""
-        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+        """Return the lines of the log that were written since the process was started."""
+        written = self.log.read_bytes()[self.before :].decode()
+        return [json.loads(line) for line in written.splitlines() if line.startswith("{")]
 
 
 class Server(Process):
@@ -105,15 +107,14 @@ class Server(Process):
         self.port = int(environment["PORT"])
         self.credentials = credentials
         self.key = {"Ocp-Apim-Subscription-Key": credentials["subscription_key"]}
-        self.before = log.stat().st_size if log.exists() else 0
         super().__init__(
             [sys.executable, "-m", "gunicorn", "config.wsgi", "-c", "config/gunicorn.py"], environment, log, code
         )
         wait_for(lambda: self.get("/healthz").status == 200, 60)
 
-    def wait_until_loaded(self) -> None:
+    def wait_until_loaded(self, workers: int = 2) -> None:
         """Wait until each worker has loaded what it loads in the background, so that it does not slow down a test."""
-        wait_for(lambda: self.log.read_bytes()[self.before :].count(b"The worker has loaded what") >= 2, 60)
+        wait_for(lambda: self.log.read_bytes()[self.before :].count(b"The worker has loaded what") >= workers, 60)
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, *, timeout: float = 60) -> Answer:
         """Send a GET on a connection of its own."""
