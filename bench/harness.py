@@ -73,10 +73,15 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(module: str, **environment: str) -> Iterator[str]:
-    """Serve a WSGI module by gunicorn as it is configured for the product or for the floor, and yield its address."""
+def serving(module: str, *, is_at_rest: bool = True, **environment: str) -> Iterator[str]:
+    """Serve a WSGI module by gunicorn as it is configured for the product or for the floor, and yield its address.
+
+    It is at rest when its workers have loaded what they load in the background after the start.
+    """
     folder = module.partition(".")[0]
     with _started([sys.executable, "-m", "gunicorn", module, "-c", f"{folder}/gunicorn.py"], environment) as base:
+        if is_at_rest:
+            _await_rest()
         yield base
 
 
@@ -114,10 +119,21 @@ def _await(port: int, server: "subprocess.Popen[bytes]") -> None:
     raise TimeoutError("The server did not start.")
 
 
+def _await_rest() -> None:
+    """Wait until no process that serves works any more."""
+    spent = -1.0
+    for _ in range(120):
+        before, spent = spent, sum(processor_time(pid) for pid in workers())
+        if spent == before:
+            return
+        time.sleep(0.5)
+    raise TimeoutError("The server did not come to rest.")
+
+
 def start_to_answer(module: str, path: str, **environment: str) -> float:
     """Return the seconds from the start of a server with one worker to its first good answer."""
     started = time.perf_counter()
-    with serving(module, WEB_WORKERS="1", **environment) as base:
+    with serving(module, is_at_rest=False, WEB_WORKERS="1", **environment) as base:
         for _ in range(1200):
             try:
                 if get(f"{base}{path}")[0] < 500:
