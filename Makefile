@@ -19,7 +19,8 @@ APART := env -u PORT ENV_FILE= ENVIRONMENT= DATABASE_URL= DATABASE_REPLICA_URL= 
 PYTEST := $(PY) -m pytest
 # Processes of the test runner; more tests at once than cores gain nothing.
 PYTEST_WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
-ARGS ?= -n $(PYTEST_WORKERS)
+# Each process keeps to its part of the files, so that what a file's tests share is made once, and ends with parts of others.
+ARGS ?= -n $(PYTEST_WORKERS) --dist worksteal
 
 .PHONY: help
 help: ## Print the targets

@@ -7,19 +7,47 @@ says how many each of them runs, and fails when a test is run by neither.
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 BOTH = frozenset(("sqlite", "postgresql"))
-USES_A_DATABASE = frozenset(("db", "transactional_db", "live_server", "django_db_setup"))
+COMMITS = frozenset(("transactional_db", "live_server"))
+"""The fixtures of tests that commit."""
+USES_A_DATABASE = COMMITS | {"db", "django_db_setup"}
 """The fixtures that give a test the database of the run."""
+
+TESTS = Path(__file__).resolve().parent
+ON_POSTGRESQL = {
+    "documents": "add_document approvals files get_document reading update_document",
+    "records/accounts": "authority authority_doors authority_own_account",
+    "records/attachments": "attachment_operations",
+    "records/audits": "get_audit_program scores workflow",
+    "records/backoffice": "autocomplete bulk once past_imports transfer_people unreadable_addresses used_by",
+    "records/complaints": "add_complaint_detail erase_consumer units_sold update_complaint_detail workflow",
+    "records/customers": "add_customer erase_contact",
+    "records/employees": "add_employee add_job_description erase_private_facts give_account",
+    "records/files": "names",
+    "records/packs": "tasks",
+    "records/retention": "legal_holds retention_periods",
+    "records/webhooks": "connections delivering destinations",
+    "scim/clients": "collections conformance entra_cases field_cases forms guides",
+    "scim/directories": "authority brake credentials dry_run log ownership revocation token_rules",
+}
+"""The files, by their folder, whose tests run on PostgreSQL only, unless a test commits or counts its queries.
+
+They test rules that Python applies, through the same writer and the same reads as the tests that run on both databases.
+"""
+FILES = {TESTS / folder / f"test_{name}.py" for folder, names in ON_POSTGRESQL.items() for name in names.split()}
+CAN_DIFFER = {*COMMITS, "django_assert_num_queries", "django_assert_max_num_queries"}
+"""The fixtures of tests that have both databases whatever their file."""
 
 URLS = {"sqlite": "", "postgresql": "postgresql://nobody@127.0.0.1:9/none"}
 """Collecting asks the database nothing, so there need not be one."""
 
 
 def databases_of(item: pytest.Item) -> frozenset[str]:
-    """Return the databases that a test runs on in a divided run: the nearest of its two marks decides."""
+    """Return the databases that a test has in a divided run: the nearest of its two marks decides, then its file."""
     for mark in item.iter_markers():
         if mark.name == "both_databases":
             return BOTH
@@ -29,8 +57,12 @@ def databases_of(item: pytest.Item) -> frozenset[str]:
                     f"{item.nodeid}: one_database{mark.args} names none of {', '.join(sorted(BOTH))}."
                 )
             return frozenset(mark.args)
-    with_one = USES_A_DATABASE.intersection(getattr(item, "fixturenames", ())) or item.get_closest_marker("django_db")
-    return BOTH if with_one else frozenset(("sqlite",))
+    fixtures, with_one = set(getattr(item, "fixturenames", ())), item.get_closest_marker("django_db")
+    if with_one is None and not fixtures & USES_A_DATABASE:
+        return frozenset(("sqlite",))
+    if item.path not in FILES or fixtures & CAN_DIFFER or (with_one and with_one.kwargs.get("transaction")):
+        return BOTH
+    return frozenset(("postgresql",))
 
 
 def divide(items: list[pytest.Item], vendor: str) -> tuple[list[pytest.Item], list[pytest.Item]]:

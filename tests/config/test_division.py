@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests import division
 from tests.division import BOTH, databases_of
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -26,6 +27,14 @@ class Anything:
     """Stands for a file without such a mark."""
 
     def _operation(self) -> None: ...
+
+    def _count(self, django_assert_num_queries: Any) -> None: ...
+
+    @pytest.mark.django_db(transaction=True)
+    def _commit(self) -> None: ...
+
+    @pytest.mark.both_databases
+    def _error(self) -> None: ...
 
     @pytest.mark.one_database("sqlite")
     def _outside_program(self) -> None: ...
@@ -70,6 +79,29 @@ def test_the_nearest_mark_and_the_fixtures_decide(
     request: pytest.FixtureRequest, group: type, name: str, expected: set[str]
 ) -> None:
     assert databases_of(item_of(request, group, name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "expected"),
+    [
+        (Anything, "_operation", {"postgresql"}),
+        (Anything, "_count", BOTH),
+        (Anything, "_commit", BOTH),
+        (Anything, "_error", BOTH),
+        (Anything, "_outside_program", {"sqlite"}),
+        (WithoutDatabase, "_text", {"sqlite"}),
+        (WithoutDatabase, "_server", BOTH),
+    ],
+)
+def test_of_a_listed_file_only_what_can_differ_runs_on_sqlite_as_well(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, group: type, name: str, expected: set[str]
+) -> None:
+    monkeypatch.setattr(division, "FILES", {Path(__file__)})
+    assert databases_of(item_of(request, group, name)) == expected
+
+
+def test_every_listed_file_is_there() -> None:
+    assert [path for path in division.FILES if not path.is_file()] == []
 
 
 @pytest.mark.parametrize("name", ["_of_a_wrong_name", "_of_no_name"])
