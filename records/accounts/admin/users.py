@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -21,7 +21,7 @@ from records.accounts.lost_devices import end_all_sessions, has_factors, remove_
 from records.accounts.models import DefaultRole, RoleMembership, User
 from records.accounts.recovery import set_recovery_address
 from records.backoffice.choice_filters import ChoiceFilter, Offered
-from records.backoffice.current import author_of, current_site, user_of
+from records.backoffice.current import author_of, current_site, sites_of, user_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.forms import ReasonForm, WithoutReason
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
@@ -162,6 +162,9 @@ class UserAdmin(PlainAdmin):
     search_fields: ClassVar[Any] = ("user_name", "given_name", "family_name", "display_name", "email")
     ordering: ClassVar[Any] = ("user_name", "id")
     readonly_fields = ("recovery_address", "roles", "directory", "last_login_shown")
+    # Everybody sees who there is, since records name accounts. How somebody is reached and signs in is for Managers.
+    private_fields = ("email", "recovery_address", "pending_address", "last_login", "last_login_shown", "is_superuser")
+    private_permission = "employees.view_private_employee"
 
     def site_id_of(self, record: Any) -> uuid.UUID | None:
         """Return the account's home site."""
@@ -198,36 +201,55 @@ class UserAdmin(PlainAdmin):
         return answers[record.pk]
 
     def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
-        """Return whether the user may take the step: anybody who may change the account may."""
-        return self.may(request, "change", record)
+        """Return whether the user may take the step: anybody who may change the account may.
+
+        How they sign in themselves, people change on their profile page, which asks who they are.
+        """
+        is_own = step in (SET_ADDRESS, REMOVE_FACTORS) and record.pk == user_of(request).pk
+        return self.may(request, "change", record) and not is_own
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the account can be changed here; only the directory changes an account that belongs to it."""
         owned = obj is not None and (obj.directory_id is not None or obj.removed is not None)
         return not owned and super().has_change_permission(request, obj)
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; only superusers see the fields that make somebody a superuser."""
         names = ["user_name", "given_name", "family_name", "display_name", "email", "is_service_account"]
         if user_of(request).is_superuser:
             names.append("is_superuser")
         if obj is not None:
             names += ["recovery_address", "roles", "directory", "last_login_shown"]
-        self_fieldsets = ((None, {"fields": names}),)
-        stamps = super().get_fieldsets(request, obj)[1:]
-        return (*self_fieldsets, *stamps)
+        return ((None, {"fields": names}),)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the read-only fields: a stored account cannot change between a person's and an integration's."""
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "is_service_account") if obj is not None else fixed
 
+    def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
+        """Return the private fields, or none for a user who administers the accounts of the account's home site."""
+        site_id = record.home_site_id if record is not None else getattr(current_site(request), "pk", None)
+        may = access.may(user_of(request), site_id, self.permission("change"))
+        return () if may else super().hidden_fields(request, record)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        """Return an account that the user may see, with the sites whose roles the user may see."""
+        account = super().get_object(request, object_id, from_field)
+        if account is not None:
+            account.seen_at = {site.pk for site in sites_of(request)}
+        return account
+
     @admin.display(description=_("roles"))
     def roles(self, user: User) -> str:
-        """Return the roles that the account is a member of, with their sites."""
+        """Return the roles that the account is a member of, with their sites; roles at sites not seen have no name."""
         memberships = RoleMembership.objects.filter(user=user, role__is_archived=False).select_related("role__site")
-        names = sorted((str(entry.role.site), str(entry.role)) for entry in memberships)
-        return format_html_join("; ", "{}: {}", names) or NOTHING
+        seen_at: set[uuid.UUID] = getattr(user, "seen_at", set())
+        here = [entry.role for entry in memberships if entry.role.site_id in seen_at]
+        names = [f"{site}: {role}" for site, role in sorted((str(role.site), str(role)) for role in here)]
+        if len(here) < len(memberships):
+            names.append(gettext("further roles at other sites"))
+        return "; ".join(names) or NOTHING
 
     @admin.display(description=_("kind"), ordering="is_service_account")
     def kind(self, user: User) -> str:

@@ -115,6 +115,34 @@ def test_the_list_of_users_tells_people_from_integrations_and_who_has_access(sit
     assert page.count('<span class="tag">Ended</span>') == 1
 
 
+@pytest.mark.parametrize(
+    ("role", "sees"),
+    [
+        (DefaultRole.READER, False),
+        (DefaultRole.STANDARD, False),
+        (DefaultRole.MANAGER, True),
+        (DefaultRole.SITE_ADMINISTRATOR, True),
+    ],
+)
+def test_how_somebody_is_reached_and_signs_in_is_shown_to_managers_and_above(
+    site: Site, other_site: Site, role: DefaultRole, sees: bool
+) -> None:
+    person = make.make_user("mira", site=site, role=DefaultRole.STANDARD, email="mira@corp.example", is_superuser=True)
+    User.objects.filter(pk=person.pk).update(recovery_address="mira@home.example", last_login="2026-03-04T05:06Z")
+    make.give_role(person, other_site, DefaultRole.MANAGER)
+    client, users = browser(site, role), list_address(User)
+    page = client.get(address(person, "read"))
+    assert page.status_code == 200
+    for told in ("mira@corp.example", "mira@home.example", "2026-03-04"):
+        assert (told in page.text) == sees, told
+    assert f"{site}: Standard; further roles at other sites" in page.text
+    assert str(other_site) not in page.text
+    assert ("mira@corp.example" in client.get(users).text) == sees
+    assert (str(person.pk) in client.get(users, {"q": "corp.example"}).text) == sees
+    for query in ({"is_superuser__exact": "1"}, {"last_login__isnull": "False"}):
+        assert client.get(users, query).status_code == (200 if sees else 400), query
+
+
 @pytest.mark.both_databases
 def test_whoever_joins_leaves_or_sees_a_role_renamed_or_archived_has_changed_for_directories(site: Site) -> None:
     client, person = browser(site, DefaultRole.SITE_ADMINISTRATOR), make.make_user(site=site)
