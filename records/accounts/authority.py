@@ -62,6 +62,10 @@ IDENTITY_ACTS = frozenset(
 )
 """Acts that take an account over, restore its access or lock its person out (DECISIONS 9.2)."""
 
+TAKE_OVER = frozenset({Act.SET_PASSWORD, Act.SET_RECOVERY_ADDRESS, Act.SET_FACTOR})
+"""Acts by which a stolen key or an open session of somebody would become their account. Superusers, too, prove who they
+are before they do them to their own account."""
+
 ONLY_OF_OWN_ACCOUNTS = frozenset({Act.SET_PASSWORD, Act.SET_RECOVERY_ADDRESS})
 """Acts that a directory may do to accounts that it made, but never to those that it adopted (DECISIONS 9.2)."""
 
@@ -194,7 +198,7 @@ def _account_refusal(actor: Actor, act: Act, target: User) -> str:
         return gettext("Only a directory may %(act)s.") % {"act": gettext(act)}
     if user.pk == target.pk and act is Act.ISSUE_CREDENTIAL:
         return ""
-    if user.is_superuser:
+    if user.is_superuser and not (user.pk == target.pk and act in TAKE_OVER):
         return ""
     if user.pk == target.pk and act in IDENTITY_ACTS:
         return (

@@ -10,12 +10,15 @@ from django.test import Client
 from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
+from records.accounts.lost_devices import has_factors
 from records.accounts.models import DefaultRole, SecurityEvent, User
 from records.accounts.security_mails import address_in, mail_notice
 from records.employees.actions import give_account
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
+from tests.make.backoffice import address, save
+from tests.make.signing_in import give_app
 
 pytestmark = pytest.mark.one_database("postgresql")
 
@@ -73,11 +76,33 @@ def test_a_managers_key_moves_the_fact_and_not_the_recovery_address(client: Clie
     assert SecurityEvent.objects.filter(kind="AskRecoveryAddress", account_id=victim.pk).count() == 1
 
 
-def test_a_persons_own_key_does_not_move_the_own_recovery_address(client: Client, site: Site) -> None:
+@pytest.mark.parametrize("is_superuser", [False, True])
+def test_a_persons_own_key_does_not_move_the_own_recovery_address(
+    client: Client, site: Site, is_superuser: bool
+) -> None:
     user = person(site, "owner")
+    User.objects.filter(pk=user.pk).update(is_superuser=is_superuser)
     move(client, make.make_key(site, user=user), user, "new@example.com")
     user.refresh_from_db()
     assert (user.recovery_address, user.pending_address) == ("owner@old.example", "new@example.com")
+
+
+def test_a_superusers_open_session_moves_the_own_recovery_address_and_removes_own_factors_by_no_page_of_accounts(
+    client: Client, site: Site
+) -> None:
+    root = person(site, "root")
+    User.objects.filter(pk=root.pk).update(is_superuser=True)
+    give_app(root)
+    client.force_login(root, backend="records.accounts.sign_in.AccountBackend")
+    for step in ("recovery-address", "remove-factors"):
+        page = reverse("admin:accounts_user_step", args=(root.pk, step))
+        assert page not in client.get(address(root, "read")).text
+        sent = {"recovery_address": "new@evil.example", "change_reason": "Mine"}
+        assert client.post(page, sent).status_code == 403
+    assert save(client, root, email="new@evil.example", change_reason="Mine").status_code == 302
+    root.refresh_from_db()
+    assert (root.recovery_address, root.pending_address) == ("root@old.example", "new@evil.example")
+    assert has_factors(root)
 
 
 def test_a_site_administrators_change_moves_the_recovery_address_of_lower_accounts_alone(
