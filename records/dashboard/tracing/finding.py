@@ -85,6 +85,8 @@ class TraceResult:
     see_consumers: frozenset[Any] = frozenset()
     """The sites at which the user may see the identity of consumers."""
     site_names: dict[Any, str] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    """What each record says in the columns that were searched, folded. Other columns can be private."""
 
     @property
     def complaints(self) -> list[Any]:
@@ -121,7 +123,7 @@ def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> T
         if rows is None:
             continue
         if source.model is Document and not _sees_pending(user):
-            source = replace(source, texts=FILES_IN_FORCE)
+            source = replace(source, texts=FILES_IN_FORCE, points_at=("in_force",))
         keys = _keys(rows, source, lots)
         if len(keys) > MOST:
             found.too_many.append(source.model)
@@ -129,6 +131,7 @@ def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> T
             loaded = source.model._default_manager.select_related(*source.points_at).filter(pk__in=keys)
             number = f"{source.of}__site_sequence_id" if source.of else "site_sequence_id"
             found.records[source.model] = list(loaded.order_by(number, "pk"))
+            found.texts += [_said(row, source) for row in found.records[source.model]]
     _add_actions_about(found, _visible(admin_site, request, SOURCES[3]))
     return found
 
@@ -187,6 +190,17 @@ def _add_actions_about(found: TraceResult, visible: models.QuerySet[Any] | None)
     more = [row for row in rows[:MOST] if row.pk not in known]
     if more:
         found.records[Action] = [*found.records.get(Action, ()), *more]
+        found.texts += [_said(row, SOURCES[3]) for row in more]
+
+
+def _said(row: Any, source: Source) -> str:
+    texts = []
+    for column in source.columns:
+        value = row
+        for part in column.split("__"):
+            value = getattr(value, part, None)
+        texts.append(str(value or ""))
+    return fold("\n".join(texts))
 
 
 def names_lot(row: Any, source: Source, lots: Sequence[str]) -> bool:

@@ -28,6 +28,7 @@ from records.dashboard.tracing.summary import Group, Summary, summary_of
 from records.dashboard.tracing.summary import Line as SummaryLine
 from records.history.trail import now
 from records.items.models import Item
+from records.sites.text import fold
 
 SHOWN = 100
 """The number of records of a kind on the page; the PDF and the table contain all of them."""
@@ -97,12 +98,7 @@ def _unknown(found: TraceResult) -> list[str]:
     """Return the lots that no record names; an empty list if there are too many records to know."""
     if found.too_many:
         return []
-    texts = [_all_of(row) for rows in found.records.values() for row in rows]
-    return [lot for lot in found.lots if not any(lot.casefold() in text for text in texts)]
-
-
-def _all_of(row: Any) -> str:
-    return " ".join(str(value) for value in vars(row).values() if isinstance(value, str)).casefold()
+    return [lot for lot in found.lots if not any(fold(lot) in text for text in found.texts)]
 
 
 def trace_file(admin_site: AdminSite, request: HttpRequest, kind: str) -> HttpResponseBase:

@@ -26,7 +26,7 @@ from tests.make.attachments import make_attachment
 from tests.make.backoffice import address, browser, sign_in
 from tests.make.complaints import make_complaint, make_draft, make_entry
 from tests.make.customers import make_customer
-from tests.make.documents import make_document
+from tests.make.documents import add_version, make_document, make_signer
 from tests.make.items import make_item
 from tests.make.materials import make_material
 
@@ -208,6 +208,20 @@ def test_near_misses_are_suggested(site: Site, wrong: str) -> None:
 
 def test_the_likest_lot_comes_first() -> None:
     assert nearest("L26330-1", ["L26330-2", "L2633O-1", "X"]) == ["L2633O-1", "L26330-2"]
+
+
+@pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.STANDARD])
+def test_a_trace_does_not_tell_whether_a_record_holds_a_text_that_is_not_searched(
+    site: Site, role: DefaultRole
+) -> None:
+    consumer = {"consumer_last_name": "Przybylski", "consumer_email": "anna@home.example"}
+    make_complaint(site, trace_number="LOT-7", review_report="Sabotage", **consumer)
+    pending = make_document(site, name="LOT-7 recall", file_name="plan.txt")
+    add_version(pending, file_name="blackmail.txt", user_to_review=[make_signer(site)])
+    guesses = ["przyb", "anna@home", "sabotage", "blackmail", "nobody"]
+    context = traced(browser(site, role), ", ".join(["LOT-7", *guesses]))
+    assert sorted(names(context)) == ["complaint", "document"]
+    assert context["unknown"] == guesses
 
 
 def test_drafts_and_archived_records_are_told_apart(site: Site) -> None:
