@@ -124,6 +124,7 @@ class _Taking:
 
     def __init__(self, kept: FileImport, resource: RecordResource, archive: Archive) -> None:
         self.resource, self.model, self.archive = resource, resource.model, archive
+        self.hidden = {resource.table.columns[name].source for name in resource.hidden}
         self.entries: dict[uuid.UUID, list[ImportedRecord]] = defaultdict(list)
         for entry in kept.records.all():
             self.entries[entry.record_id].append(entry)
@@ -186,6 +187,9 @@ class _Taking:
         values: dict[str, Any] = {}
         for name, several in entries.items():
             label = field_label(self.model, name)
+            if name in self.hidden:
+                line.reasons.append(f"{label}: {gettext('You may not change it.')}")
+                continue
             if name in touched:
                 line.reasons.append(
                     gettext("%(label)s: %(who)s has changed it since.") % {"label": label, "who": _who(touched[name])}

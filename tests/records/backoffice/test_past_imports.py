@@ -243,6 +243,18 @@ def test_taking_back_needs_the_permissions_and_the_same_site(site: Site, other_s
     )
 
 
+def test_taking_back_leaves_private_values_to_those_who_see_them(site: Site) -> None:
+    employee = make.make_employee(site, phone="112", code="E1")
+    bring_in(browser(site), Employee, [{"Id": str(employee.pk), "Phone": "999", "Code": "E2"}])
+    clerk = make.make_user(site=site)
+    make.make_role(site, ["employees.view_employee", "employees.change_employee"], [clerk])
+    client = browser(site, user=clerk)
+    assert outcome(preview(client, Employee)) == {2: ("Put back", ["Employee code"], ["Phone: You may not change it."])}
+    assert take_back(client, Employee).status_code == 302
+    employee.refresh_from_db()
+    assert (employee.code, employee.phone) == ("E1", "999")
+
+
 def complaint_row(site: Site) -> dict[str, str]:
     named = required_of(site)
     return {
