@@ -19,6 +19,10 @@ ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 """Where an account keeps enterprise attributes without a column, such as a manager that the employee cannot have."""
 
 
+CONTACTS = ("phoneNumbers", "addresses")
+"""The attributes with phones and addresses, as a directory sends them and an account keeps them."""
+
+
 @dataclass(frozen=True, slots=True)
 class EmployeeFacts:
     """The facts of an employee that are copied to the account."""
@@ -85,15 +89,18 @@ def follow_employee(
     )
 
 
-def forget_contacts(user_id: uuid.UUID) -> None:
-    """Take every phone number and address from the account, in the transaction that erases them from the employee."""
+def forget_contacts(user_id: uuid.UUID) -> User:
+    """Take every phone number and address from the account, in the transaction that erases them from the employee.
+
+    Returns the account, whose row is locked.
+    """
     user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
-    names = ("phoneNumbers", "addresses")
-    kept = {name: value for name, value in user.directory_attributes.items() if name not in names}
+    kept = {name: value for name, value in user.directory_attributes.items() if name not in CONTACTS}
     if kept != user.directory_attributes:
-        replace_keys(user, list(names), ())
+        replace_keys(user, list(CONTACTS), ())
         user.directory_attributes, user.revision, user.last_modified = kept, F("revision") + 1, now()
         user.save(update_fields=["directory_attributes", "revision", "last_modified"])
+    return user
 
 
 def _set_primary_email(user: User, value: str) -> None:

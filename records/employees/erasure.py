@@ -5,11 +5,12 @@ import uuid
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
-from records.accounts.employee_facts import forget_contacts
+from records.accounts.employee_facts import CONTACTS, forget_contacts
 from records.employees.models import Employee
-from records.history.erasure import Personal
-from records.history.trail import Author
-from records.retention.erasing import ERASE_EMPLOYEE, erasing
+from records.history.erasure import Personal, erase_from_history
+from records.history.snapshots import FieldChange
+from records.history.trail import Author, recording
+from records.retention.erasing import ERASE_EMPLOYEE, Erasure, erasing, keyed
 from records.sites.writing import Precondition
 
 PRIVATE = tuple(Employee.HISTORY_PRIVATE)
@@ -45,5 +46,29 @@ def erase_private_facts(
             raise ValidationError(text, code="InvalidTransition")
         erasure.erase(*PRIVATE)
         if employee.user_id is not None:
-            forget_contacts(employee.user_id)
+            _erase_from_account(employee.user_id, erasure, author=author, reason=reason)
     return employee
+
+
+class _SentByDirectory(Personal):
+    """What a directory sent about an account, if a phone or an address is among it."""
+
+    def texts(self, entry: FieldChange, side: str) -> list[str]:
+        """Return the text of all that the directory sent; an empty list if nothing of it is to be erased."""
+        sent = entry.get(side) if entry["field"] in self.columns else None
+        return [str(sent)] if isinstance(sent, dict) and any(sent.get(name) for name in CONTACTS) else []
+
+
+def _erase_from_account(user_id: uuid.UUID, erasure: Erasure, *, author: Author, reason: str) -> None:
+    """Erase phones and addresses at the account and from its history, which has all that a directory sent.
+
+    The account has a Change of its own for it, if its history had any. A change of the history loses all that the
+    directory sent at that time, since the parts of a value have one digest together.
+    """
+    account = forget_contacts(user_id)
+    with recording() as trail:
+        sent = _SentByDirectory(("directory_attributes",))
+        rewritten = erase_from_history(account, sent, erasure.words, keyed)
+        if rewritten:
+            site_id = account.home_site_id
+            trail.add(account, rewritten, author=author, operation=ERASE_EMPLOYEE, reason=reason, site_id=site_id)

@@ -21,6 +21,8 @@ from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
 from tests.make.backoffice import address, browser
+from tests.scim import people
+from tests.scim.conftest import Scim
 
 BORN = datetime.datetime(1984, 3, 9, tzinfo=datetime.UTC)
 SECRETS = ("1984-03-09", "elm street 12", "oak street 3", "555-0100", "555-0199", "a bad back")
@@ -80,6 +82,28 @@ def test_nothing_private_is_left_and_the_chain_verifies(employee: Employee) -> N
     ]
     assert nationalities
     assert all(entry["new"] is None or "erased" in entry["new"] for entry in nationalities)
+
+
+def test_what_a_directory_sent_is_erased_from_the_history_of_the_account_too(site: Site) -> None:
+    scim = Scim(people.make_token(people.make_directory(site)))
+    sent = {
+        "phoneNumbers": [{"value": "555-0100", "type": "work"}, {"value": "555-0199", "type": "mobile"}],
+        "addresses": [{"formatted": "Elm Street 12", "type": "home"}],
+    }
+    user = scim.add_user("wilhelmina", **sent)
+    moved = [{"formatted": "Oak Street 3", "type": "work"}]
+    assert scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": {"addresses": moved}}).status_code == 200
+    told = ("elm street 12", "oak street 3", "555-0100", "555-0199")
+    assert all(secret in everything() for secret in told)
+    assert scim.delete(f"/Users/{user['id']}").status_code == 204
+    gone = Employee.objects.get(pk=user["id"])
+    erase(gone)
+    assert [secret for secret in told if secret in everything()] == []
+    assert not verify().faults
+    assert "Street" not in browser(site).get(reverse("admin:accounts_user_history", args=(gone.pk,))).text
+    before = Change.objects.count()
+    erase(gone)
+    assert Change.objects.count() == before
 
 
 def test_repeating_it_changes_nothing(employee: Employee) -> None:
