@@ -30,6 +30,7 @@ MOST_COLUMNS = 200
 MOST_UNPACKED = 60 * 1024 * 1024
 MOST_MARKUP = 250_000
 """The maximum number of tags in the parts beside the sheets (shared texts, styles), which are read as a whole."""
+MOST_SHEETS = 200
 MOST_ELEMENTS, MOST_ELEMENTS_OF_ROW = 2_000_000, 20_000
 """The maximum number of XML elements in all sheets, and in one row: a row is read as a whole, and has 200 cells."""
 BLANK_ROWS = 100_000
@@ -170,6 +171,7 @@ def _decoded(data: bytes) -> str:
 def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
     # The library takes a tenth of the server's start, and only an import needs it.
     import openpyxl
+    from openpyxl.reader.excel import ExcelReader
 
     unreadable = gettext("The XLSX file is damaged or is not a spreadsheet.")
     try:
@@ -183,7 +185,10 @@ def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
             _check_elements(archive)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
+            reader = ExcelReader(io.BytesIO(data), read_only=True, keep_links=False)
+            _check_sheets(reader)
+            reader.read()
+            book = reader.wb
             if not book.worksheets:
                 raise FileError(gettext("The XLSX file has no sheet with cells."))
             first = [sheet for sheet in book.worksheets if _folded(sheet.title) not in others]
@@ -217,6 +222,18 @@ def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
     ) as error:
         # The library raises various exceptions for faulty content.
         raise FileError(unreadable) from error
+
+
+def _check_sheets(reader: Any) -> None:
+    """Raise FileError for too many sheets, and for two that are one part, which would be read as often as it is named.
+
+    The library reads the beginning of each sheet, and its relations, before any sheet is asked for.
+    """
+    reader.read_manifest()
+    reader.read_workbook()
+    parts = [relation.target for _, relation in reader.parser.find_sheets()]
+    if len(set(parts)) < len(parts) or len(parts) > MOST_SHEETS:
+        raise FileError(gettext("The XLSX file has more sheets than can be read. Split it into several files."))
 
 
 def _folded(title: str) -> str:

@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import re
 import zipfile
 from decimal import Decimal
 from typing import Any
@@ -19,7 +20,7 @@ from records.sites.models import Site
 from tests.make.backoffice import browser
 from tests.make.complaints import make_complaint, required_of
 from tests.make.items import make_item
-from tests.make.transfer import as_csv, as_xlsx, bring_in, check, export, faults, page, table, text_of
+from tests.make.transfer import as_book, as_csv, as_xlsx, bring_in, check, export, faults, page, table, text_of
 
 pytestmark = pytest.mark.one_database("postgresql")
 
@@ -185,6 +186,23 @@ def test_all_cells_of_all_sheets_together_are_bounded(site: Site, monkeypatch: p
     assert "more cells than" not in text_of(check(client, Item, data))
     monkeypatch.setattr(files, "MOST_ELEMENTS", 5)
     assert "more cells than" in text_of(check(client, Item, data))
+
+
+def test_a_sheet_that_is_named_twice_and_too_many_sheets_are_not_read(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = browser(site)
+    with zipfile.ZipFile(io.BytesIO(as_xlsx([["Name"], ["Scale"]]))) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    sheet = re.search(rb"<sheet [^>]*/>", entries["xl/workbook.xml"])
+    assert sheet is not None
+    again = sheet[0].replace(b'name="Sheet"', b'name="Again"').replace(b'sheetId="1"', b'sheetId="2"')
+    named_twice = entries["xl/workbook.xml"].replace(sheet[0], sheet[0] + again)
+    assert "more sheets than" in text_of(check(client, Item, _zip(**{**entries, "xl/workbook.xml": named_twice})))
+    several = as_book(Items=[["Name"], ["Scale"]], Notes=[["Seen"]], Plans=[["Later"]])
+    assert "more sheets than" not in text_of(check(client, Item, several))
+    monkeypatch.setattr(files, "MOST_SHEETS", 2)
+    assert "more sheets than" in text_of(check(client, Item, several))
 
 
 def test_an_upload_beyond_the_limit_is_refused_before_it_is_read(site: Site) -> None:
