@@ -1,8 +1,8 @@
 """Names and addresses that look alike: which characters they may not contain, and the key that look-alikes share.
 
 Names that differ only by ASCII look-alikes (1 and l, rn and m) are different names. Invisible characters and several
-scripts within a word are refused, and so is a name that looks like another account's name in another script (DECISIONS
-13.15). The data comes from Unicode, by way of confusable-homoglyphs.
+scripts within a word are refused, and so is a name that looks like another account's name: in another script, or with
+other Latin letters, such as alpha for a (DECISIONS 13.15). The data comes from Unicode, by way of confusable-homoglyphs.
 """
 
 import re
@@ -77,7 +77,7 @@ def check_address(address: str, name: str) -> None:
 
 
 def look_of(user_name: str) -> str:
-    """Return the key that a name shares with its look-alikes in other scripts; ASCII letters remain distinct."""
+    """Return the key that a name shares with its look-alikes that are not ASCII; ASCII letters remain distinct."""
     text = unicodedata.normalize("NFKC", user_name)
     if text.isascii():
         return fold(text)[:LONGEST_LOOK]
@@ -86,11 +86,13 @@ def look_of(user_name: str) -> str:
 
 
 def _as_latin(character: str) -> str:
-    """Return the ASCII text that looks like a character of another script; otherwise the character itself."""
-    if character.isascii() or categories.alias(character) == "LATIN":
+    """Return the ASCII text that looks like a character; otherwise, and for ligatures such as æ, the character."""
+    if character.isascii():
         return character
-    found: list[dict[str, Any]] = confusables.confusables_data.get(character, [])
-    return next((entry["c"] for entry in found if entry["c"].isascii() and entry["c"].isalnum()), character)
+    entries: list[dict[str, Any]] = confusables.confusables_data.get(character, [])
+    found = (entry["c"] for entry in entries if entry["c"].isascii() and entry["c"].isalnum())
+    is_latin = categories.alias(character) == "LATIN"
+    return next((text for text in found if len(text) == 1 or not is_latin), character)
 
 
 def _fault_of(text: str, invisible: str, mixed: str) -> str:
