@@ -27,7 +27,7 @@ from records.accounts.default_roles import register
 from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
 from records.backoffice.about import address_of
 from records.backoffice.choice_filters import ChoiceFilter, Offered
-from records.backoffice.current import author_of, show_times_of, site_at, user_of, zone_of
+from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of, zone_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
@@ -324,6 +324,16 @@ class OutcomeFilter(ChoiceFilter):
     offered: ClassVar[Offered] = {"failed": (_("Failed"), Q(status__gte=400)), "done": (_("Done"), Q(status__lt=400))}
 
 
+class DirectoryFilter(admin.RelatedFieldListFilter):
+    """Narrows the log to the calls of one of the directories at home at the current site."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+        """Return those directories."""
+        return [
+            (row.pk, row.name) for row in Directory.objects.filter(home_site=current_site(request)).order_by("name")
+        ]
+
+
 @admin.register(ProvisioningCall)
 class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
     """The log of the calls that directories made, and how each call ended."""
@@ -332,7 +342,7 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
     counted = "calls"
     list_display = ("when", "token_name", "method", "line", "status", "outcome")
     list_select_related = ("directory__home_site",)
-    list_filter = (PeriodFilter, OutcomeFilter, "directory")
+    list_filter = (PeriodFilter, OutcomeFilter, ("directory", DirectoryFilter))
     search_fields: ClassVar[Any] = ("line", "token_name", "outcome")
     ordering: ClassVar[Any] = ("-at", "-id")
 

@@ -198,6 +198,20 @@ def test_the_log_is_exported_as_json_lines(scim, other_site, administrator):
     assert administrator.get(address, {"outcome": "perhaps"}).status_code == 400
 
 
+def test_the_log_offers_and_takes_the_directories_of_its_own_site_alone(scim, site, other_site, administrator):
+    own, foreign = people.make_directory(site), people.make_directory(other_site)
+    scim.add_user("mira")
+    listed = reverse("admin:scim_provisioningcall_changelist")
+    page = administrator.get(listed)
+    assert own.name in page.text
+    assert foreign.name not in page.text
+    for directory in (own, foreign):
+        narrowed = administrator.get(listed, {"directory__id__exact": str(directory.pk)})
+        assert narrowed.status_code == 200
+        assert foreign.name not in narrowed.text
+        assert "/scim/Users" not in narrowed.text
+
+
 def test_the_log_is_exported_to_nobody_below_site_administrator(site):
     manager = sign_in(make.make_user(site=site, role=DefaultRole.MANAGER), site)
     assert manager.get(reverse("admin:scim_provisioningcall_export")).status_code == 403
