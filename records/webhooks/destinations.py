@@ -19,10 +19,11 @@ RESOLVE_SECONDS = 5.0
 _PLAIN = re.compile(r"[!-~]+")
 _REFUSED_NETWORKS = [
     ipaddress.ip_network(text)
-    # The ipaddress module counts these as public: Azure's metadata, and old forms of IPv6 that contain an IPv4 address.
-    for text in ("168.63.129.16/32", "::/8", "fec0::/10")
+    # The ipaddress module counts these as public: Azure's metadata, old forms of IPv6 that contain an IPv4 address, and
+    # the translation of IPv4 addresses by a network for itself, which hides them anywhere in the address (RFC 8215).
+    for text in ("168.63.129.16/32", "::/8", "fec0::/10", "64:ff9b:1::/48")
 ]
-_NAT64 = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]
+_NAT64 = [ipaddress.ip_network("64:ff9b::/96")]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 

@@ -73,6 +73,8 @@ def answers(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
         "https://[fc00::1]/",
         "https://[ff02::1]/",
         "https://[64:ff9b::10.0.0.1]/",
+        "https://[64:ff9b:1:a00:0:100:8.8.8.8]/",
+        "https://[fe80::1%25eth0]/",
         "https://[2002:7f00:1::1]/",
     ],
 )
@@ -92,7 +94,9 @@ def test_a_name_that_leads_into_a_private_network_is_refused(site: Site, monkeyp
         make_webhook(site, "https://warehouse.example.com/")
 
 
-@pytest.mark.parametrize("address", ["2130706433", "127.1", "0x7f.1", "localhost"])
+@pytest.mark.parametrize(
+    "address", ["2130706433", "127.1", "0x7f.1", "0177.0.0.1", "0x7f000001", "10.1", "0", "localhost"]
+)
 def test_other_ways_to_write_this_machine_are_refused(site: Site, address: str) -> None:
     with pytest.raises(ValidationError, match="private network"):
         make_webhook(site, f"https://{address}/")
