@@ -44,7 +44,7 @@ def chromium() -> Iterator[Browser]:
         pytest.skip("Chromium is not installed (Debian: apt-get install chromium).")
     # Playwright's loop runs in this thread, which Django would take for asynchronous code.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
@@ -66,7 +66,7 @@ def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[..., Page]
         if user is not None:
             cookie = sign_in(user, site).cookies["sessionid"].value
             context.add_cookies([{"name": "sessionid", "value": cookie, "url": live_server.url}])
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         context.add_init_script(HIDE_UNTIL_READY)
         page, complaints = context.new_page(), []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
