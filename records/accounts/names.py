@@ -2,7 +2,8 @@
 
 Names that differ only by ASCII look-alikes (1 and l, rn and m) are different names. Invisible characters and several
 scripts within a word are refused, and so is a name that looks like another account's name: in another script, or with
-other Latin letters, such as alpha for a (DECISIONS 13.15). The data comes from Unicode, by way of confusable-homoglyphs.
+other Latin letters, such as alpha for a (DECISIONS 13.15). The data comes from Unicode, by way of
+confusable-homoglyphs.
 """
 
 import re
