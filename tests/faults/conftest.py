@@ -4,15 +4,34 @@ import fcntl
 import itertools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.faults import processes
 from tests.faults.mails import Mails
 from tests.faults.processes import Installation, Postgres, Server, wait_for
 
 _numbers = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def figures(record_property: Callable[[str, object], None]) -> Iterator[None]:
+    """Keep what the test measures for the summary at the end."""
+    processes.asked.clear()
+    processes.noted.clear()
+    yield
+    record_property("figures", processes.figures())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what each test has measured, for docs/reliability.md."""
+    terminalreporter.section("figures")
+    for report in terminalreporter.getreports(""):
+        for name, value in report.user_properties:
+            if report.when == "teardown" and name == "figures" and value:
+                terminalreporter.write_line(f"{report.nodeid.rpartition('::')[2]}: {value}")
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

@@ -46,6 +46,28 @@ def wait_for(condition: Callable[[], Any], seconds: float = 20, every: float = 0
     return time.monotonic() - started
 
 
+asked: list[tuple[str, "Answer"]] = []
+"""Every path that the running test has asked for, and its answer; the figures of the test are made from them."""
+noted: list[str] = []
+"""What the running test has measured otherwise."""
+
+
+def figures() -> str:
+    """Return what the running test has seen: the answers by status with the slowest of each, and what it has noted."""
+    seconds: dict[str, list[float]] = {}
+    for path, answer in asked:
+        kind = f"{path} " if path in ("/healthz", "/readyz") else ""
+        seconds.setdefault(f"{kind}{answer.status or 'broken'}", []).append(answer.seconds)
+    seen = [f"{len(took)} x {kind}, slowest {max(took):.2f} s" for kind, took in sorted(seconds.items())]
+    return "; ".join([*noted, *seen])
+
+
+def wait_until_back(ask: Callable[[], "Answer"], seconds: float = 5) -> None:
+    """Wait until a request is answered with 200 again, and note how long that took; fails where it takes too long."""
+    took = wait_for(lambda: ask().status == 200, seconds)
+    noted.append(f"back after {took:.1f} s")
+
+
 def allowed(seconds: float) -> float:
     """Return how many seconds something may take: those promised, and more where the machine is busy with other work.
 
@@ -166,7 +188,9 @@ class Server(Process):
             found = Answer(0, {}, repr(error).encode(), 0)
         finally:
             connection.close()
-        return found._replace(seconds=time.monotonic() - started)
+        found = found._replace(seconds=time.monotonic() - started)
+        asked.append((path, found))
+        return found
 
     def workers(self) -> list[int]:
         """Return the ids of the worker processes."""

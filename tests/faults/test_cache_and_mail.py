@@ -23,6 +23,7 @@ from tests.faults.processes import (
     allowed,
     free_port,
     wait_for,
+    wait_until_back,
 )
 
 pytestmark = pytest.mark.both_databases
@@ -225,7 +226,7 @@ def test_the_worker_outlives_its_database(pg: Postgres, inviting: Installation, 
         assert worker.process.poll() is None
         pg.start()
         wait_for(pg.answers, 60)
-        wait_for(lambda: server.read().status == 200, 20)
+        wait_until_back(server.read)
         invite(server)
         wait_for(lambda: invitations(mails), 60)
         assert worker.process.poll() is None

@@ -11,13 +11,23 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from tests.faults.browser import Browser
-from tests.faults.processes import ON_POSTGRESQL, ON_SQLITE, Answer, Installation, Postgres, Server, allowed, wait_for
+from tests.faults.processes import (
+    ON_POSTGRESQL,
+    ON_SQLITE,
+    Answer,
+    Installation,
+    Postgres,
+    Server,
+    wait_for,
+    wait_until_back,
+)
 
 pytestmark = pytest.mark.both_databases
 
@@ -97,7 +107,7 @@ def test_a_disk_that_cannot_be_written_is_an_outage_and_no_error_of_ours(
             assert (found.status, found.json()["database"], found.json()["files"]) == (503, "away", "failing")
             assert server.get("/healthz").status == 200
             remount("rw")
-            wait_for(lambda: server.add().status == 200, 20)
+            wait_until_back(server.add)
             wait_for(lambda: server.get("/readyz").json()["database"] == "ok", 20)
             assert not [line for line in server.lines() if line["level"] == "ERROR"]
     finally:
@@ -239,7 +249,7 @@ def test_a_full_disk_under_the_log_of_postgresql_loses_nothing(
         if pg.process.poll() is not None:
             pg.start()
         assert wait_for(pg.answers, 60) >= 0
-        assert wait_for(lambda: server.add().status == 200, 20) < allowed(5)
+        wait_until_back(server.add)
         assert {answer.status for answer in answers} == {200, 503}
         refused = sum(answer.status == 503 for answer in answers)
         beyond = installation.rows("SELECT count(*) FROM items_item")[0][0] - before - (len(answers) - refused)
@@ -290,7 +300,7 @@ def test_a_clock_that_is_set_back_and_forth_while_serving_repeats_no_write_and_s
         for hours in (25, -25, 0):
             shift.write_text(f"{hours:+d}h")
             now = datetime.datetime.now(datetime.UTC)
-            wait_for(lambda now=now, hours=hours: is_shown(now + datetime.timedelta(hours=hours)))
+            wait_for(partial(is_shown, now + datetime.timedelta(hours=hours)))
             again = server.add(key)
             assert (again.status, again.headers["Idempotency-Replayed"]) == (200, "true")
             assert again.json() == first.json()

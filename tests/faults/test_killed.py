@@ -9,11 +9,12 @@ import struct
 import threading
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import ON_SQLITE, Answer, Installation, Server, allowed, wait_for
+from tests.faults.processes import ON_SQLITE, Answer, Installation, Server, allowed, wait_for, wait_until_back
 
 pytestmark = pytest.mark.both_databases
 
@@ -33,6 +34,11 @@ os.rename = dying
 def items(shared: Installation) -> int:
     """Return how many items are stored."""
     return int(shared.rows("SELECT count(*) FROM items_item")[0][0])
+
+
+def is_replaced(server: Server, worker: int) -> bool:
+    """Return whether two workers serve, and this one is not among them."""
+    return len(server.workers()) == 2 and worker not in server.workers()
 
 
 @ON_SQLITE
@@ -58,7 +64,7 @@ def test_web_workers_that_are_killed_under_load_lose_and_double_nothing(
         time.sleep(1)
         (worker, *_) = own_server.workers()
         os.kill(worker, signal.SIGKILL)
-        wait_for(lambda worker=worker: worker not in own_server.workers() and len(own_server.workers()) == 2)
+        wait_for(partial(is_replaced, own_server, worker))
     for writer in writers:
         writer.join()
     # The connections of a killed worker are reset; the writers repeat what they do not know.
@@ -106,7 +112,7 @@ def test_a_worker_without_free_descriptors_answers_what_it_can_and_recovers(shar
             answers.append(server.get("/healthz", timeout=20))
         resource.prlimit(worker, resource.RLIMIT_NOFILE, usual)
         assert {answer.status for answer in answers} <= {0, 200, 503}, [answer.body for answer in answers]
-        wait_for(lambda: server.read().status == 200, 5)
+        wait_until_back(server.read)
         assert server.send("POST", "/document/AddDocument", file.encode(), server.key).status == 200
         assert server.workers() == [worker]
 
