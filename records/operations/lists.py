@@ -256,7 +256,7 @@ def _filtered(
         parameter = Parameter(IN_FOLDERS, "id")
         asked = asked.filter(_condition(parameter, "entity_folder_id", query[IN_FOLDERS], records))
         filtered = True
-    if searched := " ".join(query.get("search", ())).strip():
+    if searched := query.get("search", [""])[-1].strip():
         asked = _search(asked, rules, searched)
         filtered = True
     return (asked.distinct() if many else asked), filtered
@@ -289,15 +289,18 @@ def _any_text(parameter: Parameter, lookup: str, given: Sequence[str], records: 
 
     If the parameter is `separable`, a value with commas that no record of the site has means any of its parts.
     """
-    condition = _one_of(lookup, [whole.strip() for whole in given])
+    condition = _one_of(lookup, given)
     for whole in given:
-        if parameter.separable and "," in whole:
-            known = models.Exists(records.filter(_one_of(lookup, [whole.strip()])))
-            condition |= _one_of(lookup, _pieces([whole])) & ~Q(known)
+        pieces = [piece for piece in _pieces([whole]) if piece]
+        if parameter.separable and "," in whole and pieces:
+            known = models.Exists(records.filter(_one_of(lookup, [whole])))
+            condition |= _one_of(lookup, pieces) & ~Q(known)
     return condition
 
 
-def _one_of(lookup: str, texts: Sequence[str]) -> Q:
+def _one_of(lookup: str, given: Sequence[str]) -> Q:
+    """Return the condition that a text is one of the given ones, as sent or without the blanks around it."""
+    texts = list(dict.fromkeys(text for whole in given for text in (whole, whole.strip())))
     return Q(**{f"{lookup}__whole": texts[0]} if len(texts) == 1 else {f"{lookup}__whole_in": texts})
 
 

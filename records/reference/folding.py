@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models.lookups import Contains, Exact, StartsWith
+from django.db.models.lookups import Contains, Exact, In, StartsWith
 
 from records.sites.text import NAME, fold, normalise
 
@@ -76,6 +76,17 @@ class FoldedWhole(Exact):
     def get_rhs_op(self, connection: Any, rhs: str) -> str:
         """Return the comparison as `exact` writes it."""
         return connection.operators["exact"] % rhs
+
+
+@FoldedField.register_lookup
+class FoldedWholeIn(In):
+    """The lookup `whole_in` for a column that is already folded: one of the values, which an index serves too."""
+
+    lookup_name = "whole_in"
+
+    def get_prep_lookup(self) -> list[str]:
+        """Return the folded values."""
+        return [fold(str(text)) for text in self.rhs]
 
 
 @FoldedField.register_lookup

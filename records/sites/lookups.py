@@ -23,7 +23,7 @@ class _Folded(models.Lookup[Any]):
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         """Compare by the function that `register` adds to each SQLite connection."""
         left, left_params = self.process_lhs(compiler, connection)
-        return self._sqlite(f"LARDER_FOLD({left})"), [*left_params, fold(self.rhs)]
+        return self._sqlite(f"LARDER_FOLD({left})"), [*left_params, fold(self.rhs, trim=False)]
 
     def as_sql(self, compiler: Any, connection: Any) -> Any:
         """Compare by UPPER, which an index on the expression serves."""
@@ -58,7 +58,10 @@ class WholeTextIn(models.Lookup[Any]):
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         """Compare by the function that `register` adds to each SQLite connection."""
         left, left_params = self.process_lhs(compiler, connection)
-        return f"LARDER_FOLD({left}) IN ({self._marks('%s')})", [*left_params, *map(fold, self.rhs)]
+        return f"LARDER_FOLD({left}) IN ({self._marks('%s')})", [
+            *left_params,
+            *(fold(text, trim=False) for text in self.rhs),
+        ]
 
     def as_sql(self, compiler: Any, connection: Any) -> Any:
         """Compare by UPPER, which an index on the expression serves."""
@@ -108,5 +111,5 @@ def register() -> None:
 def _add_function(connection: Any, **kwargs: Any) -> None:
     if connection.vendor == "sqlite":
         connection.connection.create_function(
-            "LARDER_FOLD", 1, lambda text: None if text is None else fold(str(text)), deterministic=True
+            "LARDER_FOLD", 1, lambda text: None if text is None else fold(str(text), trim=False), deterministic=True
         )

@@ -52,7 +52,8 @@ _BREAKS = re.compile("[\n\r\x7f-\x9f\u2028\u2029]")
 
 
 _FILLERS = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U00013441\U00013442\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
 )
 """Characters that are invisible although Unicode counts them as letters, symbols or combining marks."""
 

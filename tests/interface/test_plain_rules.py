@@ -25,7 +25,10 @@ from tests.make.documents import make_document
 from tests.make.items import make_item
 from tests.make.materials import MaterialApi, make_api, make_material
 
-INVISIBLE = ("\u200b", "\u2060", "\ufeff", "\u00ad", "\u2800", "\u3164", "\u00a0\u3000", "\u034f", "\ufe0f\u200d")
+INVISIBLE = (
+    *("\u200b", "\u2060", "\ufeff", "\u00ad", "\u2800", "\u3164", "\u00a0\u3000", "\u034f", "\ufe0f\u200d"),
+    *("\u2065", "\ufff3", "\U00013441\U00013442", "\U0001d159", "\U00016fe4", "\U000e0000\U000e01ff"),
+)
 update_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "PUT"]
 add_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "POST"]
 
@@ -59,6 +62,38 @@ def test_a_comma_separates_external_ids_unless_it_is_part_of_one(site: Site, oth
     assert found("externalId=P2%2CP3") == ["P2", "P3"]
     assert found("externalId=P1%2CP2&externalId=P3") == ["P1,P2", "P3"]
     assert found("externalId=P3%2C%20P9") == ["P3"]
+
+
+@pytest.mark.django_db
+def test_a_comma_at_the_end_of_external_ids_asks_for_no_material_without_one(site: Site) -> None:
+    materials: MaterialApi = make_api(site)
+    for external_id in ("P1", "P2", ""):
+        make_material(site, external_id=external_id)
+    for query, expected in (("P1%2C", ["P1"]), ("%2CP1%2C%20%2CP2", ["P1", "P2"]), ("%2C", []), ("", [""])):
+        answer = materials.get(f"/materials/?siteId={site.pk}&externalId={query}")
+        assert listed(answer, "externalId") == expected, query
+
+
+@pytest.mark.django_db
+def test_blanks_around_a_text_are_part_of_it_and_may_be_asked_for(api: Any, site: Site) -> None:
+    materials: MaterialApi = make_api(site)
+    for external_id in ("P1", "P1 ", " \u00a0Q"):
+        make_material(site, external_id=external_id)
+    make.make_employee(site, code=" E7 ")
+    for query, expected in (("p1", ["P1"]), ("p1%20", ["P1", "P1 "]), ("%20%C2%A0q", [" \u00a0Q"]), ("Q", [])):
+        answer = materials.get(f"/materials/?siteId={site.pk}&externalId={query}")
+        assert listed(answer, "externalId") == expected, query
+    assert listed(api.get("/employee/GetEmployeeList?code=%20e7%20"), "Code") == [" E7 "]
+
+
+@pytest.mark.django_db
+def test_several_names_are_compared_as_one_is(api: Any, site: Site) -> None:
+    make_customer(site, name="Straße")
+    make_customer(site, name=" Acme")
+    for query in ("name=STRASSE", "name=stra%C3%9Fe", "name=STRASSE&name=none", "name=Stra%C3%9Fe%20"):
+        assert listed(api.get(f"/customer/GetCustomerList?{query}"), "Name") == ["Straße"], query
+    for query in ("name=acme", "name=%20ACME&name=none"):
+        assert listed(api.get(f"/customer/GetCustomerList?{query}"), "Name") == [" Acme"], query
 
 
 @pytest.mark.django_db
@@ -109,7 +144,20 @@ def test_a_parameter_of_which_one_value_can_be_meant_is_refused_with_two(query: 
 def test_two_texts_to_search_for_are_refused(api: Any) -> None:
     answer = api.get("/item/GetItemList?search=Scale&Search=Oven")
     assert (answer.status_code, answer.json()["Error"]) == (400, "InvalidParameter")
-    assert api.get("/item/GetItemList?search=Scale&Search=Scale").status_code == 200
+    for name in ("Scale", "Oven"):
+        make_item(api.key.site, name=name)
+    assert listed(api.get("/item/GetItemList?search=Scale&Search=Scale"), "Name") == ["Scale"]
+
+
+@pytest.mark.django_db
+def test_a_reason_that_is_sent_twice_is_kept_once(site: Site) -> None:
+    materials = make_api(site)
+    material = make_material(site, external_id="A")
+    twice = "&reasonForChange=Sold%20out&ReasonForChange=Sold%20out"
+    assert materials.send("DELETE", materials.at("A") + twice).status_code == 200
+    assert Change.objects.filter(record_id=material.pk).latest("number").reason == "Sold out"
+    other = twice.replace("Sold", "Cold", 1)
+    assert refused(materials.send("DELETE", materials.at("A") + other), 400, "InvalidParameter")
 
 
 @pytest.mark.django_db
