@@ -132,6 +132,8 @@ class CalledViewSet(ViewSet):
             self.check_parameters()
             if self.operation.request is not None:
                 bodies.check_media_type(self.http_request)
+            else:
+                self.refuse_fields(self.operation)
             if self.operation.takes_id:
                 self.check_path_id()
         response = self.run(self.handler_for(self.request.method or ""))
@@ -154,6 +156,12 @@ class CalledViewSet(ViewSet):
         if not self.proven:
             prove(self.caller.proof)
             self.proven = True
+
+    def refuse_fields(self, operation: Operation) -> None:
+        """Raise the 400 if a request that takes no body has one with fields, which would otherwise be ignored."""
+        if self.raw_body() and (names := bodies.decode_object(self.raw_body())):
+            text = f"{operation.name} takes no fields in a body; send parameters in the query."
+            raise errors.invalid(errors.FieldError(name[:100], "UnknownField", text) for name in names)
 
     def check_path_id(self) -> None:
         """Turn the path's id into a UUID; raises the 400 InvalidId."""

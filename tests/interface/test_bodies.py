@@ -78,6 +78,30 @@ def test_a_write_leaves_one_change(row: Any, viewset: Any, api: Any) -> None:
     assert change.fields
 
 
+@every_body_row
+def test_a_write_is_the_same_with_and_without_a_slash_at_its_end(row: Any, viewset: Any, api: Any) -> None:
+    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
+    answer = api.send(row.method, where[:-1] if where.endswith("/") else f"{where}/", body)
+    assert (answer.status_code, answer.json()["Message"]) == (200, "Success."), answer.content
+
+
+bodyless_rows = [entry for entry in ENDPOINT_ROWS if entry[0].request is None]
+
+
+@pytest.mark.parametrize(("row", "viewset"), bodyless_rows, ids=named(bodyless_rows))
+def test_fields_in_the_body_of_a_request_that_takes_none_are_refused(row: Any, viewset: Any, api: Any) -> None:
+    where, before = path(row, viewset, api.key.site), Change.objects.count()
+    answer = api.send(row.method, where, {"limit": 1, "search": "x"})
+    assert refused(answer, 400, "ValidationFailed")
+    assert {(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]} == {
+        ("limit", "UnknownField"),
+        ("search", "UnknownField"),
+    }
+    assert refused(api.send(row.method, where, "limit=1", "application/x-www-form-urlencoded"), 400, "MalformedJson")
+    assert Change.objects.count() == before
+    assert api.send(row.method, where, {}).status_code != 400
+
+
 @every_update_row
 def test_a_repeated_update_leaves_no_second_change(row: Any, viewset: Any, api: Any) -> None:
     where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
