@@ -3,6 +3,7 @@
 from records.changes import examples
 from records.changes.serializers import ChangeShape
 from records.changes.views import ChangeViewSet
+from records.operations.lists import LARGEST_PAGE
 from records.operations.operation import READER, Operation, Parameter, operation_urls
 
 urlpatterns = operation_urls(
@@ -15,7 +16,7 @@ urlpatterns = operation_urls(
         response=ChangeShape(many=True),
         parameters=(
             Parameter("after", "position", description="Only changes with a higher Number; 0 starts at the first."),
-            Parameter("limit", "integer", description="At most so many rows: 1 to 1000, usually 100."),
+            Parameter("limit", "integer", description="At most so many rows, usually 100.", highest=LARGEST_PAGE),
             Parameter("entity", description="Only changes of these kinds of record. Repeat it or separate by commas."),
         ),
         headers={"X-Last-Number": "The newest Number of the site's changes, whatever the answer leaves out."},

@@ -12,6 +12,7 @@ from records.accounts import default_roles
 from records.accounts.models import DefaultRole
 from records.operations.examples import Example
 from records.operations.names import snake
+from records.operations.values import INTEGER_LIMIT
 from records.sites.models import FILED
 
 READER, STANDARD = DefaultRole.READER, DefaultRole.STANDARD
@@ -40,6 +41,8 @@ class Parameter:
     filters: bool = True
     separable: bool = False
     """Whether commas separate the texts of a filter; meant for codes, which seldom contain commas."""
+    highest: int = INTEGER_LIMIT
+    """The highest value of an integer."""
 
     @property
     def lookups(self) -> tuple[str, ...]:

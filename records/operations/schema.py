@@ -42,7 +42,6 @@ _KINDS: dict[str, Any] = {
     "id": OpenApiTypes.UUID,
     "date-time": OpenApiTypes.DATETIME,
     "boolean": OpenApiTypes.BOOL,
-    "integer": _whole(1, INTEGER_LIMIT),
     "position": _whole(0, INTEGER_LIMIT),
 }
 
@@ -222,7 +221,7 @@ def _typed(kind: str, value: str) -> Any:
 
 
 def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
-    kind = _KINDS[parameter.kind]
+    kind = _whole(1, parameter.highest) if parameter.kind == "integer" else _KINDS[parameter.kind]
     description = parameter.description
     if many and parameter.filters and parameter.kind in ("text", "id", "choice"):
         separated = "Repeat it" if parameter.kind == "text" and not parameter.separable else "Repeat it, or use commas,"

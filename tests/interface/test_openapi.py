@@ -80,6 +80,13 @@ def test_a_list_takes_what_the_document_offers_and_no_more(path: str, api: Any, 
         assert api.get(path, {name: offered[name]["maximum"] + 1}).status_code == 400
 
 
+def test_the_feed_says_how_many_rows_may_be_asked_for(api: Any, document: Any) -> None:
+    parameters = document["paths"]["/change/GetChangeList"]["get"]["parameters"]
+    [limit] = [parameter["schema"] for parameter in parameters if parameter["name"] == "limit"]
+    for number, status in ((limit["minimum"] - 1, 400), (limit["maximum"], 200), (limit["maximum"] + 1, 400)):
+        assert api.get("/change/GetChangeList", {"limit": number}).status_code == status, number
+
+
 def test_answers_carry_the_headers_that_the_document_names(api: Any, document: Any) -> None:
     made = api.post("/item/AddItem", {"Name": "Scale"})
     api.post("/item/AddItem", {"Name": "Probe"})
