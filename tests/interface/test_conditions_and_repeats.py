@@ -1,18 +1,31 @@
 """What headers ask of a write: to be done once only, or only to the record as it was read. None is ignored."""
 
+import itertools
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from records.accounts import keys
+from records.accounts.models import KeptAnswer, SubscriptionKey
 from records.history.models import Change
-from tests.interface.subjects import ENDPOINT_ROWS, body_for, named, path_of, stored
+from tests import make
+from tests.conftest import Api
+from tests.interface.subjects import ENDPOINT_ROWS, body_for, model_of, named, path_of, stored
 from tests.interface.test_doors import refused
+from tests.make.oauth import make_token
+
+QUIET = settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 write_rows = [entry for entry in ENDPOINT_ROWS if entry[0].writes]
 id_rows = [entry for entry in write_rows if entry[0].takes_id]
 every_id_row = pytest.mark.parametrize(("row", "viewset"), id_rows, ids=named(id_rows))
 add_rows = [entry for entry in write_rows if entry[0].adds]
 every_add_row = pytest.mark.parametrize(("row", "viewset"), add_rows, ids=named(add_rows))
+
+
+every_write_row = pytest.mark.parametrize(("row", "viewset"), write_rows, ids=named(write_rows))
 
 
 def body_of(row: Any, site: Any) -> Any:
@@ -66,3 +79,89 @@ def test_an_add_with_if_match_is_refused(row: Any, viewset: Any, api: Any) -> No
         assert refused(api.send(row.method, path, body, **{"If-Match": header}), 412, "PreconditionFailed"), header
     assert Change.objects.count() == before
     assert api.send(row.method, path, body, **{"If-None-Match": "*"}).status_code == 200
+
+
+@every_write_row
+def test_a_repeat_with_the_successor_of_a_rotated_key_writes_nothing(row: Any, viewset: Any, api: Any) -> None:
+    path = path_of(row, viewset, stored(row, api.key.site).pk if row.takes_id else "")
+    body, once = body_of(row, api.key.site), {"Idempotency-Key": "order 77"}
+    first = api.send(row.method, path, body, **once)
+    assert first.status_code == 200, first.content
+    key = SubscriptionKey.objects.get(user=api.key.user)
+    _, secret = keys.rotate_key(key.pk, author=make.SYSTEM)
+    keys.revoke_key(key.pk, author=make.SYSTEM)
+    own = Change.objects.filter(model=model_of(row)._meta.label)
+    before = own.count()
+    again = type(api)(make.Key(api.key.user, api.key.site, secret), Authorization=api.headers.get("Authorization", ""))
+    answer = again.send(row.method, path, body, **once)
+    assert (answer.status_code, answer.content) == (200, first.content)
+    assert answer["Idempotency-Replayed"] == "true"
+    assert own.count() == before
+
+
+@every_add_row
+def test_an_idempotency_key_of_another_user_or_operation_is_another_one(row: Any, viewset: Any, api: Any) -> None:
+    path, body, once = path_of(row, viewset), body_of(row, api.key.site), {"Idempotency-Key": "order 77"}
+    other = make.make_key(api.key.site)
+    theirs = type(api)(other, Authorization=f"Bearer {make_token(other.user)}")
+    answers = [one.send(row.method, path, body, **once) for one in (api, theirs)]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].json()["Id"] != answers[1].json()["Id"]
+    elsewhere = "/customer/AddCustomer" if path.startswith("/item") else "/item/AddItem"
+    assert Api(api.key).post(elsewhere, {"Name": "Mixer"}, **once).status_code == 200
+
+
+@every_write_row
+def test_what_several_headers_ask_for_holds_together(row: Any, viewset: Any, api: Any, settings: Any) -> None:
+    settings.RATE_LIMIT = 1_000_000
+    site, numbers = api.key.site, itertools.count()
+    record = stored(row, site) if row.takes_id else None
+    path, body = path_of(row, viewset, record.pk if record else ""), body_of(row, site)
+
+    def tags() -> st.SearchStrategy[str | None]:
+        return st.sampled_from([None, None, "current", "weak", "several", "stale", "none", "*"])
+
+    def written(tag: str | None, revision: int) -> str | None:
+        shown = {"current": f'"{revision}"', "weak": f'W/"{revision}"', "stale": f'"{revision + 7}"', "none": '"x"'}
+        return f'"0", {shown["current"]}' if tag == "several" else shown.get(tag or "", tag)
+
+    @QUIET
+    @given(
+        match=tags(),
+        none_match=tags(),
+        once=st.booleans(),
+        check=st.sampled_from(["", "0", "1", "TRUE"]),
+        ok=st.booleans(),
+    )
+    def send(match: str | None, none_match: str | None, once: bool, check: str, ok: bool) -> None:
+        number = next(numbers)
+        revision = type(record).objects.get(pk=record.pk).revision if record else 1
+        asked = {"If-Match": written(match, revision), "If-None-Match": written(none_match, revision)}
+        headers = {name: value for name, value in asked.items() if value is not None}
+        if once:
+            headers["Idempotency-Key"] = f"k-{number}"
+        wrong = not ok and body is not None
+        sent = {**body, "Nonsense": 1} if wrong else body
+        where = f"{path}?validateOnly={check}" if check else path
+        before = (Change.objects.count(), KeptAnswer.objects.count(), model_of(row)._default_manager.count())
+        answer = api.send(row.method, where, sent, **headers)
+        fits = match is None if row.adds else match not in ("stale", "none")
+        fits = fits and (row.adds or none_match in (None, "stale", "none"))
+        after = (Change.objects.count(), KeptAnswer.objects.count(), model_of(row)._default_manager.count())
+        if wrong or not fits:
+            expected = {400} if fits else {400, 412} if wrong else {412}
+            assert answer.status_code in expected, (headers, answer.content)
+            assert after == before
+        elif check in ("1", "TRUE"):
+            assert (answer.status_code, answer.json()["Message"]) == (200, "Valid."), (headers, answer.content)
+            assert after == before
+        else:
+            assert (answer.status_code, answer.json()["Message"]) == (200, "Success."), (headers, answer.content)
+            assert after[1] == before[1] + once
+            assert after[0] <= before[0] + 1
+            if once:
+                again = api.send(row.method, where, sent, **headers)
+                assert (again.content, again["Idempotency-Replayed"]) == (answer.content, "true")
+                assert Change.objects.count() == after[0]
+
+    send()

@@ -54,6 +54,9 @@ def test_every_answer_is_for_its_caller_alone(row: Any, viewset: Any, api: Any) 
     for client in (api, Api(), Api(**{"Ocp-Apim-Subscription-Key": "lk_wrong"})):
         answer = send(client, row, viewset)
         assert answer["Cache-Control"] == "private, no-store", answer.status_code
+        assert answer["X-Api-Version"] == "1"
+        limits = [answer.headers.get(f"X-RateLimit-{name}", "") for name in ("Limit", "Remaining", "Reset")]
+        assert [text.isdecimal() for text in limits] == [client is api] * 3
         differs = answer["Vary"].split(", ")
         assert "Ocp-Apim-Subscription-Key" in differs
         assert ("Authorization" in differs) == ((row, viewset) not in KEY_ROWS)

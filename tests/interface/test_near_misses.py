@@ -1,10 +1,12 @@
 """A path that nearly names an operation is a 404 that says which one (DECISIONS 1.18)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from records.operations.near_misses import is_near
+from tests.interface.subjects import ENDPOINT_ROWS, named, path_of
 from tests.interface.test_doors import refused
 
 ID = "9b2f3c44-0f3e-4d6a-8a38-5a1f2b0c7d11"
@@ -29,6 +31,26 @@ def test_the_operation_that_is_meant_is_named(method: str, path: str, named: str
     answer = api.send(method, path)
     assert refused(answer, 404, "NotFound")
     assert named in answer.json()["Message"]
+
+
+def mistyped(path: str) -> Iterator[str]:
+    """Yield a path with one typing error each, in the endpoint or in the name of the operation, or in another case."""
+    _, endpoint, *rest = path.split("/")
+    yield from (f"/{wrong}/{'/'.join(rest)}" for wrong in (f"{endpoint}s", endpoint[:-1], endpoint.upper()))
+    name, *key = rest
+    if name and len(name) < 36:
+        middle = len(name) // 2
+        wrong_names = {name[:middle] + name[middle + 1 :], f"{name}x", f"{name[0]}{name}", name.lower(), name.upper()}
+        yield from ("/".join(["", endpoint, wrong, *key]) for wrong in sorted(wrong_names))
+
+
+@pytest.mark.parametrize(("row", "viewset"), ENDPOINT_ROWS, ids=named(ENDPOINT_ROWS))
+def test_each_operation_is_named_when_its_path_is_mistyped(row: Any, viewset: Any, api: Any) -> None:
+    for path in mistyped(path_of(row, viewset, ID)):
+        for slash in ("", "/"):
+            answer = api.send(row.method, path.rstrip("/") + slash, {} if row.writes else None)
+            assert refused(answer, 404, "NotFound"), path
+            assert f"Did you mean {row.name}: {row.method} /" in answer.json()["Message"], (path, answer.content)
 
 
 @pytest.mark.parametrize("path", ["/employee/GetEverything", "/nothing", "/employee/" + "x" * 5000])

@@ -1,6 +1,7 @@
 """What a write with `validateOnly` does, for every row that writes: it checks everything and stores nothing."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +18,11 @@ every_body_row = pytest.mark.parametrize(("row", "viewset"), body_rows, ids=name
 
 
 @every_write_row
-def test_a_valid_write_is_answered_as_valid_and_stores_nothing(row: Any, viewset: Any, api: Any) -> None:
+def test_a_valid_write_is_answered_as_valid_and_stores_nothing(row: Any, viewset: Any, api: Any, files: Path) -> None:
     record = stored(row, api.key.site) if row.takes_id else None
     body = body_for(row, api.key.site) if row.request is not None else None
     before = copy.deepcopy(list(model_of(row)._default_manager.order_by("pk").values()))
-    changes = Change.objects.count()
+    changes, kept = Change.objects.count(), {path for path in files.rglob("*") if path.is_file()}
     path = path_of(row, viewset, record.pk if record is not None else "")
     answer = api.send(row.method, f"{path}?validateOnly=true", body, **{"Idempotency-Key": "key"})
     assert (answer.status_code, answer.json()) == (200, {"Error": "", "Message": "Valid.", "Id": ""}), answer.content
@@ -29,6 +30,7 @@ def test_a_valid_write_is_answered_as_valid_and_stores_nothing(row: Any, viewset
     assert list(model_of(row)._default_manager.order_by("pk").values()) == before
     assert Change.objects.count() == changes
     assert not KeptAnswer.objects.exists()
+    assert {path for path in files.rglob("*") if path.is_file()} == kept
 
 
 @every_body_row

@@ -1,0 +1,248 @@
+"""Bodies made up for every operation that writes: right and wrong values, fields left out, names that nobody knows.
+
+Each value is made up together with how it is read back, or that it must be refused. A refusal names every fault and
+changes nothing; what is accepted is read back as it was sent, and what was not sent stays as it was.
+"""
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from records.history.models import Change
+from records.operations import fields as wire
+from records.operations.serializers import ChildRows, IdList
+from tests.interface.subjects import body_for, entry, model_of, named, path_of, stored
+from tests.interface.test_bodies import body_rows
+from tests.interface.test_kept_as_sent import NEVER_EMPTY, WITH_A_DEFAULT, read_back
+
+QUIET = settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+every_body_row = pytest.mark.parametrize(("row", "viewset"), body_rows, ids=named(body_rows))
+
+REFUSED = object()
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A value as JSON, and as it is read back; REFUSED where it must be refused."""
+
+    text: str
+    read: Any
+
+
+def wrong(*texts: str) -> st.SearchStrategy[Sent]:
+    """Return values that must be refused."""
+    return st.sampled_from(texts).map(lambda text: Sent(text, REFUSED))
+
+
+def right(**values: Any) -> st.SearchStrategy[Sent]:
+    """Return values that are kept, by their JSON."""
+    return st.sampled_from(sorted(values.items(), key=str)).map(lambda pair: Sent(*pair))
+
+
+NO_ID = '"a3c1b2d4-0000-4000-8000-000000000000"'
+NO_ROWS = ("{}", '"x"', "[5]", f'[{{"Id": {NO_ID}}}]')
+BLANKS = ("", " ", "\t\n", "\u200b", "\u00ad\u2060", "\u3164 \u2800", "\U00013441", "\ufe0f")
+NO_TEXT = ("5", "true", "{}", "[]", '["a"]', '"\\u0000"', '"a\\u001f"', "1e400", '{"Id": "x"}')
+MOMENTS = {
+    '"1980-05-17"': "1980-05-17T00:00:00.000Z",
+    '"1999-12-31T23:59:59.9999Z"': "1999-12-31T23:59:59.999Z",
+    '"2000-02-29T00:00:00+14:00"': "2000-02-28T10:00:00.000Z",
+    '"2001-01-01t01:02:03.4z"': "2001-01-01T01:02:03.400Z",
+}
+NO_MOMENTS = (
+    "0",
+    "false",
+    '"1900-02-29"',
+    '"2000-01-01T00:00:00"',
+    '"9999-12-31T23:59:59-01:00"',
+    '"01/02/2000"',
+    "[]",
+)
+NUMBERS = {"0": 0, "2.50": 2.5, "1e3": 1000, "99999999999.9999": 99999999999.9999, "-0": 0}
+NO_NUMBERS = ("-1", '"2"', "true", "1e-5", "1e400", "874662070036053953.96", "[1]", "{}")
+CONTENT = ('"QQ=="', '"TGFyZGVy"', '"T\\u0047FyZGVy"')
+NO_CONTENT = ("null", '""', "123", '"QQ"', '"Q Q="', '"Q-=="', '"====QQ=="', '"QR=="', "[]", '"\\u00e9QQ="')
+NO_ADDRESS = ('"a b@c.de"', '"@b.co"', '"a@b@c.de"', '"a@b.co\\n"', "5")
+FOLDER = ("EntityFolderId", "entityFolderId")
+APART = ("Id", "RecordStatus", "Effective", "RecordId", "FindingId", "Lat", "Lng", "isArchived", *FOLDER)
+"""Fields whose values depend on the record's state or on each other; of these only wrong kinds are made up."""
+
+
+def texts(field: Any, *, empty: bool) -> st.SearchStrategy[Sent]:
+    """Return values of a text field."""
+    most = field.max_length or 1000
+
+    def kept(text: str) -> Sent:
+        read = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+        return Sent(json.dumps(text), read if len(read) <= most else REFUSED)
+
+    some = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=30).map(lambda text: kept(f"x{text}"))
+    odd = st.sampled_from(["e\u0301", "a\r\nb\rc", "null", "<b>&amp;", "=1+1", "\ufb01 \U0001f35e", "é" * most])
+    blank = st.sampled_from(BLANKS).map(lambda text: Sent(json.dumps(text), text if empty else REFUSED))
+    return st.one_of(some, odd.map(kept), blank, wrong(*NO_TEXT, json.dumps("é" * (most + 1))))
+
+
+def values_of(field: Any, name: str, valid: Any, *, empty: bool) -> st.SearchStrategy[Sent]:  # noqa: C901 (a line a kind)
+    """Return values of a field: as JSON and as they are read back. `valid` is one that the row accepts."""
+    text = json.dumps(valid)
+    match field:
+        case _ if name in APART:
+            return wrong("{}", '[{"a": []}]', "3.5")
+        case _ if name == "FileContent":
+            return right(**dict.fromkeys(CONTENT)) | wrong(*NO_CONTENT)
+        case ChildRows():
+            return rows_of(field) | wrong(*NO_ROWS, "[[]]", "[null]", '[{"Nope": 1}]')
+        case IdList():
+            kept = {
+                text: valid,
+                text.upper().replace("ID", "Id"): valid,
+                f"[{text[1:-1]}, {text[1:-1]}]": valid,
+                "[]": [],
+            }
+            return right(**kept) | wrong("{}", "[5]", '[{"Id": 5}]', "[{}]", f'[{{"Id": {NO_ID}}}]', '[{"Id": ""}]')
+        case wire.TextListField():
+            return right(**{'["Perú", "a\\r\\nb"]': ["Perú", "a\nb"], "[]": []}) | wrong(
+                "{}", "[5]", '["\\u0000"]', '"x"'
+            )
+        case wire.EmailAddressField():
+            return right(**{'"mira.o+1@example.org"': "mira.o+1@example.org", '""': ""}) | wrong(*NO_ADDRESS)
+        case wire.ChoiceTextField():
+            return right(**{text: valid, text.upper(): valid}) | wrong('"Nothing"', "5", "[]", f"[{text}]")
+        case _ if name == "FileName":
+            kept = {'"a.b..c (1) é.pdf"': "a.b..c (1) é.pdf", '"../x"': "../x"}
+            return right(**kept) | wrong(*NO_TEXT, '""', '"a\\u202egpj.exe"', '"a\\u200b.txt"', json.dumps("a" * 256))
+        case wire.TextField():
+            return texts(field, empty=empty)
+        case wire.DateTimeField():
+            return right(**MOMENTS) | wrong(*NO_MOMENTS)
+        case wire.NumberField():
+            return right(**NUMBERS) | wrong(*NO_NUMBERS)
+        case wire.IntegerField():
+            return right(**{"7.0": 7, "2147483647": 2147483647}) | wrong(
+                "0.5", "2147483648", '"5"', "true", "-1", "1e99"
+            )
+        case wire.ReferenceField():
+            return right(**{text: valid, text.upper(): valid}) | wrong(NO_ID, '"abc"', "5", "[]", f'"{valid} "')
+    raise NotImplementedError(name)
+
+
+def rows_of(field: ChildRows) -> st.SearchStrategy[Sent]:
+    """Return values of a child array; the rows are read back with all their fields, and with an Id."""
+    inner = {name: one for name, one in field.serializer_class.wire_fields().items() if name != "Id"}
+    plain = {name: one for name, one in inner.items() if not isinstance(one, wire.ReferenceField | wire.DateTimeField)}
+    row = st.dictionaries(st.sampled_from(sorted(plain)), st.none(), max_size=3).flatmap(
+        lambda names: st.fixed_dictionaries({name: values_of(plain[name], name, "x", empty=True) for name in names})
+    )
+
+    def whole(rows: list[dict[str, Sent]]) -> Sent:
+        shown = [", ".join(f'"{name}": {one.text}' for name, one in row.items()) for row in rows]
+        if any(one.read is REFUSED for row in rows for one in row.values()):
+            read: Any = REFUSED
+        else:
+            usual = {name: one.empty for name, one in inner.items()}
+            read = [{**usual, **{name: one.read for name, one in row.items()}} for row in rows]
+        return Sent(f"[{', '.join(f'{{{text}}}' for text in shown)}]", read)
+
+    return st.lists(row, max_size=2).map(whole)
+
+
+def made_up(row: Any, body: dict[str, Any], site: Any) -> st.SearchStrategy[dict[str, Sent | None]]:
+    """Return what to send instead of some fields of a body: another value, or None to leave the field out."""
+    found: dict[str, st.SearchStrategy[Sent | None]] = {}
+    for name, field in row.request.wire_fields().items():
+        if field.read_only:
+            continue
+        required = name in row.request.option("required")
+        may_be_blank = name in row.request.option("may_be_blank") and name != "LastName"
+        empty = may_be_blank or (not required and name not in NEVER_EMPTY)
+        valid = body.get(name)
+        if valid is None and isinstance(field, wire.ReferenceField):
+            valid = str(entry(field.model, site).pk) if name not in APART else None
+        null = Sent("null", field.empty if not required and name not in NEVER_EMPTY else REFUSED)
+        ways: list[st.SearchStrategy[Any]] = [values_of(field, name, valid, empty=empty), st.none()]
+        found[name] = st.one_of(*ways) if name in APART else st.one_of(*ways, st.just(null))
+    strange = st.sampled_from(["Nonsense", *(name.swapcase() for name in found), "__class__", "id ", ""])
+    pairs = st.sampled_from(sorted(found)).flatmap(lambda name: st.tuples(st.just(name), found[name]))
+    unknown = strange.map(lambda name: (name, Sent("1", REFUSED)))
+    return st.lists(pairs, max_size=4).flatmap(
+        lambda some: st.lists(unknown, max_size=1).map(lambda more: dict([*some, *more]))
+    )
+
+
+def state(row: Any) -> list[Any]:
+    """Return all that a refused write must leave as it was."""
+    return [Change.objects.count(), list(model_of(row)._default_manager.order_by("pk").values())]
+
+
+def shown(value: Any) -> Any:
+    """Return what is compared of a value that was read: child rows without their Ids."""
+    if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].keys() != {"Id"}:
+        return [{name: part for name, part in one.items() if name != "Id"} for one in value]
+    return value
+
+
+ACROSS = ("FinishDate", "ExpirationDate", "DateOfBirth", "Lat", "Lng")
+"""Fields that the rules across fields name."""
+NOT_COMPARED = ("reasonForChange", "FileContent", "Version", "Id", "RecordStatus")
+
+
+@every_body_row
+def test_a_body_is_kept_as_it_was_sent_or_refused_with_every_fault(
+    row: Any, viewset: Any, api: Any, settings: Any
+) -> None:
+    settings.RATE_LIMIT = 1_000_000
+    site = api.key.site
+    where = path_of(row, viewset, stored(row, site).pk if row.takes_id else "")
+    body, fields = (
+        body_for(row, site),
+        {name: field for name, field in row.request.wire_fields().items() if not field.read_only},
+    )
+    known: dict[str, dict[str, Any]] = {}
+    if row.takes_id:
+        found = read_back(row, viewset, api, api.send(row.method, where, body))
+        known[found["Id"]] = found
+
+    @QUIET
+    @given(made=made_up(row, body, site))
+    def send(made: dict[str, Sent | None]) -> None:
+        whole = {name: Sent(json.dumps(value), value) for name, value in body.items()} | made
+        text = ", ".join(f"{json.dumps(name)}: {one.text}" for name, one in whole.items() if one is not None)
+        before = state(row)
+        answer = api.send(row.method, where, f"{{{text}}}")
+        faults = faulty(row, whole)
+        if faults or answer.status_code != 200:
+            assert answer.status_code == 400, (text, answer.content)
+            assert state(row) == before, text
+            named_ = {fault["Field"].split("[")[0] for fault in answer.json()["Fields"]}
+            if answer.json()["Error"] != "MalformedJson":
+                assert answer.json()["Error"] == "ValidationFailed"
+                assert faults <= named_ <= faults | set(ACROSS), (text, answer.content)
+            return
+        found = read_back(row, viewset, api, answer)
+        assert Change.objects.count() <= before[0] + 1
+        before_it = known.get(found["Id"])
+        for name, field in fields.items():
+            one = whole.get(name)
+            if name not in found or name in NOT_COMPARED:
+                continue
+            if one is None:
+                usual = field.empty if before_it is None else before_it[name]
+                assert found[name] == usual or (before_it is None and name in WITH_A_DEFAULT), (name, text)
+            elif one.read is not None or name not in WITH_A_DEFAULT:
+                assert shown(found[name]) == shown(one.read), (name, text)
+        known[found["Id"]] = found
+
+    send()
+
+
+def faulty(row: Any, whole: dict[str, Sent | None]) -> set[str]:
+    """Return the fields that a refusal must name."""
+    wrong_ones = {name for name, one in whole.items() if one is not None and one.read is REFUSED}
+    missing: Sequence[str] = [name for name in row.request.option("required") if whole.get(name) is None]
+    return wrong_ones | set(missing)

@@ -1,0 +1,302 @@
+"""Queries made up from the parameters of every list, against what the rows of the whole list say themselves.
+
+Each value is made up together with its meaning, so that the test knows which rows must come back, or that the query
+must be refused. Nothing that was asked for is ignored, and no wrong value widens a list.
+"""
+
+import datetime
+import re
+import unicodedata
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.db import models
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from records.customers.models import Customer
+from records.history.models import Change
+from records.operations import lists
+from records.operations.names import snake
+from records.reference.models import Country
+from tests import make
+from tests.interface.subjects import ENDPOINT_ROWS, named, path_of, stored
+from tests.interface.test_doors import refused
+from tests.make import audits
+
+Row = dict[str, Any]
+Means = Callable[[Row], bool]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value of a query parameter, and which rows it means; None where it must be refused."""
+
+    text: str
+    means: Means | None
+
+
+QUIET = hypothesis_settings(deadline=None, database=None, suppress_health_check=list(HealthCheck))
+list_rows = [entry for entry in ENDPOINT_ROWS if entry[0].many]
+every_list_row = pytest.mark.parametrize(("row", "viewset"), list_rows, ids=named(list_rows))
+
+TEXTS = ("Acme", "Inc.", "Acme, Inc.", " Acme ", "100 % _\\'\"", "Öl-Mühle", "null", "a\nb", "0", "&amp;+%2B")
+NO_IDS = ("", "abc", "null", "0", "{%s}", "%s0", "urn:uuid:%s", "9" * 400, "٣", "%s;")
+NO_MOMENTS = ("", "today", "2020-02-30", "2020-01-01T00:00:00", "20200101", "0000-01-01", "1577836800", "2020-01-01,")
+WHOLE = {"startIndex": (0, 2_147_483_647), "limit": (1, 1000)}
+ENDS = {"dateFrom": "from", "dateTo": "to", "dueBefore": "before"}
+CALLED = {"employeeId": "Employee", "auditorId": "Auditor", **dict.fromkeys(ENDS, "Date"), "dueBefore": "DueDate"}
+"""The field that a parameter is about, where it is not called the same."""
+COUNTRIES = ("PostalAddressCountryId", "PhysicalAddressCountryId")
+UNSEEN = ("GetFolderList.entity",)
+"""Filters by what a row does not show."""
+
+
+def fold(text: str) -> str:
+    """Return what is compared of a text: without regard to case."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def ids_in(value: Any) -> set[str]:
+    """Return the ids of a field, which is one or an array."""
+    return {entry["Id"] for entry in value} if isinstance(value, list) else {value}
+
+
+def not_meant(*texts: str) -> st.SearchStrategy[Given]:
+    """Return values that must be refused."""
+    return st.sampled_from(texts).map(lambda text: Given(text, None))
+
+
+def texts(parameter: Any, wire: str, rows: Sequence[Row], *, trimmed: bool) -> st.SearchStrategy[Given]:
+    """Return values of a text filter: texts that there are, in any case, and others.
+
+    `trimmed` says that blanks around the stored text do not count either, as in names and codes.
+    """
+    there = sorted({row[wire] for row in rows})
+
+    def own(row: Row) -> str:
+        return fold(row[wire].strip() if trimmed else row[wire])
+
+    def means(text: str) -> Means:
+        wanted = {fold(text), fold(text.strip())}
+        if parameter.separable and not any(own(row) in wanted for row in rows):
+            wanted |= {fold(piece.strip()) for piece in text.split(",") if piece.strip()}
+        return lambda row: own(row) in wanted
+
+    kept = st.sampled_from([*there, *TEXTS, "", " "]).flatmap(
+        lambda text: st.sampled_from([text, text.upper(), text.lower(), text[:-1], f"{text},{text}", f" {text}"])
+    )
+    made_up = st.text(st.characters(max_codepoint=0x17F, exclude_categories=["Cc", "Cs"]), max_size=20)
+    wrong = st.sampled_from(["\x00", "a\x1b", "\x08b"])
+    return st.one_of(kept, kept, made_up).map(lambda text: Given(text, means(text))) | wrong.map(
+        lambda text: Given(text, None)
+    )
+
+
+def trimmed(row: Any, parameter: Any) -> bool:
+    """Return whether a filter reads a folded column, which is stored without blanks around it."""
+    columns = {field.name: field for field in row.response.Meta.model._meta.get_fields()}
+    return hasattr(columns.get(parameter.lookups[0]), "is_folded")
+
+
+def ids(wires: Sequence[str], rows: Sequence[Row]) -> st.SearchStrategy[Given]:
+    """Return values of a filter by id: those that there are, another, several, and what is not an id."""
+    held = {row["Id"]: {key for wire in wires for key in ids_in(row[wire])} for row in rows}
+    there = sorted({key for keys in held.values() for key in keys if key}) or [str(uuid.UUID(int=7))]
+
+    def means(keys: Iterable[str]) -> Means:
+        wanted = {key.lower() for key in keys}
+        return lambda row: bool(wanted & held[row["Id"]])
+
+    one = st.sampled_from([*there, str(uuid.UUID(int=9))]).flatmap(lambda key: st.sampled_from([key, key.upper()]))
+    some = st.lists(one, min_size=1, max_size=3).map(lambda keys: Given(", ".join(keys), means(keys)))
+    wrong = st.sampled_from(NO_IDS).map(lambda text: Given(text.replace("%s", there[0]), None))
+    return st.one_of(some, some, wrong, wrong.map(lambda no: Given(f"{there[0]},{no.text}", None)))
+
+
+def choices(parameter: Any, wire: str) -> st.SearchStrategy[Given]:
+    """Return values of a filter by a word: those that are allowed, in any case, and others."""
+    one = st.sampled_from(list(parameter.choices)).flatmap(lambda word: st.sampled_from([word, word.upper()]))
+
+    def means(words: Iterable[str]) -> Means:
+        wanted = {word.casefold() for word in words}
+        return lambda row: row[wire].casefold() in wanted
+
+    some = st.lists(one, min_size=1, max_size=2).map(lambda words: Given(",".join(words), means(words)))
+    return some | st.sampled_from(["", "any", "Nothing", parameter.choices[0] + "x"]).map(lambda no: Given(no, None))
+
+
+def moments(wire: str, rows: Sequence[Row], holds: str) -> st.SearchStrategy[Given]:
+    """Return values of a filter by time: around those that there are, with offsets and whole days."""
+    there = [datetime.datetime.fromisoformat(row[wire]) for row in rows if row.get(wire)]
+    base = there or [datetime.datetime(2024, 5, 31, 10, tzinfo=datetime.UTC)]
+
+    def at(moment: datetime.datetime, *, day: bool = False) -> Means:
+        def means(row: Row) -> bool:
+            if not row[wire]:
+                return False
+            own = datetime.datetime.fromisoformat(row[wire])
+            last = moment + datetime.timedelta(days=1) if day else moment
+            return {
+                "from": own >= moment,
+                "to": own < last if day else own <= moment,
+                "before": own < moment,
+            }[holds]
+
+        return means
+
+    def written(moment: datetime.datetime) -> st.SearchStrategy[Given]:
+        day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+        east = moment.astimezone(datetime.timezone(datetime.timedelta(hours=5, minutes=45)))
+        later, earlier = (moment + datetime.timedelta(milliseconds=step) for step in (1, -1))
+        return st.sampled_from(
+            [
+                Given(day.strftime("%Y-%m-%d"), at(day, day=True)),
+                Given(east.isoformat(timespec="milliseconds"), at(moment)),
+                *(
+                    Given(one.isoformat(timespec="milliseconds").replace("+00:00", "Z"), at(one))
+                    for one in (moment, later, earlier)
+                ),
+            ]
+        )
+
+    right = st.sampled_from(base).flatmap(written)
+    return st.one_of(right, right, st.sampled_from(NO_MOMENTS).map(lambda no: Given(no, None)))
+
+
+def filters(row: Any, rows: Sequence[Row]) -> dict[str, st.SearchStrategy[Given]]:
+    """Return the values of each filter of a list."""
+    wires = {wire.casefold(): wire for wire in row.response.plan().names}
+    found: dict[str, st.SearchStrategy[Given]] = {}
+    for parameter in row.parameters:
+        wire = wires.get(CALLED.get(parameter.name, parameter.name).casefold(), "")
+        if not parameter.filters or f"{row.name}.{parameter.name}" in UNSEEN:
+            continue
+        if parameter.name == "countryId":
+            found[parameter.name] = ids(COUNTRIES, rows)
+            continue
+        assert wire, f"{row.name}.{parameter.name} is about a field that the test does not know."
+        match parameter.kind:
+            case "text":
+                found[parameter.name] = texts(parameter, wire, rows, trimmed=trimmed(row, parameter))
+            case "id":
+                found[parameter.name] = ids([wire], rows)
+            case "choice":
+                found[parameter.name] = choices(parameter, wire)
+            case _:
+                found[parameter.name] = moments(wire, rows, ENDS[parameter.name])
+    if stamp := wires.get("lastmodified"):
+        found["modifiedSince"] = moments(stamp, rows, "from")
+    if row.lists_folders:
+        found["entityFolderId"] = ids([wires["entityfolderid"]], rows) if "entityfolderid" in wires else st.nothing()
+    return found
+
+
+def pages(row: Any) -> dict[str, st.SearchStrategy[Given]]:
+    """Return the values of what chooses and orders a page of a list."""
+    found: dict[str, st.SearchStrategy[Given]] = {}
+    for name, (low, high) in WHOLE.items():
+        right = st.sampled_from([low, low + 1, low + 2, high]) | st.integers(low, high)
+        wrong = st.sampled_from([str(low - 1), str(high + 1), "", "1.0", "1e1", "0x1", "٣", "1,2", "NaN", "9" * 50])
+        found[name] = right.map(lambda number: Given(str(number), lambda _: True)) | wrong.map(
+            lambda no: Given(no, None)
+        )
+    columns = list(row.response.plan().columns)
+    right_names = st.sampled_from(columns).flatmap(lambda name: st.sampled_from([name, name.upper(), f" {name}"]))
+    found["sort"] = right_names.map(lambda name: Given(name, lambda _: True)) | st.sampled_from(
+        ["", "Nothing", "-Id", f"{columns[0]},{columns[0]}", "pk", "site__name", "revision"]
+    ).map(lambda no: Given(no, None))
+    found["order"] = st.sampled_from(["asc", "DESC", " desc"]).map(lambda one: Given(one, lambda _: True)) | (
+        st.sampled_from(["", "up", "asc,desc", "1"]).map(lambda no: Given(no, None))
+    )
+    return found
+
+
+def archived(keys: set[str]) -> st.SearchStrategy[Given]:
+    """Return values of `isArchived`; `keys` are the ids of the archived rows."""
+    both = st.sampled_from(["any", "ANY", "true,false", "0, 1"]).map(lambda text: Given(text, lambda _: True))
+    right = st.sampled_from(["true", "True", "1"]).map(lambda text: Given(text, lambda row: row["Id"] in keys))
+    left = st.sampled_from(["false", "FALSE", "0"]).map(lambda text: Given(text, lambda row: row["Id"] not in keys))
+    return st.one_of(
+        both, right, left, st.sampled_from(["", "yes", "all", "2", "true,"]).map(lambda no: Given(no, None))
+    )
+
+
+def varied(row: Any, viewset: Any, site: Any) -> str:
+    """Make rows that differ in what the list filters by, one of them archived; return the path of the list."""
+    if row.takes_id:
+        program = audits.make_program(site)
+        for day in (1, 2, 2):
+            audits.make_audit(program, date=datetime.datetime(2024, 5, day, 10, tzinfo=datetime.UTC))
+        return path_of(row, viewset, program.pk)
+    model = row.response.Meta.model
+    if not hasattr(model, "ENTITY"):
+        return path_of(row, viewset)
+    for number in range(6):
+        record = stored(row, site)
+        for parameter in row.parameters:
+            if parameter.kind == "text" and parameter.filters:
+                column = model._meta.get_field(snake(parameter.name))
+                text = f"Mira.{number}@example.org" if isinstance(column, models.EmailField) else TEXTS[number]
+                setattr(record, column.name, text)
+        if model is Customer:
+            record.postal_address_country, record.physical_address_country = Country.objects.all()[number : number + 2]
+        if row.lists_folders and number % 2:
+            record.entity_folder = make.make_folder(site, model.ENTITY)
+        record.save()
+    make.archive(record)
+    return path_of(row, viewset)
+
+
+def asked_for(drawn: list[tuple[str, Given]], name: str, usual: str) -> str:
+    """Return the value of a parameter that is given once, or the usual one."""
+    return next((one.text for known, one in drawn if known == name), usual)
+
+
+@every_list_row
+def test_a_list_answers_what_its_query_means_or_refuses_it(row: Any, viewset: Any, api: Any, settings: Any) -> None:
+    settings.RATE_LIMIT = 1_000_000
+    where = varied(row, viewset, api.key.site)
+    everything = api.get(where, {"isArchived": "any", "limit": 1000}).json()
+    gone = {one["Id"] for one in api.get(where, {"isArchived": "true", "limit": 1000}).json()}
+    made = {**filters(row, everything), **pages(row), "isArchived": archived(gone)}
+    made = {name: values for name, values in made.items() if not values.is_empty}
+    pairs = st.sampled_from(sorted(made)).flatmap(lambda name: made[name].map(lambda value: (name, value)))
+    before = Change.objects.count()
+
+    # The lists of entries are all read in the same way.
+    @hypothesis_settings(QUIET, max_examples=25 if hasattr(row.response.Meta.model, "ENTITY") else 8)
+    @given(drawn=st.lists(pairs, max_size=4), spelling=st.sampled_from([str, str.upper, str.lower]))
+    def ask(drawn: list[tuple[str, Given]], spelling: Callable[[str], str]) -> None:
+        answer = api.get(f"{where}?{urlencode([(spelling(name), one.text) for name, one in drawn])}")
+        texts_of = {name: {one.text for known, one in drawn if known == name} for name, _ in drawn}
+        doubled = [name for name, given_ in texts_of.items() if len(given_) > 1 and name in lists.TAKEN_ONCE]
+        if doubled or any(one.means is None for _, one in drawn):
+            assert refused(answer, 400, "InvalidParameter"), drawn
+            assert re.match(r"\w+: ", answer.json()["Message"])
+            return
+        assert answer.status_code == 200, (drawn, answer.content)
+        wanted = [one for one in everything if all(any(means(one) for means in group) for group in meanings(drawn))]
+        if "isArchived" not in texts_of:
+            wanted = [one for one in wanted if one["Id"] not in gone]
+        assert answer["X-Total-Count"] == str(len(wanted)), (drawn, answer.content)
+        start, limit = int(asked_for(drawn, "startIndex", "0")), int(asked_for(drawn, "limit", "100"))
+        keys = {one["Id"] for one in wanted}
+        got = answer.json()
+        assert len(got) == max(0, min(limit, len(wanted) - start)), drawn
+        assert {one["Id"] for one in got} <= keys, drawn
+        assert all(one == next(known for known in everything if known["Id"] == one["Id"]) for one in got)
+
+    ask()
+    assert Change.objects.count() == before
+
+
+def meanings(drawn: list[tuple[str, Given]]) -> list[list[Means]]:
+    """Return the meanings of each parameter's values; any of them may hold, of every parameter."""
+    names = dict.fromkeys(name for name, _ in drawn)
+    return [[one.means for known, one in drawn if known == name and one.means] for name in names]
