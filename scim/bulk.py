@@ -20,9 +20,11 @@ BULK_RESPONSE = "urn:ietf:params:scim:api:messages:2.0:BulkResponse"
 
 _METHODS = ("POST", "PUT", "PATCH", "DELETE")
 _NAMES = ("method", "path", "bulkId", "version", "data")
-_PATH = re.compile(r"/(?:Users|Groups)(?:/(?!\.search)[^/?#\s]+)?", re.IGNORECASE)
+_PATH = re.compile(r"/(?:Users|Groups)(?:/(?!\.search)[^/?#\s]+)?/?", re.IGNORECASE)
 """A path that an operation can have. A search is not a write, so it is not part of a bulk request."""
-_REFERENCE = re.compile(r"bulkId:([^\s\"\[\]/,]+)", re.IGNORECASE)
+_PREFIX = "bulkid:"
+_REFERENCE = re.compile(rf"{_PREFIX}([^\s\"\[\]/,]+)", re.IGNORECASE)
+"""A reference within a path or filter. A text that starts with the prefix is a reference as a whole."""
 
 Send = Callable[[str, str, Any, str], HttpResponse]
 """Makes one call. Takes the method, the path below the mount, the body or None, and the version for If-Match or ''."""
@@ -80,16 +82,18 @@ def _operation(given: dict[str, Any]) -> Operation:
 
 def _named(text: str) -> Iterator[str]:
     """Yield the bulkIds in a text, which can be a bulkId alone, a path with one, or a filter that compares one."""
-    if "bulkid:" in text.lower():
+    if text.lower().startswith(_PREFIX):
+        yield text[len(_PREFIX) :]
+    elif _PREFIX in text.lower():
         yield from _REFERENCE.findall(text)
 
 
-def run(operations: list[Operation], most_errors: int | None, send: Send) -> list[Representation]:
+def run(operations: list[Operation], most_errors: int | None, send: Send, base: str) -> list[Representation]:
     """Make the calls and return their results, in the order in which the calls were made.
 
     An operation that refers to the resource of a later operation waits for that operation. An operation is answered 409
     when it refers to itself through others, or refers to a resource that was not created. Processing stops after
-    `most_errors` errors; operations after that have no result.
+    `most_errors` errors; operations after that have no result. `base` is the address of the mount.
     """
     made: dict[str, str] = {}
     results: list[Representation] = []
@@ -99,7 +103,7 @@ def run(operations: list[Operation], most_errors: int | None, send: Send) -> lis
         coming = {one.bulk_id for one in waiting if one.method == "POST"}
         ready = next((one for one in waiting if not _waits(one, coming)), waiting[0])
         waiting.remove(ready)
-        result = _made(ready, made, send)
+        result = _made(ready, made, send, base)
         results.append(result)
         errors += int(result["status"]) >= 400
         if most_errors is not None and errors >= most_errors:
@@ -112,15 +116,17 @@ def _waits(operation: Operation, coming: set[str]) -> bool:
     return any(name in coming and name != operation.bulk_id for name in operation.references)
 
 
-def _made(operation: Operation, made: dict[str, str], send: Send) -> Representation:
-    response = _refusal(operation, made)
+def _made(operation: Operation, made: dict[str, str], send: Send, base: str) -> Representation:
+    """Make one call and return its result, which has a location unless the call is refused or a POST fails."""
+    response, location = _refusal(operation, made), ""
     if response is None:
         path, data = _resolved(operation.path, made), _resolved(operation.data, made)
+        location = "" if operation.method == "POST" else f"{base}{path}"
         response = send(operation.method, path, None if operation.method == "DELETE" else data, operation.version)
     result: Representation = {"method": operation.method}
     if operation.bulk_id:
         result["bulkId"] = operation.bulk_id
-    if location := response.get("Location", ""):
+    if location := response.get("Location", location):
         result["location"] = location
         if operation.method == "POST":
             made[operation.bulk_id] = location.rpartition("/")[2]
@@ -148,9 +154,9 @@ def _refusal(operation: Operation, made: dict[str, str]) -> HttpResponse | None:
 def _resolved(value: Any, made: dict[str, str]) -> Any:
     """Return a path or body in which each bulkId is replaced by the id of the resource that the operation created."""
     if isinstance(value, str):
-        return (
-            _REFERENCE.sub(lambda match: made.get(match[1], match[0]), value) if "bulkid:" in value.lower() else value
-        )
+        if value.lower().startswith(_PREFIX):
+            return made[value[len(_PREFIX) :]]
+        return _REFERENCE.sub(lambda match: made[match[1]], value) if _PREFIX in value.lower() else value
     if isinstance(value, dict):
         return {name: _resolved(item, made) for name, item in value.items()}
     if isinstance(value, list):

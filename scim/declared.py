@@ -12,7 +12,8 @@ from scim.schemas import MODELS, Group, User, bound
 
 MOST_NAMED = 10
 LONGEST_NAME = 80
-_COMMON = ("schemas", "id", "externalid", "meta")
+_META = frozenset(("resourcetype", "created", "lastmodified", "location", "version"))
+_COMMON = {name: frozenset[str]() for name in ("schemas", "id", "externalid")} | {"meta": _META}
 _MEMBERS = re.compile(r"members(?:\[|$)", re.IGNORECASE)
 
 Names = dict[str, frozenset[str]]
@@ -25,7 +26,7 @@ def declared_names(kind: str) -> dict[str, Names]:
     extensions = MODELS[kind].get_extension_models()
     found = {urn.lower(): _of_schema(extension.to_schema().model_dump()) for urn, extension in extensions.items()}
     core: Any = {"User": User, "Group": Group}[kind]
-    return {**found, "": {**dict.fromkeys(_COMMON, frozenset[str]()), **_of_schema(core.to_schema().model_dump())}}
+    return {**found, "": {**_COMMON, **_of_schema(core.to_schema().model_dump())}}
 
 
 def _of_schema(document: dict[str, Any]) -> Names:

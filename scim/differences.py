@@ -7,7 +7,7 @@ from records.sites.text import fold
 from scim.declared import Names, declared_names
 from scim.representations import Representation
 from scim.schemas import ENTERPRISE, SITE
-from scim.wording import by_lower_name
+from scim.wording import FALSE, by_lower_name
 
 READ_ONLY = frozenset({"id", "meta", "groups", "profileurl"})
 _READ_ONLY_PARTS = (f"{ENTERPRISE}:manager.displayname".lower(), f"{SITE}:displayname".lower())
@@ -85,4 +85,6 @@ def _same(sent: Any, found: Any, parts: frozenset[str], *, added: bool) -> bool:
         return all(_same(one, known.get(name), parts, added=True) for name, one in given.items() if name in parts)
     if isinstance(found, dict):
         return _same(sent, by_lower_name(found).get("value"), parts, added=added)
+    if isinstance(found, bool):
+        return (str(sent).strip().lower() not in FALSE) == found
     return found is not None and fold(str(sent)) == fold(str(found))

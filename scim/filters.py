@@ -90,6 +90,12 @@ def schema_before(path: str) -> str:
     return _BARE_NAME.sub(lambda m: f"{_BELOW_USER[m[1].lower()]}:{m[1]}" if not m.start() else m[0], path)
 
 
+def qualified(kind: str, name: str) -> str:
+    """Return the name of an attribute as sortBy and attributes send it, with its schema where it lacks it."""
+    tidy = colon_after_schema(name)
+    return schema_before(tidy) if kind == "User" else tidy
+
+
 def tidied(expression: str, *, of_users: bool = False) -> str:
     """Return the filter with bare operands quoted and colons instead of dots after schema URNs; strings are unchanged.
 

@@ -58,7 +58,7 @@ def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> Que
     if not query.sort_by:
         return rows.order_by("pk")
     model: Any = MODELS[kind]
-    path = bound(Path, kind)(filters.colon_after_schema(query.sort_by))
+    path = bound(Path, kind)(filters.qualified(kind, query.sort_by))
     try:
         binding = bound(SearchRequest, kind)(sort_by=path).sort_binding(model)
     except ShapeError as error:

@@ -36,7 +36,10 @@ _UNIDENTIFIED = ("unidentified", "scim")
 _SHOWN = {"op", "path", "schemas", "type", "primary", "active", "resourcetype", "startindex", "count", "id", "$ref"}
 """Keys whose values do not identify a person."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
-_VALUE = re.compile(r"'[^']*'(?! is not an attribute| is read-only| is immutable| holds sub-| has no sub-)")
+_VALUE = re.compile(
+    r"(?<!nothing that )(?<!entry whose )(?<!no value of )(?<!attribute )'[^']*'"
+    r"(?! is not an attribute| is read-only| is immutable| is a complex| holds sub-| has no sub-)"
+)
 """Text in single quotes that may be a value; attributes are quoted too, and the log names them."""
 _IDS = re.compile(r"^[0-9a-f-]{36}$", re.IGNORECASE)
 _OPERAND = re.compile(r"(\b(?:eq|ne|co|sw|ew|gt|ge|lt|le)\s+)[^\s()\[\]\"]+", re.IGNORECASE)

@@ -326,16 +326,15 @@ class Membership:
                 raise MutabilityException(detail=f"'members.{operation.sub}' is immutable; remove the member.")
             self._remove(matched)
             return
+        wanted = {operation.sub: operation.value} if operation.sub else _member_in(operation.value)
+        for key in matched:
+            _refuse_change(self.now[key], wanted)
         if not matched:
             ids = _ids_of(selection)
             if not ids or operation.sub:
                 raise NoTargetException(detail="No member matches the path filter.")
             for key in ids:
-                self._put(_of_this(key, operation.value))
-            return
-        wanted = {operation.sub: operation.value} if operation.sub else operation.value
-        for key in matched:
-            _refuse_change(self.now[key], wanted)
+                self._put(_of_this(key, wanted))
 
     def _matching(self, selection: FilterNode) -> Iterator[uuid.UUID]:
         checked: Any = ScimFilter[Member]  # type: ignore[type-var]
@@ -354,20 +353,31 @@ class Membership:
                 yield key
 
 
-def _of_this(key: uuid.UUID, value: Any) -> dict[uuid.UUID, Named]:
+def _member_in(value: Any) -> Entry:
+    """Return what a value says of one member, without nulls, which count as absent; raises InvalidValueException."""
+    one = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if not isinstance(one, dict):
+        raise InvalidValueException(detail="The value for a member must be an object.")
+    return {name: part for name, part in by_lower_name(one).items() if part is not None}
+
+
+def _of_this(key: uuid.UUID, said: Entry) -> dict[uuid.UUID, Named]:
     """Return the entry for the id that a path names; raises InvalidValueException when its value names another."""
-    said = by_lower_name(value) if isinstance(value, dict) else {}
     found = entries_of({"value": str(key), **said})
     if found.keys() != {key}:
         raise InvalidValueException(detail="The value names another member than the path.")
     return found
 
 
-def _refuse_change(entry: Entry, wanted: Any) -> None:
-    """Raise MutabilityException when a value differs from the stored one, because sub-attributes are immutable."""
-    if not isinstance(wanted, dict):
-        raise InvalidValueException(detail="The value for a member must be an object.")
-    known = by_lower_name(entry)
+def _refuse_change(entry: Entry, wanted: Entry) -> None:
+    """Raise MutabilityException when a value differs from the stored one, because sub-attributes are immutable.
+
+    Case does not matter in an id or a type. Names that no schema declares are ignored.
+    """
+    known = {**entry, "display": entry.get("given") or entry.get("display")}
     for name, value in wanted.items():
-        if known.get(name.lower()) != value:
+        part = name.lower()
+        stored = known.get(part)
+        is_same = value == stored or (part in ("value", "type") and str(value).lower() == str(stored).lower())
+        if part in _PARTS and not is_same:
             raise MutabilityException(detail=f"'members.{name}' is immutable; remove the member and add another.")

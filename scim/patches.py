@@ -18,7 +18,7 @@ from scim.members import is_members
 from scim.representations import Representation
 from scim.requests import unread_names
 from scim.schemas import EXTENSIONS, GROUP, MODELS, PATCH_OP, POLICY, USER, bound
-from scim.wording import by_lower_name
+from scim.wording import FALSE, by_lower_name
 
 MOST_OPERATIONS = 2_000
 MOST_CHANGES = 500
@@ -26,8 +26,6 @@ MOST_CHANGES = 500
 LONGEST_PATH = 2_000
 
 _EXTENSIONS = {urn.lower() for urns in EXTENSIONS.values() for urn in urns}
-_FALSE = ("false", "f", "no", "n", "off", "0", "0.0")
-"""The texts and numbers that the models read as the boolean false, as text in lower case."""
 _ROOT_SCHEMAS = {"User": USER.lower(), "Group": GROUP.lower()}
 
 
@@ -95,7 +93,7 @@ def _switches_off(operations: list[Any]) -> bool:
         pairs = [(path, value)] if path else list(value.items()) if isinstance(value, dict) else []
         for name, inner in pairs:
             if isinstance(name, str) and name.strip().lower() in ("active", f"{USER}:active".lower()):
-                state = str(inner).strip().lower() not in _FALSE
+                state = str(_only_value(inner)).strip().lower() not in FALSE
     return not state
 
 
@@ -115,10 +113,18 @@ def _without_path(kind: str, operation: dict[str, Any], ignored: list[str], note
             ignored.append(key)
             continue
         if isinstance(item, dict | list) and "[" not in key:
-            ignored += undeclared(kind, {key: item})
+            ignored += undeclared(kind, _in_its_schema(kind, key, item))
         (selecting if "[" in key else plain)[key] = item
     found = [{**operation, "value": plain}] if plain or not selecting else []
     return found + [{**operation, "path": key, "value": item} for key, item in selecting.items()]
+
+
+def _in_its_schema(kind: str, key: str, item: Any) -> dict[str, Any]:
+    """Return a body with the value at the place that a key names, such as `urn:…:User:manager`."""
+    urn, colon, name = key.rpartition(":")
+    if not colon or key.lower() in _EXTENSIONS:
+        return {key: item}
+    return {name: item} if urn.lower() == _ROOT_SCHEMAS[kind] else {urn: {name: item}}
 
 
 def tidied_schemas(schemas: Any, wanted: str) -> Any:
@@ -151,6 +157,8 @@ def _tidied_operation(
     if "value" not in tidy and str(tidy.get("op", "")).lower() in ("add", "replace"):
         raise InvalidValueException(detail="An add or replace operation needs a value; null or [] empties.")
     if path and isinstance(path, str):
+        if (only := _only_value(value)) is not value and _takes_one_plain_value(kind, path):
+            value = tidy["value"] = only
         unread = _undeclared_below(kind, path, value)
         if unread is None and spared is None:
             raise InvalidValueException(detail=f"The value names nothing that '{path[:200]}' has.")
@@ -160,6 +168,21 @@ def _tidied_operation(
     if isinstance(value, dict):
         tidy["value"] = _tidied_keys(kind, value, spared, whole=not path)
     return tidy
+
+
+def _only_value(value: Any) -> Any:
+    """Return the value in a list of one, `[{"value": "x"}]`, which is how Microsoft's library sends every value."""
+    one = by_lower_name(value[0]) if isinstance(value, list) and len(value) == 1 and _is_filled(value[0]) else {}
+    return one["value"] if "value" in one and one.keys() <= {"value", "$ref"} else value
+
+
+def _takes_one_plain_value(kind: str, path: str) -> bool:
+    """Return whether a path stands for one value that is not an object."""
+    found = bound(Path, kind)(path)
+    binding = found.resolve()
+    if binding is None or binding.target_is_multivalued or hasattr(binding.target_type, "model_fields"):
+        return False
+    return not binding.is_multivalued or found.value_filter is not None
 
 
 def _undeclared_below(kind: str, path: str, value: Any) -> list[str] | None:
@@ -199,6 +222,8 @@ def _tidied_keys(kind: str, value: dict[str, Any], spared: list[str] | None, *, 
 
 def _declared_path(kind: str, path: str) -> str:
     tidy = _tidied_path(kind, path)
+    if tidy.lower() == _ROOT_SCHEMAS[kind]:
+        return ""  # The schema of the resource itself stands for the resource, as no path does.
     if tidy and not is_declared(kind, tidy):
         raise InvalidPathException(path=path, detail=f"'{path[:200]}' is not an attribute of {kind}.")
     return tidy

@@ -1,11 +1,13 @@
 """Selects the attributes that an answer carries: applies attributes and excludedAttributes to a finished document."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from scim.filters import colon_after_schema
+from scim.declared import declared_names
+from scim.filters import qualified
 from scim.requests import Query
-from scim.schemas import EXTENSIONS, GROUP, MODELS, ON_REQUEST, USER
+from scim.schemas import EXTENSIONS, GROUP, ON_REQUEST, USER
 
 _ALWAYS = ("schemas", "id")
 _CORE = {"User": USER.lower(), "Group": GROUP.lower()}
@@ -108,28 +110,34 @@ def _subs(value: Any, keep: Any) -> Any:
     return value
 
 
+def undeclared_names(kinds: Iterable[str], query: Query) -> list[str]:
+    """Return the names in attributes and excludedAttributes that the schemas of none of these kinds declare."""
+    names = dict.fromkeys((*query.attributes, *query.excluded_attributes))
+    return [name for name in names if not any(_place(kind, name) for kind in kinds)]
+
+
 def _choice(kind: str, names: tuple[str, ...]) -> Choice:
     chosen: Choice = {}
-    model = MODELS[kind]
-    core = {key.lower() for key in model.__scim_info__.field_by_name}
-    own = _CORE[kind]
     for name in names:
-        key = colon_after_schema(name).lower()
-        schema, attribute = "", key
-        if key == own:
-            chosen.setdefault("", {})["*"] = {"*"}
-            continue
-        for urn in (urn.lower() for urn in EXTENSIONS[kind]):
-            if key == urn:
-                schema, attribute = urn, "*"
-            elif key.startswith(f"{urn}:"):
-                schema, attribute = urn, key[len(urn) + 1 :]
-        if not schema and key.startswith(f"{own}:"):
-            attribute = key[len(own) + 1 :]
-        head, _, sub = attribute.partition(".")
-        if not schema and head not in core:
-            for urn, extension in model.get_extension_models().items():
-                if head in extension.__scim_info__.field_by_name:
-                    schema = urn.lower()
-        chosen.setdefault(schema, {}).setdefault(head, set()).add(sub or "*")
+        if place := _place(kind, name):
+            schema, attribute, sub = place
+            chosen.setdefault(schema, {}).setdefault(attribute, set()).add(sub)
     return chosen
+
+
+def _place(kind: str, name: str) -> tuple[str, str, str] | None:
+    """Return the schema, attribute and sub-attribute that a name stands for, or None if they are not declared.
+
+    They are in lower case, with '' for the core schema and '*' for all attributes or sub-attributes.
+    """
+    key = qualified(kind, name).lower()
+    schemas = declared_names(kind)
+    if key == _CORE[kind] or (key and key in schemas):
+        return key if key in schemas else "", "*", "*"
+    urn, _, path = key.rpartition(":")
+    schema = "" if urn == _CORE[kind] else urn
+    attribute, dot, sub = path.partition(".")
+    subs = schemas.get(schema, {}).get(attribute)
+    if subs is None or (dot and sub not in subs):
+        return None
+    return schema, attribute, sub or "*"

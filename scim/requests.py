@@ -119,14 +119,18 @@ class Query:
     """Where the page starts: '' for the first page, or None if the page is given by startIndex."""
 
 
-_SHOWN = ("filter", "startIndex", "count", "cursor", "sortBy", "sortOrder", "attributes", "excludedAttributes")
+QUERY_NAMES = ("filter", "startIndex", "count", "cursor", "sortBy", "sortOrder", "attributes", "excludedAttributes")
 """The query parameters of a list or read."""
-_NAMES = frozenset(name.lower() for name in _SHOWN)
+SHOWN_NAMES = ("attributes", "excludedAttributes")
+"""Those of them that a read or write of one resource has too."""
+_NAMES = frozenset(name.lower() for name in QUERY_NAMES)
+_FLAG = "aadoptscim062020"
+"""The switch that Microsoft Entra ID adds to every address; it concerns what Entra sends."""
 
 
 def query_of(parameters: Mapping[str, Any]) -> Query:
     """Return the query from parameters or the body of a .search, with names in any case; raises Refused."""
-    refuse_misspelt(parameters, _SHOWN)
+    refuse_misspelt(parameters, QUERY_NAMES)
     values = {name.lower(): value for name, value in parameters.items() if value is not None}
     attributes = _names(values.get("attributes"))
     excluded = _names(values.get("excludedattributes"))
@@ -161,10 +165,10 @@ def refuse_misspelt(given: Iterable[str], known: Sequence[str]) -> None:
             raise Refused(400, f"There is no {name[:100]!r}. Did you mean {near[0]}?", "invalidSyntax")
 
 
-def unread_names(given: dict[str, Any], known: Sequence[str]) -> list[str]:
+def unread_names(given: Iterable[str], known: Sequence[str]) -> list[str]:
     """Return the names of a message that nothing reads; raises Refused for one that is a typing error."""
     refuse_misspelt(given, known)
-    return [name for name in given if name.lower() not in {one.lower() for one in known}]
+    return [name for name in given if name.lower() not in {_FLAG, *(one.lower() for one in known)}]
 
 
 def query_of_request(request: HttpRequest) -> Query:

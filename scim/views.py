@@ -30,10 +30,19 @@ from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response
 from scim.inner import Inner, inner_of, send
 from scim.models import ProvisioningCall
 from scim.mounts import Mount
-from scim.patches import tidied_schemas
-from scim.projection import Projection
+from scim.patches import note_ignored, tidied_schemas
+from scim.projection import Projection, undeclared_names
 from scim.representations import Representation, version_of
-from scim.requests import LARGEST_BODY, Query, query_of, query_of_request, read_body
+from scim.requests import (
+    LARGEST_BODY,
+    QUERY_NAMES,
+    SHOWN_NAMES,
+    Query,
+    query_of,
+    query_of_request,
+    read_body,
+    unread_names,
+)
 from scim.schemas import BULK_REQUEST, POLICY, SEARCH_REQUEST
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
@@ -50,6 +59,8 @@ class ProvisioningView(stock.SCIMView):
     """The common behaviour of every endpoint: identify and count the caller, answer in SCIM, and log the call."""
 
     mount: Mount = "scim"
+    kinds: tuple[str, ...] = ()
+    """The resource types that the endpoint answers."""
     caller: Caller | None = None
     body: Any = None
     changes: Iterable[Change] = ()
@@ -136,6 +147,16 @@ class ProvisioningView(stock.SCIMView):
         self.body = read_body(request, largest)
         return dict(self.body)
 
+    def asked(self, request: HttpRequest, known: Sequence[str] = SHOWN_NAMES) -> Query:
+        """Return the query in the request's address, of which the endpoint reads the `known` names."""
+        return self.noted(query_of_request(request), unread_names(request.GET, known))
+
+    def noted(self, query: Query, unread: Iterable[str]) -> Query:
+        """Return the query, and note for the log the names that nothing reads and the attributes that do not exist."""
+        if self.caller:
+            note_ignored([*unread, *undeclared_names(self.kinds, query)], self.caller.notes)
+        return query
+
 
 def refuse_other_schemas(body: dict[str, Any], wanted: str) -> None:
     """Raise Refused (400) for a message whose schemas name another kind; schemas may be absent."""
@@ -167,14 +188,18 @@ def nothing(**headers: str) -> HttpResponse:
 class ResourceView(ProvisioningView):
     """The endpoint of one resource type: its list, and each resource by its id."""
 
-    kind = ""
     scim_adapter_getter: Any = None
+
+    @property
+    def kind(self) -> str:
+        """Return the resource type."""
+        return self.kinds[0]
 
     def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Answer a list or one resource."""
-        query = query_of_request(request)
         if uuid is None:
-            return answer(lists.results(request.caller, (self.kind,), query))
+            return answer(lists.results(request.caller, self.kinds, self.asked(request, QUERY_NAMES)))
+        query = self.asked(request)
         key = self.key_of(uuid)
         projection = Projection.of(self.kind, query, spares=request.caller.reads_rfc)
         found = lists.documents_of(request.caller, self.kind, [key], projection)
@@ -196,7 +221,7 @@ class ResourceView(ProvisioningView):
             adapter = self.scim_adapter(None, request=request)
             adapter.from_dict(body)
             adapter.save()
-            return self._written(adapter, query_of_request(request), 201)
+            return self._written(adapter, self.asked(request), 201)
 
     def put(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Replace a resource."""
@@ -229,7 +254,7 @@ class ResourceView(ProvisioningView):
 
     def query_of_change(self, request: ProvisioningRequest) -> Query:
         """Return the query that selects the attributes in the answer to a PUT or PATCH."""
-        return query_of_request(request)
+        return self.asked(request)
 
     def answers_nothing(self, caller: Caller, query: Query) -> bool:
         """Return whether a PATCH is answered 204 (DECISIONS 7.7)."""
@@ -281,14 +306,14 @@ class ResourceView(ProvisioningView):
 class UsersView(ResourceView, stock.UsersView):
     """Users and Users/<id>."""
 
-    kind = "User"
+    kinds = ("User",)
     scim_adapter_getter = staticmethod(lambda: UserAdapter)
 
 
 class GroupsView(ResourceView, stock.GroupsView):
     """Groups and Groups/<id>."""
 
-    kind = "Group"
+    kinds = ("Group",)
     scim_adapter_getter = staticmethod(lambda: GroupAdapter)
 
     def answers_nothing(self, caller: Caller, query: Query) -> bool:
@@ -306,14 +331,14 @@ class GroupsView(ResourceView, stock.GroupsView):
 class SearchView(ProvisioningView, stock.SearchView):
     """<kind>/.search, and .search over both kinds, with the query in the body."""
 
-    kinds: tuple[str, ...] = ("User", "Group")
+    kinds = ("User", "Group")
     only_reads = True
 
     def post(self, request: ProvisioningRequest) -> HttpResponse:
         """Answer the query in the body."""
         body = self.read(request)
         refuse_other_schemas(body, SEARCH_REQUEST)
-        query = query_of({name: value for name, value in body.items() if name.lower() != "schemas"})
+        query = self.noted(query_of(body), unread_names(body, ("schemas", *QUERY_NAMES)))
         return answer(lists.results(request.caller, self.kinds, query))
 
 
@@ -322,7 +347,7 @@ class RootView(SearchView):
 
     def get(self, request: ProvisioningRequest) -> HttpResponse:
         """Answer the query."""
-        return answer(lists.results(request.caller, self.kinds, query_of_request(request)))
+        return answer(lists.results(request.caller, self.kinds, self.asked(request, QUERY_NAMES)))
 
     post = None  # type: ignore[assignment]
 
@@ -337,7 +362,8 @@ class BulkView(ProvisioningView):
         operations, most_errors = bulk.operations_of(body, request.caller.notes)
         entries: list[ProvisioningCall] = []
         self.entries = entries
-        results = bulk.run(operations, most_errors, partial(send, Inner(request.caller, entries=entries)))
+        inner = Inner(request.caller, entries=entries)
+        results = bulk.run(operations, most_errors, partial(send, inner), request.caller.base)
         return answer({"schemas": [bulk.BULK_RESPONSE], "Operations": results})
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+FALSE = ("false", "f", "no", "n", "off", "0", "0.0")
+"""The texts and numbers that the models read as the boolean false, as text in lower case."""
+
 _NAMES = {
     "user_name": "userName",
     "given_name": "name.givenName",

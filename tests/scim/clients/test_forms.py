@@ -214,6 +214,20 @@ def test_a_patch_finds_what_only_an_extension_declares_without_its_schema(scim, 
     assert changed[people.EMPLOYEE][name.lower()] == "Two"
 
 
+def test_the_schema_of_a_resource_stands_for_the_resource_in_a_path(scim):
+    user, group = scim.add_user("mira"), scim.add_group("Team")
+    for path, urn, name in (
+        (f"/Users/{user['id']}", people.USER, "title"),
+        (f"/Groups/{group['id']}", people.GROUP, "displayName"),
+    ):
+        for number, form in enumerate((urn, urn.upper(), f" {urn} ")):
+            changed = scim.patch(path, {"op": "replace", "path": form, "value": {name: f"New {number}"}})
+            assert changed.json()[name] == f"New {number}", changed.content
+        assert_error(scim.patch(path, {"op": "remove", "path": urn}), 400, "noTarget")
+    other = {"op": "replace", "path": people.USER, "value": {"displayName": "x"}}
+    assert_error(scim.patch(f"/Groups/{group['id']}", other), 400, "invalidPath")
+
+
 ODD_NAMES = ["a\nb", "a\r\nb", "a\x7fb", "a\x85b", "a\u2028b", "  "]
 
 

@@ -3,13 +3,15 @@
 import re
 import time
 from typing import Any
+from uuid import UUID
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from scim import log
 from scim.models import ProvisioningCall
-from tests.scim.conftest import Scim, assert_error
+from tests.scim.conftest import MOUNTS, Scim, assert_error
 
 
 def test_calls_without_a_valid_token_write_no_row_and_are_counted(scim: Any, settings: Any) -> None:
@@ -25,6 +27,23 @@ def test_calls_without_a_valid_token_write_no_row_and_are_counted(scim: Any, set
     assert log.unidentified_calls() == 7
     assert scim.get("/Users").status_code == 200
     assert ProvisioningCall.objects.count() == 1
+
+
+@pytest.mark.parametrize("mount", MOUNTS)
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("", "/", "/Users", "/Users/", f"/Users/{UUID(int=7)}", "/Users/.search", "/Groups", f"/Groups/{UUID(int=7)}"),
+        *("/.search", "/Bulk", "/Me", "/Schemas", "/Schemas/User", "/ResourceTypes", "/ServiceProviderConfig", "/nope"),
+    ],
+)
+def test_every_endpoint_asks_for_a_token_before_anything_else(mount: str, path: str) -> None:
+    for method in ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"):
+        answer = Scim("", mount).send(method, path, "{")
+        assert answer.status_code == 401, (method, answer.content)
+        assert answer["WWW-Authenticate"] == 'Bearer realm="provisioning"'
+        if method != "HEAD":
+            assert_error(answer, 401)
 
 
 def test_every_answer_is_for_its_caller_alone(both: Any) -> None:

@@ -80,12 +80,35 @@ def test_the_log_names_the_attribute_that_a_refusal_is_about_but_no_value(scim):
     for path, said in (
         ("actve", "'actve' is not an attribute of User."),
         ("id", "'id' is read-only"),
+        ("name", "The value names nothing that 'name' has."),
+        ("roles.value", "There is no entry whose 'roles.value' could be set."),
+        ('ims[type ne "icq"].value', "no value of 'ims' matches the path filter"),
         ('emails[value eq "mira@corp.local"].nope', "'emails[value eq \"…\"].nope' is not an attribute of User."),
     ):
-        scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "x"})
+        value = {"first": "Mira"} if path == "name" else "x"
+        scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": value})
         assert logged() == f"Refused: {said}"
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "natureOfEmployment", "value": "Mira Novak"})
     assert "Mira" not in logged()
+
+
+@pytest.mark.parametrize("prefix", ["", f"{people.USER}:"])
+def test_what_a_value_without_a_path_sets_is_not_called_ignored(scim, prefix):
+    boss, user = scim.add_user("boss")["id"], scim.add_user("mira")
+    manager = {"value": boss, "nope": 1}
+    value = {f"{prefix}name": {"familyName": "Kovac", "nick": "K"}, f"{people.ENTERPRISE}:manager": manager}
+    value |= {f"{prefix}roles": [{"value": "r", "primary": "yes"}], "manager": manager} if prefix else {}
+    answer = scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": value})
+    assert answer.json()["name"]["familyName"] == "Kovac"
+    assert answer.json()[people.ENTERPRISE]["manager"]["value"] == boss
+    said = logged().partition(" Ignored, because the schemas do not declare it: ")[2]
+    assert set(said.removesuffix(".").split(", ")) == {"name.nick", f"{people.ENTERPRISE}:manager.nope"}
+    group = scim.add_group("Team", user["id"])
+    members = {f"{people.GROUP}:members": [{"value": boss}], f"{people.GROUP}:displayName": "Crew"}
+    answer = scim.patch(f"/Groups/{group['id']}", {"op": "replace", "value": members})
+    assert (answer.json()["displayName"], scim.members(group["id"])) == ("Crew", {boss})
+    scim.patch(f"/Groups/{group['id']}", {"op": "replace", "value": members})
+    assert logged() == "Nothing changed: everything was as asked for already."
 
 
 @pytest.mark.parametrize(

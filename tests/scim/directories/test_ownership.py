@@ -32,6 +32,32 @@ def test_posting_an_existing_role_takes_it_over(scim, site):
     assert_error(scim.post("/Groups", {"displayName": "Reader"}), 409, "uniqueness")
 
 
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_a_change_by_id_takes_over_a_role_that_no_directory_owns(scim, site, directory, method):
+    member = scim.add_user("mira")["id"]
+    reader = Role.objects.get(site=site, default_role=DefaultRole.READER)
+    members = {"members": [{"value": member}]}
+    body = members if method == "PUT" else {"Operations": [{"op": "add", "value": members}]}
+    assert scim.send(method, f"/Groups/{reader.pk}", body).status_code == 200
+    reader.refresh_from_db()
+    assert (reader.directory_id, reader.name) == (directory.pk, "Reader")
+    assert scim.members(str(reader.pk)) == {member}
+
+
+def test_what_is_as_asked_for_already_leaves_no_trace(scim):
+    member, other = scim.add_user("mira")["id"], scim.add_user("noah")["id"]
+    group = scim.add_group("Team", member)["id"]
+    before = scim.get(f"/Groups/{group}").json(), Change.objects.count()
+    for operation in (
+        {"op": "add", "path": "members", "value": [{"value": member}]},
+        {"op": "remove", "path": "members", "value": [{"value": other}]},
+        {"op": "replace", "path": "members", "value": [{"value": member.upper()}]},
+        {"op": "replace", "value": {"displayName": "Team"}},
+    ):
+        assert scim.patch(f"/Groups/{group}", operation).status_code == 200
+        assert (scim.get(f"/Groups/{group}").json(), Change.objects.count()) == before
+
+
 def test_another_directorys_role_is_read_but_not_changed(scim, site):
     other = Scim(people.make_token(people.make_directory(site)))
     group = other.add_group("Theirs")["id"]
@@ -218,6 +244,40 @@ def test_names_that_are_missing_are_made_up(scim):
     shown = scim.post("/Users", {**bare, "userName": "other", "displayName": "Ola N"}).json()
     assert (shown["name"]["givenName"], shown["displayName"]) == ("Ola N", "Ola N")
     assert shown[people.EMPLOYEE] == {"position": "Employee", "natureOfEmployment": "Employee", "folder": ""}
+
+
+def test_what_a_record_needs_has_a_default_and_lists_are_used_where_they_have_an_entry(scim, site):
+    bare = {"schemas": [people.USER], "userType": "Agency worker", "name": {"honorificPrefix": "Sheikh"}}
+    first = scim.post("/Users", {**bare, "userName": "first", people.EMPLOYEE: {"folder": "Line 9"}}).json()
+    second = scim.post("/Users", {**bare, "userName": "second", people.EMPLOYEE: {"folder": "line 9"}}).json()
+    for user in (first, second):
+        assert user["name"]["honorificPrefix"] == "Sheikh"
+        assert user[people.EMPLOYEE]["position"] == "Agency worker"
+    employees = Employee.objects.filter(pk__in=(first["id"], second["id"])).select_related("nature_of_employment")
+    assert {(one.title_id, one.nature_of_employment.name) for one in employees} == {(None, "Employee")}
+    assert len({one.entity_folder_id for one in employees}) == 1
+    agency = {"op": "replace", "path": "natureOfEmployment", "value": "AGENCY"}
+    assert scim.patch(f"/Users/{first['id']}", agency).json()[people.EMPLOYEE]["natureOfEmployment"] == "Agency"
+
+
+def test_a_user_name_is_one_in_composed_and_decomposed_letters(scim):
+    user = scim.add_user("élise")
+    assert_error(scim.post("/Users", people.user_body("ÉLISE")), 409, "uniqueness")
+    assert scim.ids("/Users", 'userName eq "élise"') == [user["id"]]
+
+
+def test_a_token_sees_the_people_of_all_sites_of_its_directory(scim, other_site, directory):
+    elsewhere = Scim(people.make_token(people.make_directory(other_site)))
+    theirs = elsewhere.add_user("theirs")["id"]
+    group = scim.add_group("Team")["id"]
+    assert_error(scim.get(f"/Users/{theirs}"), 404)
+    directory.sites.add(other_site)
+    assert scim.user(theirs)["userName"] == "theirs"
+    assert scim.put(f"/Groups/{group}", {"members": [{"value": theirs}]}).status_code == 200
+    directory.sites.remove(other_site)
+    assert scim.get(f"/Groups/{group}").json()["members"] == []
+    assert scim.put(f"/Groups/{group}", {"members": []}).status_code == 200
+    assert [str(key) for key in RoleMembership.objects.filter(role=group).values_list("user_id", flat=True)] == [theirs]
 
 
 def test_a_repeated_put_leaves_no_trace(scim):

@@ -135,6 +135,28 @@ def test_archiving_in_the_back_office_ends_access_and_a_directory_cannot_undo_it
     assert renamed.json()["active"] is False
 
 
+def test_a_user_whose_employee_staff_archived_keeps_its_facts_and_can_be_deleted(both, site):
+    user = both.add_user("mira", externalId="e1")
+    employee_actions.archive_employee(
+        site.pk, Employee.objects.get(pk=user["id"]).pk, archived=True, author=make.SYSTEM, reason="Left"
+    )
+    path, read = f"/Users/{user['id']}", both.user(user["id"])
+    assert read["active"] is False
+    for change in ({"name": {"givenName": "Zoe"}}, {"emails": []}, {people.EMPLOYEE: {"position": "Lead"}}):
+        refused = both.put(path, {**read, **change})
+        assert_error(refused, 409)
+        assert "archived" in refused.json()["detail"]
+    assert_error(both.apply(path, {"op": "replace", "path": "name.familyName", "value": "Kovac"}), 409)
+    assert_error(both.put(path, {**read, "active": True}), 403)
+    assert_error(both.post("/Users", people.user_body("mira", externalId="e1")), 403)
+    for answer in (both.put(path, read), both.put(path, {**read, "active": False})):
+        assert (answer.status_code, answer.json()) == (200, read)
+    assert both.user(user["id"]) == read
+    assert both.delete(path).status_code == 204
+    assert_error(both.get(path), 404)
+    assert both.add_user("mira", externalId="e1")["id"] != user["id"]
+
+
 @pytest.mark.parametrize("way", ["revoked", "expired", "archived directory", "archived home site", "ended account"])
 def test_a_token_ends_at_once(scim_of, directory: Directory, way):
     scim = scim_of()

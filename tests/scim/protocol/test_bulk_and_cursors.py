@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 from django.http import HttpResponse
 
-from records.accounts.models import User
+from records.accounts.models import Dialect, User
 from scim import bulk
 from scim.models import ProvisioningCall
 from tests.scim import people
@@ -52,6 +52,44 @@ def test_a_bulk_makes_changes_and_removes_and_tells_of_each(both):
     assert (made["method"], changed["method"], removed["method"]) == ("POST", "PUT", "DELETE")
     assert made["version"].startswith('W/"')
     assert both.get(f"/Users/{old['id']}").status_code == 404
+
+
+def test_every_result_names_its_resource_but_that_of_a_post_that_failed(scim_of):
+    scim = scim_of(Dialect.ENTRA)
+    user, group = scim.add_user("mira")["id"], scim.add_group("Team")["id"]
+    rename = {"Operations": [{"op": "replace", "path": "displayName", "value": "Crew"}]}
+    answer = send(
+        scim,
+        {"method": "PATCH", "path": f"/Groups/{group}", "data": rename},
+        {"method": "PUT", "path": f"/Users/{user}/", "data": {"userName": ""}},
+        {"method": "DELETE", "path": f"/users/{user}"},
+        {"method": "DELETE", "path": "/Users/nobody"},
+        add_user(" ", "failed"),
+        {"method": "DELETE", "path": "/elsewhere"},
+    )
+    assert statuses(answer) == ["204", "400", "204", "404", "400", "400"]
+    base = scim.get("/ServiceProviderConfig").json()["meta"]["location"].removesuffix("/ServiceProviderConfig")
+    places = [one.get("location", "").removeprefix(base) for one in answer.json()["Operations"]]
+    assert places == [f"/Groups/{group}", f"/Users/{user}/", f"/users/{user}", "/Users/nobody", "", ""]
+
+
+@pytest.mark.parametrize("bulk_id", ["Mira Novak", "Users/7", 'a"b]', "bulkId:1", "7"])
+def test_a_member_names_any_bulk_id(both, bulk_id):
+    data = {"displayName": "Team", "members": [{"value": f"BULKID:{bulk_id}"}]}
+    group = {"method": "POST", "path": "/Groups", "bulkId": "g", "data": data}
+    answer = send(both, group, add_user("mira", bulk_id))
+    assert statuses(answer) == ["201", "201"]
+    found = {one["bulkId"]: one["location"].rpartition("/")[2] for one in answer.json()["Operations"]}
+    assert both.members(found["g"]) == {found[bulk_id]}
+    again = {"method": "PUT", "path": f"/Groups/{found['g']}", "data": {"members": [{"value": f"bulkId:{bulk_id} "}]}}
+    assert statuses(send(both, again)) == ["409"]
+
+
+def test_a_path_of_a_bulk_may_end_with_a_slash(both):
+    made = send(both, {**add_user("mira"), "path": "/Users/"}).json()["Operations"][0]
+    assert made["status"] == "201"
+    path = made["location"].partition(both.mount)[2]
+    assert statuses(send(both, {"method": "DELETE", "path": f"{path}/"})) == ["204"]
 
 
 def test_what_an_operation_makes_is_named_by_its_bulk_id_wherever_it_comes(scim):
@@ -117,7 +155,7 @@ def test_a_long_chain_of_references_costs_little_time():
         return HttpResponse(status=201, headers={"Location": f"/scim/Users/{next(numbers)}"})
 
     started = time.thread_time()
-    results = bulk.run(operations, None, send)
+    results = bulk.run(operations, None, send, "/scim")
     assert time.thread_time() - started < 5
     assert [one["bulkId"] for one in results] == [f"u{number}" for number in reversed(range(1_000))]
 

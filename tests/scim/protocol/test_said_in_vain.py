@@ -1,5 +1,7 @@
 """What a directory says beside what counts: it is refused where it contradicts, or the log names it as ignored."""
 
+import json
+
 import pytest
 
 from scim.models import ProvisioningCall
@@ -87,6 +89,69 @@ def test_a_path_and_a_value_that_name_two_members_are_refused(scim):
     named = {"display": "M.", "type": "User"}
     answer = scim.patch(f"/Groups/{group}", {**operation, "value": named})
     assert [one["display"] for one in answer.json()["members"]] == ["M."]
+
+
+MEMBER = 'members[value eq "{}"]'
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"display": None},
+        {"VALUE": "{UPPER}", "type": "user", "$ref": None},
+        [{"value": "{key}", "nope": 1}],
+        {"display": "Mira Novak"},
+    ],
+)
+@pytest.mark.parametrize("op", ["add", "replace"])
+def test_a_member_that_a_path_selects_may_be_told_again(scim, op, value):
+    user = scim.add_user("mira")["id"]
+    group = scim.add_group("Team", user)
+    text = json.dumps(value).replace("{UPPER}", user.upper()).replace("{key}", user)
+    operation = {"op": op, "path": MEMBER.format(user), "value": json.loads(text)}
+    answer = scim.patch(f"/Groups/{group['id']}", operation)
+    assert answer.status_code == 200, answer.content
+    assert answer.json() == group
+    assert ("members.nope" in logged()) == ("nope" in text)
+
+
+@pytest.mark.parametrize("value", [None, "", "x", 7, [], ["x"], [{"value": "x"}, {"value": "y"}]])
+@pytest.mark.parametrize("op", ["add", "replace"])
+@pytest.mark.parametrize("is_member", [True, False])
+def test_a_member_that_a_path_selects_is_told_as_an_object(scim, op, value, is_member):
+    user = scim.add_user("mira")["id"]
+    group = scim.add_group("Team", *([user] if is_member else []))
+    operation = {"op": op, "path": MEMBER.format(user), "value": value}
+    assert_error(scim.patch(f"/Groups/{group['id']}", operation), 400, "invalidValue")
+    assert scim.get(f"/Groups/{group['id']}").json() == group
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (MEMBER, {"value": "x"}),
+        (MEMBER, {"type": "Group"}),
+        (MEMBER, [{"display": "x"}]),
+        (f"{MEMBER}.display", None),
+        (f"{MEMBER}.value", "x"),
+        (f"{MEMBER}.$ref", "x"),
+    ],
+)
+def test_what_a_member_is_cannot_be_changed_by_a_path(scim, path, value):
+    user = scim.add_user("mira")["id"]
+    group = scim.add_group("Team", user)
+    operation = {"op": "replace", "path": path.format(user), "value": value}
+    assert_error(scim.patch(f"/Groups/{group['id']}", operation), 400, "mutability")
+    assert scim.get(f"/Groups/{group['id']}").json() == group
+
+
+def test_a_member_that_was_added_before_in_the_same_request_may_be_told_again(scim):
+    user = scim.add_user("mira")["id"]
+    group = scim.add_group("Team")["id"]
+    operation = {"op": "add", "path": MEMBER.format(user), "value": {"display": "M."}}
+    answer = scim.patch(f"/Groups/{group}", operation, operation)
+    assert [(one["value"], one["display"]) for one in answer.json()["members"]] == [(user, "M.")]
 
 
 def test_unknown_names_of_a_member_are_named_in_the_log_of_every_write(team):
