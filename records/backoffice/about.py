@@ -1,7 +1,7 @@
 """Links to the record that another record is about, and whether a user may see it."""
 
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -9,11 +9,15 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.accounts.models import User
-from records.sites.hidden import exists_for, hideable_references, hides, is_hidden, without_hidden
+from records.history.models import Change
+from records.sites.about import findings_called, names_of
+from records.sites.hidden import POINTERS, exists_for, hideable_references, hides, is_hidden, without_hidden
 from records.sites.models import SiteRecord
+from records.sites.text import read_uuid
 
 
 def asking(user: User, site_id: uuid.UUID | None) -> Callable[[str], bool]:
@@ -41,6 +45,31 @@ def hide_targets(user: User, record: Any) -> None:
     """Clear a loaded record's references to records that do not exist for the user; do not save the record then."""
     if hideable_references(type(record)):
         without_hidden(user.pk, asking(user, getattr(record, "site_id", None)), [record])
+
+
+def name_pointers(user: User, changes: Sequence[Change]) -> None:
+    """Put names in place of the ids by which loaded changes tell which record and finding a row is about.
+
+    Only the objects in memory change. A query for each kind of record at each site of the changes, and none if no
+    change has such an id.
+    """
+    entries = [(change.site_id, entry) for change in changes for entry in change.fields if entry["field"] in POINTERS]
+    found: dict[uuid.UUID, str] = {}
+    for site_id in {site_id for site_id, _ in entries if site_id is not None}:
+        may = asking(user, site_id)
+
+        def seen(rows: QuerySet[Any], may: Callable[[str], bool] = may, site_id: uuid.UUID = site_id) -> QuerySet[Any]:
+            options = rows.model._meta
+            is_seen = may(f"{options.app_label}.view_{options.model_name}")
+            return existing_for(user, rows, [site_id]) if is_seen else rows.none()
+
+        sides = [entry.get(side) for site, entry in entries if site == site_id for side in ("old", "new")]
+        keys = {key for key in map(read_uuid, sides) if key is not None}
+        found |= names_of(site_id, keys, seen) | findings_called(site_id, keys, seen)
+    for _, entry in entries:
+        for side in ("old", "new"):
+            if (key := read_uuid(entry.get(side))) is not None:
+                entry[side] = {"id": str(key), "name": found.get(key) or gettext("not shown to you")}
 
 
 def address_of(record: Any) -> str:

@@ -16,6 +16,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.forms.formsets import all_valid
 from django.forms.models import modelform_factory
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -38,7 +39,7 @@ from records.backoffice.history_pages import TrailPages
 from records.backoffice.once import FIELD, DoneAlreadyError, claim, key_of
 from records.backoffice.transitions import StepPages
 from records.history.trail import recording
-from records.sites.hidden import hideable_references, references, with_hidden_kept
+from records.sites.hidden import hideable_references, hides, references, with_hidden_kept
 from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError, Values, add_record, apply, changing
 
@@ -171,6 +172,21 @@ class FormPages(StepPages, TrailPages):
         formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
         return self._show(request, state, form, formsets, inlines, None, extra_context)
 
+    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Redirect to the page of the record that was added."""
+        return self._to_record(request, obj) or super().response_post_save_add(request, obj)
+
+    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Redirect to the page of the record that was saved."""
+        return self._to_record(request, obj) or super().response_post_save_change(request, obj)
+
+    def _to_record(self, request: HttpRequest, record: Any) -> HttpResponse | None:
+        """Return the redirect to the record's page; None if the user may not see the record."""
+        seen = self.has_view_permission(request, record)
+        if seen and hides(self.model, asking(user_of(request), self.site_id_of(record))):
+            seen = self.get_queryset(request).filter(pk=record.pk).exists()
+        return redirect(address_of(record)) if seen else None
+
     def _site_for_new(self, request: HttpRequest) -> uuid.UUID | None:
         """Return the site of a new record: the one for which its form was opened, otherwise the current one."""
         if not self.site_field:
@@ -222,7 +238,7 @@ class FormPages(StepPages, TrailPages):
                 raise Http404 from None
             except DoneAlreadyError:
                 self.message_user(request, SAVED_ALREADY, messages.WARNING)
-                return self.response_post_save_add(request, instance)
+                return super().response_post_save_add(request, instance)  # The record that was stored is not known.
             else:
                 vars(instance).update({**vars(written), "_state": instance._state})
                 if record is None:

@@ -1,6 +1,7 @@
 """The history as a file: a line for each field that a change touched, as the pages show it."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from django.apps import apps
@@ -10,6 +11,8 @@ from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.accounts.models import User
+from records.backoffice.about import name_pointers
 from records.backoffice.datetimes import shown
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_csv, write_xlsx
@@ -19,14 +22,16 @@ from records.history.trail import now
 
 MOST = 50_000
 """How many changes one file holds; more have to be narrowed by a filter, or belong into an auditor's pack."""
+STEP = 1_000
+"""The number of changes that are read, and whose records are named, together."""
 TOO_MANY = format_lazy(_("A file holds at most {most} changes. Narrow the list, or make an auditor's pack."), most=MOST)
 LinesOf = Callable[[Change], Iterable[dict[str, str]]]
 CUT = _(" … (cut here)")
 
 
-def history_file(rows: Any, kind: str, title: str, lines_of: LinesOf) -> FileResponse:
+def history_file(rows: Any, kind: str, title: str, user: User, lines_of: LinesOf) -> FileResponse:
     """Return the changes as a CSV or XLSX file, in the page's time zone; `lines_of` gives what the user may see."""
-    found = _lines(rows, lines_of)
+    found = _lines(rows, user, lines_of)
     file = write_csv(found) if kind == "csv" else write_xlsx((_fitting(line) for line in found), gettext("History"))
     name = f"{title} {now().date().isoformat()}.{kind}"
     return FileResponse(file, as_attachment=True, filename=name, content_type=KINDS[kind])
@@ -37,7 +42,7 @@ def is_too_long(rows: Any) -> bool:
     return bool(rows.order_by("number")[MOST : MOST + 1].exists())
 
 
-def _lines(rows: Any, lines_of: LinesOf) -> Iterator[Line]:
+def _lines(rows: Any, user: User, lines_of: LinesOf) -> Iterator[Line]:
     zone = timezone.get_current_timezone_name()
     head = (
         gettext("Number"),
@@ -50,20 +55,27 @@ def _lines(rows: Any, lines_of: LinesOf) -> Iterator[Line]:
         gettext("Record"),
     )
     yield [*head, gettext("Field"), gettext("Before"), gettext("After")]
-    for change in rows.iterator(chunk_size=1_000):
-        texts = (
-            shown(change.at),
-            change.author_name or gettext("The system"),
-            f"{change.channel} ({change.credential})" if change.credential else change.channel,
-            operation_label(change.operation, change.model),
-            change.reason,
-            kind_of(change),
-            change.record_name,
-        )
-        own = [change.number, *map(guarded, texts)]
-        fields = list(lines_of(change)) or [{"label": "", "old": "", "new": ""}]
-        for line in fields:
-            yield [*own, *(guarded(line[name]) for name in ("label", "old", "new"))]
+    found = rows.iterator(chunk_size=STEP)
+    while step := list(islice(found, STEP)):
+        name_pointers(user, step)
+        for change in step:
+            yield from _lines_of_change(change, lines_of)
+
+
+def _lines_of_change(change: Change, lines_of: LinesOf) -> Iterator[Line]:
+    texts = (
+        shown(change.at),
+        change.author_name or gettext("The system"),
+        f"{change.channel} ({change.credential})" if change.credential else change.channel,
+        operation_label(change.operation, change.model),
+        change.reason,
+        kind_of(change),
+        change.record_name,
+    )
+    own = [change.number, *map(guarded, texts)]
+    fields = list(lines_of(change)) or [{"label": "", "old": "", "new": ""}]
+    for line in fields:
+        yield [*own, *(guarded(line[name]) for name in ("label", "old", "new"))]
 
 
 def _fitting(line: Line) -> Line:

@@ -20,14 +20,14 @@ from django.utils.translation import gettext
 
 from records.accounts import access
 from records.accounts.models import User
-from records.backoffice.about import address_of, asking
+from records.backoffice.about import address_of, asking, name_pointers
 from records.backoffice.conflicts import Conflict, trail_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.fields import as_number
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long
 from records.backoffice.permissions import SitePermissions
-from records.backoffice.wording import field_label, operation_label, printed
+from records.backoffice.wording import choice_label, field_label, operation_label, printed
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
 from records.sites.about import about_models, kinds, trail_ids
@@ -60,8 +60,10 @@ def lines_of(
         {
             **({} if offers is None else {"put_back": offers.get(entry["field"], "")}),
             "label": field_label(model, entry["field"]),
-            "old": printed(entry.get("old"), day=days(entry["field"])),
-            "new": printed(entry.get("new"), day=days(entry["field"])),
+            **{
+                side: printed(choice_label(model, entry["field"], entry.get(side)), day=days(entry["field"]))
+                for side in ("old", "new")
+            },
         }
         for entry in fields
         if entry["field"].split(".")[0] not in hidden
@@ -127,6 +129,7 @@ class TrailPages(SitePermissions):
     def conflict_context(self, request: HttpRequest, record: Any, form: Any, conflict: Conflict) -> dict[str, Any]:
         """Return the content of a conflict's notice: who changed what and when, and which fields both changed."""
         hidden = self.hidden_in_history(request, record)
+        name_pointers(user_of(request), conflict.changes)
         return {
             "changes": [
                 {
@@ -166,6 +169,7 @@ class TrailPages(SitePermissions):
         kept += "&all=yes" if is_whole else ""
         shown_here = {change.pk for change in found[:length]}
         ends = self._chosen(record, asked)
+        name_pointers(user_of(request), [*found, *ends.values()])
         elsewhere = {change.pk: change for change in ends.values() if change.pk not in shown_here}
         own = [change for change in found[:length] if change.record_id == record.pk]
         older = ends["from"].pk if "from" in ends else own[-1].pk if own else None
@@ -206,7 +210,7 @@ class TrailPages(SitePermissions):
                 for kind in ("csv", "xlsx")
             ],
             "whole": "" if is_whole else f"?{narrowed}&all=yes".replace("?&", "?"),
-            "compared": self._compared(record, ends.values(), hidden),
+            "compared": self._compared(user_of(request), record, ends.values(), hidden),
             **(extra_context or {}),
         }
         return TemplateResponse(request, "backoffice/history.html", context)
@@ -222,7 +226,9 @@ class TrailPages(SitePermissions):
             self.message_user(request, TOO_MANY, messages.ERROR)
             return redirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=(object_id,)))
         title = re.sub(r"[^\w-]+", " ", f"History of {record}")[:80].strip()
-        return history_file(rows, kind, title, lambda change: self._lines_in(record, change, hidden, None))
+        return history_file(
+            rows, kind, title, user_of(request), lambda change: self._lines_in(record, change, hidden, None)
+        )
 
     def _record_with_history(self, request: HttpRequest, object_id: str) -> Any:
         record = self.record_or_404(request, object_id)
@@ -276,13 +282,16 @@ class TrailPages(SitePermissions):
         found = {change.pk: change for change in trail_of(record).filter(pk__in=[key for key in keys.values() if key])}
         return {name: found[key] for name, key in keys.items() if key in found}
 
-    def _compared(self, record: Any, chosen: Iterable[Change], hidden: Sequence[str]) -> dict[str, Any] | None:
+    def _compared(
+        self, user: User, record: Any, chosen: Iterable[Change], hidden: Sequence[str]
+    ) -> dict[str, Any] | None:
         """Return the differences of the record between the times after two of its changes."""
         ends = sorted({change.pk: change for change in chosen}.values(), key=lambda change: change.number)
         if len(ends) != 2:
             return None
         older, newer = ends
-        rows = trail_of(record).filter(number__gt=older.number, number__lte=newer.number).order_by("number")
+        rows = list(trail_of(record).filter(number__gt=older.number, number__lte=newer.number).order_by("number"))
+        name_pointers(user, rows)
         return {
             "older": shown(older.at),
             "newer": shown(newer.at),

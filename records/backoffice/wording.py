@@ -90,6 +90,20 @@ def field_label(model: type[models.Model], name: str) -> str:
     return capfirst(": ".join(parts))
 
 
+def choice_label(model: type[models.Model], name: str, value: Any) -> Any:
+    """Return a stored choice, such as a status, as the reader's language calls it; every other value as it is."""
+    owner: Any = model
+    field: Any = None
+    for part in name.split("."):
+        try:
+            field = owner._meta.get_field(part)
+        except (FieldDoesNotExist, AttributeError):
+            return value
+        owner = field.related_model
+    choices = dict(getattr(field, "flatchoices", ())) if isinstance(value, str) else {}
+    return str(choices.get(value, value)) if choices else value
+
+
 def without_markup(markup: str) -> str:
     """Return the text of a value that a page shows as HTML: its lines, and the alternative text of pictures."""
     return unescape(strip_tags(_PICTURE.sub(r"\1", _LINE_END.sub("\n", markup)))).strip()

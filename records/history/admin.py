@@ -16,7 +16,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.about import asking
+from records.backoffice.about import asking, name_pointers
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
 from records.backoffice.datetimes import moment_column, shown
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long, kind_of
@@ -85,7 +85,9 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         if is_too_long(rows):
             self.message_user(request, TOO_MANY, messages.ERROR)
             return redirect(f"{reverse('admin:history_change_changelist')}?{request.GET.urlencode()}")
-        return history_file(rows, kind, gettext("History"), lambda change: self._lines(request, change))
+        return history_file(
+            rows, kind, gettext("History"), user_of(request), lambda change: self._lines(request, change)
+        )
 
     @admin.display(description=_("who"))
     def who(self, change: Change) -> str:
@@ -140,6 +142,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         if change is None or not self.has_view_permission(request, change):
             raise Http404(gettext("There is no such change."))
         show_times_of(site_at(request, change.site_id))
+        name_pointers(user_of(request), [change])
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Change %(number)s") % {"number": change.number},
