@@ -66,6 +66,8 @@ class Source:
     """Whether calendar programs, which may belong to outside services, get it too."""
     seen: Callable[[User, QuerySet[Any]], QuerySet[Any]] | None = None
     """Leaves out the rows of others that do not exist for a person; None where all exist."""
+    done_with: str | None = None
+    """The permission that whoever has to act needs, where seeing the record is not enough."""
     for_superiors: tuple[str, str] | None = None
     """The page that a superior opens instead, and its column, where `page` is only for whoever has to act."""
 
@@ -95,7 +97,7 @@ class Source:
                 self.label.format(row=row),
                 row.when_ + self.within,
                 reverse(self.page, args=(row.key_,)) if row.to_ == user.pk else reverse(other_page, args=(row.other_,)),
-                self.needs,
+                self.done_with or self.needs if row.to_ == user.pk else self.needs,
                 f"{self.rows.model._meta.model_name}-{row.key_}",
             )
             for row in rows
@@ -172,6 +174,7 @@ def sources() -> list[Source | Readings]:
             gettext("Audit {row.site_sequence_id}: {row}"),
             "audits.view_auditrecord",
             in_calendars=True,
+            done_with="audits.change_auditrecord",
         ),
         Source(
             Document.objects.filter(is_archived=False),

@@ -1,5 +1,8 @@
 """Audits that are due, and audit programs for which an audit has to be scheduled."""
 
+import uuid
+from collections.abc import Collection
+
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext
 
@@ -8,16 +11,37 @@ from records.audits.models import OPEN, AuditProgram, AuditRecord
 from records.backoffice.date_filters import address_part
 from records.dashboard.to_do.sections import AHEAD, Line, Section, Viewer
 
+CARRY_OUT = "audits.change_auditrecord"
 
-def own(viewer: Viewer) -> Section:
-    """Return the audits due that this person carries out, at all sites where they may see audits."""
+
+def own(viewer: Viewer) -> Section | None:
+    """Return the audits due that this person carries out, at all sites where their roles allow it; None without any."""
+    sites = access.sites_where(viewer.user, CARRY_OUT)
     section = Section(
         "audit",
         gettext("Audits that you carry out"),
         gettext("No audit of yours is due within %(days)s days.") % {"days": AHEAD.days},
     )
-    sites = access.sites_where(viewer.user, "audits.view_auditrecord")
-    return _filled(viewer, section, AuditRecord.objects.filter(site__in=sites, auditors=viewer.user.pk))
+    return _filled(viewer, section, _naming(viewer, sites)) if sites else None
+
+
+def naming(viewer: Viewer) -> Section | None:
+    """Return the audits due that name this person as auditor where somebody else has to fill them in; None without any.
+
+    Their roles allow them to read those audits only.
+    """
+    seen = access.sites_where(viewer.user, "audits.view_auditrecord")
+    sites = set(seen) - set(access.sites_where(viewer.user, CARRY_OUT))
+    if not sites:
+        return None
+    section = Section("audit-named", gettext("Audits that name you as auditor"), "")
+    task = gettext("%(status)s; somebody whose role may change audits fills it in")
+    found = _filled(viewer, section, _naming(viewer, sites), task)
+    return found if found.total else None
+
+
+def _naming(viewer: Viewer, sites: Collection[uuid.UUID]) -> QuerySet[AuditRecord]:
+    return AuditRecord.objects.filter(site__in=sites, auditors=viewer.user.pk)
 
 
 def of_others(viewer: Viewer) -> Section:
@@ -56,11 +80,11 @@ def to_schedule(viewer: Viewer) -> Section:
     return section.of(rows.order_by("next_due_date", "id"), line)
 
 
-def _filled(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord]) -> Section:
+def _filled(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord], task: str = "%(status)s") -> Section:
     due = rows.filter(viewer.is_due("due_date"), is_archived=False, record_status__in=OPEN)
 
     def line(record: AuditRecord) -> Line:
-        page, status = viewer.page_of(record), record.get_record_status_display()
-        return viewer.due_line(str(record), page, status, record.due_date, record.site_id)
+        page, said = viewer.page_of(record), task % {"status": record.get_record_status_display()}
+        return viewer.due_line(str(record), page, said, record.due_date, record.site_id)
 
     return section.of(due.select_related("audit_program").order_by("due_date", "id"), line)

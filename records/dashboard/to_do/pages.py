@@ -18,7 +18,7 @@ def sections_for(admin_site: AdminSite, request: HttpRequest) -> list[Section]:
         found += [complaints.to_triage(viewer), complaints.to_complete(viewer)]
     if viewer.may("complaints.submit_complaint"):
         found.append(complaints.drafts(viewer))
-    found.append(audits.own(viewer))
+    found += [section for section in (audits.own(viewer), audits.naming(viewer)) if section is not None]
     if viewer.may("audits.complete_auditrecord"):
         found.append(audits.of_others(viewer))
     if viewer.may("audits.add_auditrecord"):

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from records.accounts.models import DefaultRole
+from records.accounts.models import DefaultRole, User
 from records.actions.models import Status
 from records.dashboard.figures.periods import chosen
 from records.employees.models import Employee
@@ -96,18 +96,37 @@ def test_a_draft_waits_for_who_began_it(site: Site) -> None:
 
 
 def test_audits_wait_for_their_auditor_and_for_who_manages_them(site: Site) -> None:
-    auditor = make.make_user(site=site, role=DefaultRole.READER)
-    employee = make.make_employee(site, id=auditor.pk)
-    Employee.objects.filter(pk=employee.pk).update(user=auditor)
-    program = make_audits.make_program(site, auditors=[employee])
-    make_audits.make_audit(program, due_date=now() - datetime.timedelta(days=3))
-    make_audits.make_audit(program, due_date=now() + datetime.timedelta(days=90))
+    auditor = make.make_user(site=site, role=DefaultRole.MANAGER)
+    make_due_audit(site, auditor)
     response = page(browser(site, user=auditor))
     assert waits(response) == {"audit": 1}
     [section] = response.context["waiting"]
     assert section.rows[0].is_late
     assert waits(page(browser(site))) == {"audits": 1}
     assert waits(page(browser(site, DefaultRole.STANDARD))) == {}
+
+
+def test_an_auditor_whose_role_may_not_carry_out_audits_is_told_so(site: Site, other_site: Site) -> None:
+    auditor = make.make_user(site=site, role=DefaultRole.READER)
+    make_due_audit(site, auditor)
+    response = page(browser(site, user=auditor))
+    [section] = response.context["waiting"]
+    assert (section.title, section.total) == ("Audits that name you as auditor", 1)
+    assert "somebody whose role may change audits fills it in" in response.content.decode()
+    assert "Audits that you carry out" not in response.content.decode()
+    make.give_role(auditor, other_site, DefaultRole.MANAGER)
+    assert waits(page(browser(site, user=auditor))) == {"audit-named": 1}
+    make.give_role(auditor, site, DefaultRole.MANAGER)
+    assert waits(page(browser(site, user=auditor))) == {"audit": 1}
+
+
+def make_due_audit(site: Site, auditor: User) -> None:
+    """Make an audit that the person should have carried out, and one that is due later."""
+    employee = make.make_employee(site, id=auditor.pk)
+    Employee.objects.filter(pk=employee.pk).update(user=auditor)
+    program = make_audits.make_program(site, auditors=[employee])
+    make_audits.make_audit(program, due_date=now() - datetime.timedelta(days=3))
+    make_audits.make_audit(program, due_date=now() + datetime.timedelta(days=90))
 
 
 def test_a_program_that_is_due_waits_until_an_audit_is_planned(site: Site) -> None:

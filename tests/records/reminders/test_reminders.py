@@ -117,6 +117,17 @@ def test_every_kind_of_record_reminds_its_owner(site: Site) -> None:
     assert "Review the document New, version 1" in later
 
 
+def test_an_audit_reminds_its_auditor_only_where_their_role_may_carry_it_out(site: Site) -> None:
+    superior, ada = person(site, "Bea"), person(site, "Ada", DefaultRole.READER)
+    employee = employ(site, ada, employ(site, superior))
+    program = make_audits.make_program(site, name="GMP", auditors=[employee])
+    audit = make_audits.make_audit(program, due_date=day(-9))
+    assert said(ada) == {}
+    assert list(said(superior).values()) == [[f"Audit 1: {audit}"]]
+    make.give_role(ada, site, MANAGER)
+    assert said(ada) == {"Overdue": [f"Audit 1: {audit}"]}
+
+
 def test_what_is_done_or_not_to_be_seen_any_more_reminds_nobody(site: Site, other_site: Site) -> None:
     ada = person(site, "Ada")
     move(make_action(site, owner=ada, due_date=day(0)), Status.DONE, ada)
