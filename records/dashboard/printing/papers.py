@@ -4,7 +4,7 @@ Complaints, audits and actions have a layout of their own; all other records are
 """
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from django.db import models
@@ -23,7 +23,7 @@ from records.backoffice.about import may_see
 from records.backoffice.current import zone_of
 from records.backoffice.datetimes import NOTHING, plain_number, shown
 from records.backoffice.reading import Fact
-from records.complaints.models import HANDLING, Complaint
+from records.complaints.models import CONSUMER, HANDLING, Complaint
 from records.dashboard.printing.paper import Paper, Part, Value
 from records.dashboard.search import name_of
 from records.history.trail import now
@@ -63,13 +63,20 @@ ACTION = (
     (_("Action"), ("description", "owner", "due_date", "priority", "kind", "cause")),
     (_("Outcome"), ("record_status", "result", "effective", "closed_by", "closed_date")),
 )
+SEE_CONSUMER = "complaints.view_private_complaint"
 STAMPS = ("created", "created_by", "last_modified", "last_modified_by")
 
 
 def complaint_paper(complaint: Complaint, site: Site, user: User, moments: Moments) -> Paper:
-    """Return the paper of a complaint."""
+    """Return the paper of a complaint. It says so where the user may not see who the consumer is."""
     paper = _paper(complaint, site, user)
-    paper.parts = [*_parts(complaint, COMPLAINT, moments), *_rows_about(complaint, user), _stamps(complaint)]
+    is_whole = access.may(user, complaint.site_id, SEE_CONSUMER)
+    parts = _parts(complaint, COMPLAINT, moments, () if is_whole else CONSUMER)
+    if not is_whole:
+        said = Value(gettext("Name and contact"), gettext("Not shown to the role of whoever printed this."))
+        of_consumer = gettext("Consumer")
+        parts = [Part(one.title, [said, *one.values]) if one.title == of_consumer else one for one in parts]
+    paper.parts = [*parts, *_rows_about(complaint, user), _stamps(complaint)]
     return paper
 
 
@@ -208,8 +215,13 @@ def foot_of(site: Site | None, user: User) -> str:
     return gettext("%(name)s · printed %(at)s by %(printed_name)s") % said
 
 
-def _parts(record: Any, layout: Sequence[tuple[Any, Sequence[str]]], moments: Moments) -> list[Part]:
-    return [Part(str(title), [value_of(record, name, moments) for name in names]) for title, names in layout]
+def _parts(
+    record: Any, layout: Sequence[tuple[Any, Sequence[str]]], moments: Moments, hidden: Collection[str] = ()
+) -> list[Part]:
+    return [
+        Part(str(title), [value_of(record, name, moments) for name in names if name not in hidden])
+        for title, names in layout
+    ]
 
 
 def _stamps(record: Any) -> Part:

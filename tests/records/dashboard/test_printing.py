@@ -63,7 +63,7 @@ def test_a_complaint_is_saved_as_a_pdf_under_its_number(site: Site) -> None:
 def test_a_complaints_paper_holds_every_field_of_the_complaint(site: Site) -> None:
     complaint = make_completed(site, quantity="12.5000", trace_number="L24", date=noon("2026-03-05"))
     complaint = Complaint.objects.get(pk=complaint.pk)
-    user = make.make_user(site=site, role=DefaultRole.READER)
+    user = make.make_user(site=site, role=DefaultRole.STANDARD)
     paper = complaint_paper(complaint, site, user, ("date",))
     found = values_of(paper)
     assert found["Status"] == "Completed"
@@ -78,6 +78,20 @@ def test_a_complaints_paper_holds_every_field_of_the_complaint(site: Site) -> No
     assert labels == {label.lower() for label in shown}
     assert site.name in paper.subtitle
     assert user.printed_name in paper.foot
+
+
+def test_the_paper_of_somebody_who_may_not_see_consumers_says_so_instead_of_showing_empty_fields(site: Site) -> None:
+    complaint = make_complaint(site, consumer_last_name="Zimmermann", consumer_phone="555-0142", trace_number="L24")
+    reader, standard = (make.make_user(site=site, role=role) for role in (DefaultRole.READER, DefaultRole.STANDARD))
+    paper = complaint_paper(complaint, site, reader, ("date",))
+    found = values_of(paper)
+    assert found["Name and contact"] == "Not shown to the role of whoever printed this."
+    assert not {"Consumer first name", "Consumer last name", "Consumer phone", "Consumer e-mail"} & found.keys()
+    assert "Zimmermann" not in " ".join(paper.texts)
+    assert found["Trace number"] == "L24"
+    whole = values_of(complaint_paper(complaint, site, standard, ("date",)))
+    assert (whole["Consumer last name"], whole["Consumer phone"]) == ("Zimmermann", "555-0142")
+    assert "Name and contact" not in whole
 
 
 def test_an_audits_paper_holds_its_findings_and_people(site: Site) -> None:
