@@ -67,14 +67,14 @@ class CategoryFilter(admin.SimpleListFilter):
 
 @admin.register(Material)
 class MaterialAdmin(RecordAdmin):
-    """The list of materials, which can be searched by name, external id and each of the codes."""
+    """The list of materials, which is searched by name, external id, codes, category and description."""
 
     update_action = staticmethod(actions.update_material)
     archive_action = staticmethod(actions.archive_material)
     list_display = ("site_sequence_id", "external_id", "name", "our_code", "material_category", "risk")
     list_display_links = ("site_sequence_id", "external_id", "name")
     list_filter = (ArchivedFilter, "risk", CategoryFilter, ("entity_folder", ReferenceFilter))
-    search_fields = ("name", "external_id", "our_code", "supplier_code", "material_category__name_key")
+    search_fields = (*Material.SEARCHED, "material_category__name_key")
     fieldsets = (
         (None, {"fields": ("name", "external_id", "our_code", "supplier_code", "material_category", "entity_folder")}),
         (_("Assessment"), {"fields": ("risk", "country_of_origin", "description")}),

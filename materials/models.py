@@ -61,7 +61,7 @@ class Material(SiteRecord):
     """
 
     ENTITY = Entity.MATERIAL
-    SEARCHED: ClassVar[tuple[str, ...]] = ("name", "external_id", "our_code", "supplier_code")
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name", "external_id", "our_code", "supplier_code", "description")
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "reason_for_change")
 
     external_id = LineField("external id")

@@ -76,6 +76,9 @@ class Complaint(SiteRecord):
         "complaint_description",
         "correction",
         "review_report",
+        "source_details",
+        "sample_details",
+        "consumer_purchased",
     )
     ATTACHMENTS_SEEN_WITH = "complaints.view_private_complaint"
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "trace_number_key")

@@ -30,7 +30,7 @@ class CustomerAdmin(RecordAdmin):
     list_filter = (ArchivedFilter, ("physical_address_country", ReferenceFilter), ("entity_folder", ReferenceFilter))
     list_display = ("site_sequence_id", "name", "code", "physical_address_city", "telephone")
     list_display_links = ("site_sequence_id", "name")
-    search_fields = ("name_key", "code_key", "physical_address_city", "telephone")
+    search_fields = Customer.SEARCHED
     fieldsets = (
         (None, {"fields": ("name", "code", "telephone", "ddi", "fax", "note", "entity_folder")}),
         (

@@ -31,7 +31,14 @@ class Customer(SiteRecord):
     """A business to which the site sells."""
 
     ENTITY = Entity.CUSTOMER
-    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key", "physical_address_city", "telephone")
+    SEARCHED: ClassVar[tuple[str, ...]] = (
+        "name_key",
+        "code_key",
+        "physical_address_city",
+        "telephone",
+        "postal_address_city",
+        "note",
+    )
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("party_contacts",)
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "name_key", "code_key")
 

@@ -31,6 +31,8 @@ from records.customers.models import Customer, PartyContact
 from records.dashboard.addresses import list_of, page_of
 from records.employees.models import Employee, JobDescription
 from records.items.models import Item
+from records.reference.models import Nonconformance, Product, ReferenceEntry
+from records.sites.models import SiteRecord
 from records.sites.text import fold
 
 SHOWN = 6
@@ -67,6 +69,13 @@ class Kind:
         return found
 
     @property
+    def order(self) -> str:
+        """Return the column by which results that only contain the text are ordered: the newest numbers first."""
+        if issubclass(self.record, ReferenceEntry):
+            return "name"
+        return f"-{self.of}__site_sequence_id" if self.of else "-site_sequence_id"
+
+    @property
     def key(self) -> str:
         """Return the kind's name in an address."""
         return str(self.model._meta.model_name)
@@ -81,24 +90,24 @@ KINDS = (
     Kind(
         Complaint,
         ("trace_number_key",),
-        ("trace_number_key", "complaint_description", "correction", "review_report", "consumer_last_name"),
+        Complaint.SEARCHED,
         ("record_status", "product", "customer"),
         ("product", "customer"),
         ("consumer_last_name",),
         "complaints.view_private_complaint",
     ),
-    Kind(Action, (), ("name", "description", "result"), ("record_status", "owner"), ("owner",)),
+    Kind(Action, (), Action.SEARCHED, ("record_status", "owner"), ("owner",)),
     Kind(
         Customer,
         ("name_key", "code_key"),
-        ("name_key", "code_key", "physical_address_city", "telephone"),
+        Customer.SEARCHED,
         ("code", "physical_address_city"),
     ),
-    Kind(PartyContact, (), ("first_name", "last_name", "email", "phone"), of="customer", points_at=("customer",)),
+    Kind(PartyContact, (), PartyContact.SEARCHED, of="customer", points_at=("customer",)),
     Kind(
         Item,
         ("name_key", "code_key", "serial_number_key"),
-        ("name_key", "code_key", "serial_number_key", "location_key"),
+        Item.SEARCHED,
         ("code", "location"),
     ),
     Kind(
@@ -110,12 +119,14 @@ KINDS = (
         private_permission=Document.SEEN_WHOLE_WITH,
         instead=("in_force__file_name",),
     ),
-    Kind(Material, (), ("name", "external_id", "our_code", "supplier_code"), ("our_code", "external_id")),
-    Kind(AuditProgram, (), ("name", "department"), ("type", "department")),
+    Kind(Product, ("name_key", "code_key"), Product.SEARCHED, ("code",)),
+    Kind(Nonconformance, ("name_key", "code_key"), Nonconformance.SEARCHED, ("code",)),
+    Kind(Material, (), Material.SEARCHED, ("our_code", "external_id")),
+    Kind(AuditProgram, (), AuditProgram.SEARCHED, ("type", "department")),
     Kind(AuditRecord, (), ("audit_program__name", "notes"), ("record_status",), ("audit_program",)),
-    Kind(Finding, (), ("question", "comment"), of="audit_record", points_at=("audit_record__audit_program",)),
-    Kind(Employee, (), ("last_name", "first_name", "code", "position"), ("code", "position")),
-    Kind(JobDescription, (), ("name", "code", "department"), ("code", "department")),
+    Kind(Finding, (), Finding.SEARCHED, of="audit_record", points_at=("audit_record__audit_program",)),
+    Kind(Employee, (), Employee.SEARCHED, ("code", "position")),
+    Kind(JobDescription, (), JobDescription.SEARCHED, ("code", "department")),
     Kind(Attachment, (), ("name", "description", "file_name"), ("file_name",)),
 )
 
@@ -219,7 +230,7 @@ def matches(
     here = everything.filter(**{f"{step}site__in": sites})
     rows = here.select_related(*kind.points_at) if kind.points_at else here
     beginnings = {key: models.Q(**{f"{key}__startswith": fold(text)}) for key in kind.keys}
-    if (number := number_in(text)) is not None and not kind.of:
+    if (number := number_in(text)) is not None and issubclass(kind.model, SiteRecord):
         beginnings = {"site_sequence_id": models.Q(site_sequence_id=number), **beginnings}
     found: dict[Any, Any] = {}
     for key, condition in beginnings.items():
@@ -228,15 +239,15 @@ def matches(
     if len(found) <= most:
         # Ids first: sorting whole rows, with the records that they refer to, would cost more than the search itself.
         newest = search(here, kind.anywhere, text)
-        inside = newest.order_by(f"-{step}site_sequence_id", "id").values("pk")[: most + 1 + len(found)]
-        others = rows.filter(pk__in=inside).order_by(f"-{step}site_sequence_id", "id")
+        inside = newest.order_by(kind.order, "id").values("pk")[: most + 1 + len(found)]
+        others = rows.filter(pk__in=inside).order_by(kind.order, "id")
         found.update((row.pk, row) for row in others if row.pk not in found)
     return list(found.values())[: most + 1]
 
 
 def name_of(row: Any) -> str:
     """Return a record's name, with its number if the name does not contain it."""
-    number = row.site_sequence_id
+    number = getattr(row, "site_sequence_id", None)
     name = str(row)
     return (
         name

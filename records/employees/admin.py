@@ -58,7 +58,7 @@ class EmployeeAdmin(RecordAdmin):
     )
     list_display = ("site_sequence_id", "first_name", "last_name", "code", "position", "nature_of_employment")
     list_display_links = ("site_sequence_id", "first_name", "last_name")
-    search_fields = ("last_name", "first_name", "code", "position", "nature_of_employment__name_key")
+    search_fields = (*Employee.SEARCHED, "nature_of_employment__name_key")
     fieldsets = (
         (
             None,
@@ -102,7 +102,7 @@ class JobDescriptionAdmin(RecordAdmin):
     list_display = ("site_sequence_id", "name", "code", "department", "review_date")
     list_display_links = ("site_sequence_id", "name")
     list_filter = (ArchivedFilter, ("review_date", DaysFilter), ("entity_folder", ReferenceFilter))
-    search_fields = ("name", "code", "department")
+    search_fields = JobDescription.SEARCHED
     fieldsets = (
         (None, {"fields": ("name", "code", "department", "reports_to", "deputy", "employees", "entity_folder")}),
         (_("Content"), {"fields": ("purpose", "responsibilities", "authority", "qualifications", "experience")}),

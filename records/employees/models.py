@@ -207,7 +207,16 @@ class JobDescription(SiteRecord):
     """A job: its tasks and requirements, the job that it reports to, and the employees who hold it."""
 
     ENTITY = Entity.JOB_DESCRIPTION
-    SEARCHED: ClassVar[tuple[str, ...]] = ("name", "code", "department")
+    SEARCHED: ClassVar[tuple[str, ...]] = (
+        "name",
+        "code",
+        "department",
+        "purpose",
+        "responsibilities",
+        "authority",
+        "qualifications",
+        "experience",
+    )
 
     name = LineField(blank=False)
     code = LineField()

@@ -11,12 +11,12 @@ from records.items.models import Item
 
 @admin.register(Item)
 class ItemAdmin(RecordAdmin):
-    """Items, found by name, code, serial number or place."""
+    """Items, found by name, code, serial number, place or notes."""
 
     add_action = staticmethod(actions.add_item)
     update_action = staticmethod(actions.update_item)
     list_display = ("site_sequence_id", "name", "code", "serial_number", "location")
     list_display_links = ("site_sequence_id", "name")
     list_filter = (ArchivedFilter, ("entity_folder", ReferenceFilter))
-    search_fields = ("name_key", "code_key", "serial_number_key", "location_key")
+    search_fields = Item.SEARCHED
     fieldsets = ((None, {"fields": ("name", "code", "serial_number", "location", "notes", "entity_folder")}),)

@@ -22,7 +22,7 @@ class Item(SiteRecord):
     """A piece of equipment, an instrument or another thing with a name and a place."""
 
     ENTITY = Entity.ITEM
-    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key", "serial_number_key", "location_key")
+    SEARCHED: ClassVar[tuple[str, ...]] = ("name_key", "code_key", "serial_number_key", "location_key", "notes")
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
         *SiteRecord.HISTORY_EXCLUDE,
         "name_key",

@@ -244,6 +244,50 @@ def test_answers_results_places_and_jobs_are_found(site: Site) -> None:
     assert [row.pk for row in listed] == [complaint.pk]
 
 
+def test_every_text_of_materials_items_jobs_customers_and_sources_is_found(site: Site) -> None:
+    complaint = make_complaint(
+        site, source_details="Phoned the hotline", sample_details="Half a loaf", consumer_purchased="Harbour market"
+    )
+    make_material(site, name="T550", description="Stone-ground wheat")
+    make_item(site, name="Scale", notes="Wobbles on the left foot")
+    texts = {
+        "purpose": "Keeps the line running",
+        "responsibilities": "Greases bearings",
+        "authority": "Stops machines",
+        "qualifications": "Fitter certificate",
+        "experience": "Three years of baking",
+    }
+    make.make_job_description(site, name="Fitter", **texts)
+    make_customer(site, name="Harbour Foods", postal_address_city="Bremerhaven", note="Delivers before dawn")
+    client = browser(site)
+    for text, key, name in (
+        ("hotline", "complaint", str(complaint)),
+        ("half a", "complaint", str(complaint)),
+        ("market", "complaint", str(complaint)),
+        ("stone-ground", "material", "T550 (No. 1)"),
+        ("wobbles", "item", "Scale (No. 1)"),
+        *((text, "jobdescription", "Fitter (No. 1)") for text in texts.values()),
+        ("bremerhaven", "customer", "Harbour Foods (No. 1)"),
+        ("dawn", "customer", "Harbour Foods (No. 1)"),
+    ):
+        assert found(client, text) == {key: [name]}, text
+        model = next(kind.model for kind in KINDS if kind.key == key)
+        assert len(client.get(list_address(model), {"q": text}).context["cl"].result_list) == 1, text
+
+
+def test_products_and_kinds_of_fault_are_found_and_lead_to_their_complaints(site: Site, other_site: Site) -> None:
+    rye = make_entry(Product, site, "Rye loaf 500 g", code="P017")
+    make_entry(Product, other_site, "Rye loaf 500 g")
+    metal = make_entry(Nonconformance, site, "Foreign body: metal")
+    complaint = make_complaint(site, product=rye, nonconformance=metal)
+    client = browser(site, DefaultRole.READER)
+    for text in ("rye", "loaf 500", "p017"):
+        assert found(client, text) == {"product": ["Rye loaf 500 g"]}, text
+    assert found(client, "metal") == {"nonconformance": ["Foreign body: metal"]}
+    [group] = client.get(reverse("admin:search"), {"q": "rye"}).context["groups"]
+    assert str(complaint) in client.get(group.hits[0].url).content.decode()
+
+
 def test_lists_are_searched_by_the_type_of_employment_and_the_category_that_they_show(site: Site) -> None:
     agency = make.make_employee(site, nature_of_employment=make.nature("Agency"))
     make.make_employee(site)
