@@ -37,7 +37,6 @@ class AccountForm(ReasonForm):
     invites = forms.BooleanField(
         label=_("Mail an invitation"),
         required=False,
-        help_text=_("It has a link for choosing a password. “Forgotten your password?” sends another link."),
     )
     field_order = ("user_name", "role", "invites", "change_reason")
 
@@ -45,6 +44,21 @@ class AccountForm(ReasonForm):
 def _initial(employee: Employee) -> dict[str, Any]:
     name = employee.email_address or ".".join(f"{employee.first_name} {employee.last_name}".lower().split())
     return {"user_name": name, "invites": bool(employee.email_address)}
+
+
+def _say_where_it_goes(form: Any, employee: Employee) -> None:
+    """Say at the invitation to which address it goes, or where an address has to be entered."""
+    if employee.email_address:
+        text = gettext(
+            "It goes to %(email)s, the e-mail address on the employee's page, and has a link for choosing a password."
+            " “Forgotten your password?” sends another link."
+        )
+    else:
+        text = gettext(
+            "The address comes from the employee's page, which has none yet: enter it there first, under “Edit”. "
+            "Without an address the person gets no link for a password and no reminders."
+        )
+    form.fields["invites"].help_text = text % {"email": employee.email_address}
 
 
 def _give(model_admin: Any, request: HttpRequest, employee: Employee, reason: str, data: dict[str, Any]) -> None:
@@ -80,6 +94,7 @@ GIVE_ACCOUNT = RecordStep(
     explanation=_("The person can sign in to the back-office, sign documents and hold keys, as far as roles allow."),
     done=_("%(record)s has an account now."),
     initial=_initial,
+    fill=_say_where_it_goes,
 )
 ERASE = RecordStep(
     "erase-private-facts",

@@ -21,12 +21,14 @@ from django.utils.translation import gettext_lazy as _
 from records.history.english import in_english
 from records.operations import errors
 from records.operations import fields as wire
-from records.operations.names import unknown
+from records.operations.names import nearest
 from records.operations.references import outside, resolve_all
 from records.operations.serializers import ChildRows, IdList, WireSerializer, source_of
 from records.operations.values import read_boolean, show_date_time
 
 _ROWS = msgspec.json.Decoder(float_hook=Decimal)
+MOST_SUGGESTED = 4
+LONGEST_SHOWN = 100
 SPOKEN = {"yes": True, "no": False}
 
 
@@ -137,9 +139,20 @@ class WireTable:
         return None
 
     def refusal_of(self, header: str) -> str:
-        """Return the message that refuses an unknown header and suggests the most similar known one."""
+        """Return the message that refuses an unknown header.
+
+        It suggests the labels that contain the header's words, as `Postal address city` does for `City`, or else the
+        most similar name.
+        """
         labels = [column.label for column in self.columns.values()]
-        return unknown(header, [*labels, *self.columns], "column")
+        words = set(header.casefold().split())
+        near = [label for label in labels if words and words <= set(label.casefold().split())][:MOST_SUGGESTED]
+        near = near or list(filter(None, [nearest(header, [*labels, *self.columns])]))
+        shown = header if len(header) <= LONGEST_SHOWN else f"{header[:LONGEST_SHOWN]}…"
+        refusal = gettext("There is no column “%(header)s”.") % {"header": shown}
+        if not near:
+            return refusal
+        return f"{refusal} {gettext('Did you mean %(names)s?') % {'names': gettext(' or ').join(near)}}"
 
     def wire_name(self, name: str) -> str:
         """Return the wire name of a model's field; `relation.field` for child rows."""

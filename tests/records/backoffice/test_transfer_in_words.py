@@ -343,3 +343,19 @@ def test_versions_of_documents_are_rows_for_those_who_see_all_of_them(site: Site
     client = browser(site, DefaultRole.READER)
     assert part not in client.get(page(Document, "changelist")).content.decode()
     assert client.get(part).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("City", "Did you mean Postal address city or Physical address city?"),
+        ("postal CITY", "Did you mean Postal address city?"),
+        ("Naem", "Did you mean Name?"),
+        ("Zebra", "There is no column “Zebra”."),
+        ("x" * 150, f"There is no column “{'x' * 100}…”."),
+    ],
+)
+def test_an_unknown_heading_is_refused_with_the_columns_that_it_can_mean(site: Site, header: str, said: str) -> None:
+    shown = text_of(check(browser(site), Customer, f"Name,{header}\nHarbour,Kiel\n".encode()))
+    assert said in shown
+    assert ("Did you mean" in shown) is ("Did you mean" in said)

@@ -61,6 +61,14 @@ def test_a_site_administrator_gives_an_employee_an_account_with_a_role_and_an_in
     assert "Your user name is mira@example.com" in str(mail.outbox[0].body)
 
 
+def test_the_form_says_where_the_invitation_goes_or_where_its_address_has_to_be_entered(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    with_address = client.get(step(make.make_employee(site, email_address="mira@example.com"))).content.decode()
+    assert "It goes to mira@example.com, the e-mail address on the employee&#x27;s page" in with_address
+    without = client.get(step(make.make_employee(site))).content.decode()
+    assert "The address comes from the employee&#x27;s page, which has none yet" in without
+
+
 @pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER])
 def test_nobody_below_a_site_administrator_gives_accounts(site: Site, other_site: Site, role: DefaultRole) -> None:
     employee = make.make_employee(site)
