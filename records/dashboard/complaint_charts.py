@@ -340,7 +340,7 @@ def _number(value: float | None) -> str:
 
 
 def pareto_chart(scope: Scope, relation: str, title: str, shares: list[complaints.Share], period: Period) -> Chart:
-    """Return a Pareto chart: bars from the most frequent down, and the line of cumulative shares."""
+    """Return a Pareto chart: bars from the most frequent down, with dots at the cumulative shares."""
     column: Any = Complaint._meta.get_field(relation)
     chart = Chart(f"by-{relation}", title)
     if not shares:
@@ -358,10 +358,9 @@ def pareto_chart(scope: Scope, relation: str, title: str, shares: list[complaint
         bars.append(Row(share.name, share.count, said, url, "" if share.key else "others", share.cumulative))
         rows.append((Cell(share.name, url), Cell(str(share.count)), Cell(percent(share.cumulative))))
     draw_rows(chart, bars)
-    chart.description = gettext("%(name)s leads with %(count)s. The line adds up the shares.") % {
-        "name": shares[0].name,
-        "count": shares[0].count,
-    }
+    chart.notes.append(gettext("The dots and the percentages add up the shares from the top."))
+    leads = gettext("%(name)s leads with %(count)s.") % {"name": shares[0].name, "count": shares[0].count}
+    chart.description = f"{leads} {chart.notes[0]}"
     chart.table = Table(
         (
             capfirst(str(column.verbose_name)),

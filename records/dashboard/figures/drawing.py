@@ -16,6 +16,10 @@ from records.dashboard.figures.periods import month_letters, short_name
 WIDTH = 480
 ROW = 36
 LEFT, RIGHT, TOP, BOTTOM = 34, 8, 18, 36
+LEGEND = 14
+"""How much lower the columns begin where the lines across them are named above."""
+STROKES = {"mean": "—", "limit": "- -"}
+"""How a line across the columns looks, written before its name."""
 HEIGHT = 250
 PLANE = 392
 """The greatest width of horizontal bars; their numbers are printed to the right of them."""
@@ -56,12 +60,16 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A straight line with a word at its end: a grid line, mean or limit. Without ends it crosses the whole drawing."""
+    """A straight line with a word: a grid line, mean or limit. Without ends it crosses the whole drawing.
+
+    A grid line has its word on its left. All others are named above the columns, where nothing is drawn.
+    """
 
     y: str
     label: str
     kind: str = ""
-    label_y: str = ""
+    label_x: str = ""
+    anchor: str = ""
     left: str = ""
     right: str = ""
 
@@ -117,6 +125,11 @@ class Chart:
         return LEFT
 
     @property
+    def legend(self) -> int:
+        """Return the vertical position of the names of lines across the columns."""
+        return LEGEND - 4
+
+    @property
     def floor(self) -> int:
         """Return the vertical position of the horizontal axis."""
         return self.height - BOTTOM
@@ -152,19 +165,13 @@ def steps(highest: float, most: int = 5) -> list[int]:
 
 
 def draw_columns(chart: Chart, columns: Sequence[Column], levels: Sequence[tuple[str, float, str]] = ()) -> None:
-    """Draw columns over a horizontal axis, with level lines (label, value, kind) across them."""
+    """Draw columns over a horizontal axis, with at most two level lines (label, value, kind) across them."""
     limits = [column.limit for column in columns if column.limit is not None]
     axis = steps(max([column.value for column in columns] + [value for _, value, _ in levels] + limits))
-    scale = (chart.floor - TOP) / axis[-1]
+    scale = (chart.floor - TOP - (LEGEND if levels else 0)) / axis[-1]
     chart.lines = [Line(at(chart.floor - step * scale), str(step), "grid") for step in axis]
-    taken: list[float] = []
-    for label, value, kind in levels:
-        y = chart.floor - value * scale
-        label_y = y - 4
-        while any(abs(label_y - other) < 12 for other in taken):
-            label_y += 12
-        taken.append(label_y)
-        chart.lines.append(Line(at(y), label, kind, at(label_y)))
+    for (label, value, kind), (x, anchor) in zip(levels, ((chart.right, "end"), (LEFT, "start")), strict=False):
+        chart.lines.append(Line(at(chart.floor - value * scale), f"{STROKES[kind]} {label}", kind, at(x), anchor))
     slot = (chart.right - LEFT) / len(columns)
     every = math.ceil(len(columns) / 12)
     for index, column in enumerate(columns):
@@ -211,13 +218,13 @@ class Row:
 
 
 def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
-    """Draw horizontal bars under their names, and the line of cumulative shares over them.
+    """Draw horizontal bars under their names, each with a dot at the cumulative share down to it.
 
-    The sum of all others has no bar, because it would make the named ones look small.
+    No line joins the dots, because it would cross the names. The sum of all others has no bar, because it would make
+    the named ones look small.
     """
     chart.form, chart.height = "rows", ROW * len(rows) + 6
     most = max([1, *(row.value for row in rows if row.kind != "others")])
-    points = []
     for index, row in enumerate(rows):
         top = ROW * index
         y = at(top + 17)
@@ -236,10 +243,7 @@ def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
             )
         )
         if row.cumulative is not None and row.kind != "others":
-            x = at(4 + row.cumulative * (PLANE - 8))
-            points.append(f"{x},{at(top + 23)}")
-            chart.dots.append(Mark(x, at(top + 23), "", "", ""))
-    chart.path = " ".join(points) if len(points) > 1 else ""
+            chart.dots.append(Mark(at(4 + row.cumulative * (PLANE - 8)), at(top + 23), "", "", ""))
 
 
 @dataclass(frozen=True, slots=True)

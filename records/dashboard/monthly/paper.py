@@ -5,7 +5,7 @@ from xml.sax.saxutils import quoteattr
 
 from django.conf import settings
 from django.utils.translation import gettext
-from reportlab.graphics.shapes import Circle, Drawing, Group, PolyLine, Rect, String
+from reportlab.graphics.shapes import Circle, Drawing, Group, Rect, String
 from reportlab.graphics.shapes import Line as Stroke
 from reportlab.lib import colors
 from reportlab.lib.units import mm
@@ -166,7 +166,7 @@ def _columns(chart: Chart, shapes: Group, texts: Group) -> None:
         dashes = (5, 3) if line.kind == "limit" else None
         shapes.add(Stroke(left, y, right, y, strokeColor=colour, strokeWidth=1, strokeDashArray=dashes))
         if line.label:
-            pen.write(chart.right, float(line.label_y), line.label, "end", colour)
+            pen.write(float(line.label_x), chart.legend, line.label, line.anchor, colour)
     for tick in chart.ticks:
         pen.write(float(tick.x), chart.floor + 15, tick.label, "middle")
         pen.write(float(tick.x), chart.floor + 28, tick.second, "middle")
@@ -181,8 +181,5 @@ def _rows(chart: Chart, shapes: Group, texts: Group) -> None:
         shapes.add(Rect(0, y, float(mark.width), 12, fillColor=colour, strokeColor=None))
         pen.write(0, y - 5, mark.note, colour=colors.black)
         pen.write(chart.width, y + 10, mark.value, "end", colors.black)
-    if chart.path:
-        points = [float(part) for pair in chart.path.split() for part in pair.split(",")]
-        shapes.add(PolyLine(points, strokeColor=colors.black, strokeWidth=1))
     for dot in chart.dots:
         shapes.add(Circle(float(dot.x), float(dot.y), 2.5, fillColor=colors.white, strokeColor=colors.black))

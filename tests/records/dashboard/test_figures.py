@@ -6,13 +6,23 @@ import zoneinfo
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 
 from records.accounts.models import DefaultRole
 from records.actions.models import Status
 from records.complaints.models import Complaint
 from records.dashboard.figures import actions, audits, complaints
 from records.dashboard.figures.delays import delays
-from records.dashboard.figures.drawing import percent, shortened, steps
+from records.dashboard.figures.drawing import (
+    Chart,
+    Column,
+    Row,
+    draw_columns,
+    draw_rows,
+    percent,
+    shortened,
+    steps,
+)
 from records.dashboard.figures.periods import Period, chosen
 from records.history.trail import now
 from records.reference.models import Nonconformance
@@ -30,6 +40,30 @@ HALF_YEAR = Period(datetime.date(2026, 1, 1), datetime.date(2026, 6, 1), UTC, da
 
 def counted(site: Site) -> Any:
     return complaints.counted(site.pk)
+
+
+def test_lines_across_columns_are_named_above_the_highest_column_at_different_ends() -> None:
+    chart = Chart("x", "X")
+    columns = [Column("Jan", "2026", 2, "January: 2"), Column("Feb", "2026", 9, "February: 9", kind="beyond")]
+    draw_columns(chart, columns, [("upper limit 8.0", 8, "limit"), ("mean 5.5", 5.5, "mean")])
+    room_for_an_arrow = 14
+    assert chart.legend <= min(float(mark.y) for mark in chart.marks) - room_for_an_arrow
+    named = {line.label: (line.label_x, line.anchor) for line in chart.lines if line.kind != "grid"}
+    assert named == {
+        "- - upper limit 8.0": (str(chart.right), "end"),
+        "— mean 5.5": (str(chart.left), "start"),
+    }
+
+
+def test_cumulative_shares_are_dots_on_their_bars_and_no_line_crosses_the_names() -> None:
+    chart = Chart("x", "X")
+    draw_rows(chart, [Row("Metal", 6, "Metal: 6", cumulative=0.6), Row("Glass", 4, "Glass: 4", cumulative=1)])
+    assert chart.path == ""
+    for dot, mark in zip(chart.dots, chart.marks, strict=True):
+        assert float(mark.y) < float(dot.y) < float(mark.y) + float(mark.height)
+    drawn = render_to_string(chart.template, {"chart": chart})
+    assert drawn.count("trend-dot") == 2
+    assert "polyline" not in drawn
 
 
 def test_control_limits_are_three_roots_of_the_mean_around_it() -> None:
