@@ -58,7 +58,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     if record.effective_version is None:
         return (versions,)
     file = reverse("admin:documents_in_force", args=(quote(record.pk),))
-    return (RecordLink("file", gettext("Open the version in force"), file), versions)
+    return (RecordLink("file", gettext("Open the version in force"), file, is_next=True), versions)
 
 
 # --- The signer's inbox ---------------------------------------------------------------------------------------------

@@ -69,6 +69,7 @@ class ActionAdmin(RecordAdmin):
         "effective",
         "kind",
         "priority",
+        ("cause", ReferenceFilter),
         ("due_date", DaysFilter),
         ("closed_date", DaysFilter),
     )

@@ -67,6 +67,10 @@ class AttachmentAdmin(RecordAdmin):
         shown = {"limits": limits_at(site.pk)} if site is not None else {}
         return super().changelist_view(request, {**shown, **(extra_context or {})})
 
+    def empty_list(self, request: HttpRequest) -> Any:
+        """Return where files are attached."""
+        return gettext("No file is attached yet. Files are attached on the page of the record that they belong to.")
+
     @admin.display(description=_("record"))
     def record(self, attachment: Attachment) -> Any:
         """Return a link to the record, with the name of the finding if there is one."""

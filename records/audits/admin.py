@@ -141,6 +141,12 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
         """Return the audit's due date, with a mark if the audit is overdue."""
         return due_shown(record.due_date, waiting=record.is_open and not record.is_archived)
 
+    def empty_list(self, request: HttpRequest) -> Any:
+        """Return where audits come from."""
+        said = gettext("There are no audits here yet. An audit is scheduled on the page of its program.")
+        url = reverse("admin:audits_auditprogram_changelist")
+        return format_html('{} <a href="{}">{}</a>', said, url, gettext("Audit programs"))
+
     def needs_reason(self, record: Any) -> bool:
         """Return whether a change needs a reason; it does not while the audit is in progress."""
         return record.record_status != RecordStatus.IN_PROGRESS

@@ -55,6 +55,7 @@ SCHEDULE_NEXT = RecordStep(
     form=ScheduleNextForm,
     explanation=_("One audit is scheduled for each of the program's next due dates that has none yet."),
     done=_("The next audits of %(record)s were scheduled."),
+    is_next=True,
 )
 PLAN_ONE = RecordStep(
     "plan",

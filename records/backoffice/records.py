@@ -182,8 +182,13 @@ class RecordAdmin(
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the current site's list in the site's time zone."""
         show_times_of(current_site(request))
-        links = {"list_links": extension_points.all_of(extension_points.list_links, request, self.model)}
-        return super().changelist_view(request, {**links, **(extra_context or {})})
+        links = extension_points.all_of(extension_points.list_links, request, self.model)
+        shown = {"list_links": links, "empty_list": self.empty_list(request)}
+        return super().changelist_view(request, {**shown, **(extra_context or {})})
+
+    def empty_list(self, request: HttpRequest) -> Any:
+        """Return what an empty list says, where its records are not added above it; override it with the next step."""
+        return ""
 
 
 def _without(names: Any, hidden: Sequence[str]) -> list[Any]:

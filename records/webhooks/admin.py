@@ -87,6 +87,7 @@ STEPS = (
         form=ReasonIfAny,
         explanation=_("Deliveries go on where they stopped, in order, with all that happened in the meantime."),
         done=_("%(record)s is active."),
+        is_next=True,
     ),
 )
 

@@ -225,6 +225,7 @@
     cards.forEach((card, index) => (card.hidden = index !== place));
     part("previous").disabled = place === 0;
     part("next").hidden = place === cards.length - 1;
+    part("next").textContent = place === cards.length - 2 ? say("Finish") : say("Next");
     history.replaceState(null, "", `#${cards[place].id}`);
     if (withFocus) {
       window.scrollTo(0, 0);
@@ -256,8 +257,11 @@
     });
     const comment = form.querySelector("[name=comment]");
     let typing;
-    comment.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => answer(card, {}), 1500); });
-    comment.addEventListener("change", () => { clearTimeout(typing); answer(card, {}); });
+    const takeComment = () => { clearTimeout(typing); typing = 0; answer(card, {}); };
+    comment.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(takeComment, 1500); });
+    comment.addEventListener("change", takeComment);
+    // Going back or closing the page leaves the field without a change event.
+    window.addEventListener("pagehide", () => { if (typing) takeComment(); });
     const uploads = card.querySelector("[data-uploads]");
     const input = card.querySelector("[data-photo]");
     input.addEventListener("change", () => { for (const file of input.files) attach(card, uploads, file); input.value = ""; });

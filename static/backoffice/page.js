@@ -43,13 +43,14 @@
     // A short form without a summary: the first faulty field takes the focus, so that its fault is read out.
     [...document.querySelectorAll("main [aria-invalid=true]")].find((field) => field.checkVisibility())?.focus();
   }
-  // A form is sent once: its buttons do nothing while it is on its way, unless it saves a file and stays (data-again).
+  // A form is sent once: its buttons do nothing while it is on its way. One that saves a file and stays (data-again) can
+  // be sent again soon, but not by a double click.
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (event.defaultPrevented || form.method !== "post" || "again" in form.dataset) return;
+    if (event.defaultPrevented || form.method !== "post") return;
     if ("sending" in form.dataset) return event.preventDefault();
     form.dataset.sending = "";
-    setTimeout(() => delete form.dataset.sending, 15000);
+    setTimeout(() => delete form.dataset.sending, "again" in form.dataset ? 1000 : 15000);
   });
   window.addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-sending]")) delete form.dataset.sending;
@@ -62,13 +63,17 @@
   }
   const menu = document.querySelector("details[data-menu]");
   // On a phone a list is shown as cards, in which each value bears the name of its column.
-  for (const table of document.querySelectorAll(".results table")) {
+  for (const table of document.querySelectorAll(".results table, .cards table")) {
     const names = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
-    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { if (names[place]) cell.dataset.label = names[place]; });
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { if (names[place] && cell.colSpan === 1) cell.dataset.label = names[place]; });
   }
-  const cut = document.querySelector("[data-cut]");
-  if (cut) {
-    const frame = cut.previousElementSibling;
+  // A table that does not fit says so below it, since a column that is cut off leaves no trace.
+  for (const frame of document.querySelectorAll(".wide")) {
+    let cut = frame.nextElementSibling?.closest("[data-cut]");
+    if (!cut) {
+      cut = Object.assign(document.createElement("p"), { className: "quiet", textContent: window.larderSay("More columns are on the right: scroll the table.") });
+      frame.after(cut);
+    }
     new ResizeObserver(() => { cut.hidden = frame.scrollWidth <= frame.clientWidth + 1; }).observe(frame);
   }
   const together = document.querySelector("[data-together]");

@@ -71,7 +71,8 @@ def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: Any,
     tap(page, "Partly")
     expect(page.get_by_text("2 answers wait for the connection.", exact=False)).to_be_visible()
     expect_count(page, KEPT, 1)
-    tap(page, "Next")
+    tap(page, "Finish")
+    expect(page.get_by_role("heading", name="Finish")).to_be_focused()
     expect(page.get_by_role("link", name="Submit for review")).to_be_hidden()
     page.context.set_offline(False)
     page.evaluate("window.dispatchEvent(new Event('online'))")
@@ -84,6 +85,16 @@ def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: Any,
     expect(page.get_by_text("awaits its review")).to_be_visible()
     audit.refresh_from_db()
     assert (str(audit.score), audit.result) == ("50.00", "Fail")
+
+
+def test_a_comment_is_kept_when_the_page_is_left_while_it_is_typed(site: Any, audit: Any, page_of: PageOf) -> None:
+    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page.get_by_label("Comment").locator("visible=true").press_sequentially("Loose tile")
+    page.goto("/admin/")
+    opened(page, audit)
+    expect(page.get_by_label("Comment").locator("visible=true")).to_have_value("Loose tile")
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    assert audit.findings.all()[0].comment == "Loose tile"
 
 
 def test_an_answer_whose_reply_was_lost_is_stored_once_and_survives_a_reload(

@@ -6,16 +6,19 @@ from typing import Any
 import pytest
 
 from documents.models import Document
+from records.actions.models import Action
 from records.attachments.models import Attachment
+from records.audits.models import AuditProgram, AuditRecord
 from records.backoffice.date_filters import spans
 from records.backoffice.filter_bar import chips
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.employees.models import Employee, JobDescription
 from records.items.models import Item
-from records.reference.models import Nonconformance, Product
+from records.reference.models import Cause, ComplaintMethod, Nonconformance, Product
 from records.sites.models import Entity
 from tests import make
+from tests.make.actions import make_action
 from tests.make.attachments import make_attachment
 from tests.make.backoffice import address, browser, list_address
 from tests.make.complaints import make_complaint, make_entry
@@ -127,3 +130,26 @@ def test_reviews_of_jobs_and_days_of_attachments_are_filters(site: Any) -> None:
     photo = make_attachment(site)
     assert listed(client.get(f"{list_address(Attachment)}?created__span=this-year")) == {photo.pk}
     assert listed(client.get(f"{list_address(Attachment)}?created__until=2001-01-01")) == set()
+
+
+def test_how_a_complaint_came_and_what_caused_an_action_are_filters(site: Any) -> None:
+    phone, cause = make_entry(ComplaintMethod, site, "Telephone"), make_entry(Cause, site, "Worn sieve")
+    called, caused = make_complaint(site, method=phone), make_action(site, cause=cause)
+    make_complaint(site)
+    make_action(site)
+    client = browser(site)
+    page = client.get(f"{list_address(Complaint)}?method__id__exact={phone.pk}")
+    assert listed(page) == {called.pk}
+    assert [chip["text"] for chip in chips(page.context["cl"])] == ["Method: Telephone"]
+    page = client.get(f"{list_address(Action)}?cause__id__exact={cause.pk}")
+    assert listed(page) == {caused.pk}
+    assert [chip["text"] for chip in chips(page.context["cl"])] == ["Cause: Worn sieve"]
+
+
+def test_empty_lists_of_what_is_not_added_above_them_say_where_it_comes_from(site: Any) -> None:
+    client = browser(site)
+    audits = client.get(list_address(AuditRecord)).content.decode()
+    assert "An audit is scheduled on the page of its program." in audits
+    assert f'href="{list_address(AuditProgram)}">Audit programs</a>' in audits
+    assert "Files are attached on the page of the record" in client.get(list_address(Attachment)).content.decode()
+    assert "Add the first item" in client.get(list_address(Item)).content.decode()

@@ -199,7 +199,8 @@ def test_the_list_of_holds_is_for_those_who_set_them_and_says_that_it_is_empty(s
     standard = browser(site, DefaultRole.STANDARD)
     assert standard.get(HOLDS).status_code == 403
     assert HOLDS not in standard.get("/admin/").text
-    assert "No record of this site is on legal hold." in browser(site).get(HOLDS).text
+    shown = browser(site).get(HOLDS).text
+    assert "No record of this site is on legal hold. “Set legal hold” on a record's page sets one." in shown
 
 
 def test_the_list_of_holds_has_pages_and_costs_a_fixed_number_of_queries(site: Site, complaint: Complaint) -> None:
