@@ -272,6 +272,7 @@ def test_own_sessions_are_listed_and_ended_one_by_one(ann: User) -> None:
     page = here.get(f"{SECURITY}sessions/")
     assert page.content.decode().count("Firefox on Linux") == 5
     assert page.content.decode().count("This browser") == 1
+    assert "Times are those of" in page.content.decode()
     other = next(one["row"] for one in page.context["sessions"] if one["row"].session_key == there.session.session_key)
     asked = here.post(f"{SECURITY}sessions/", {"id": str(other.pk)})
     assert [is_signed_in(client) for client in (here, there, third)] == [True, True, True]

@@ -33,7 +33,9 @@ def test_a_key_is_issued_shown_once_and_opens_the_interface(site: Site) -> None:
     assert secret.startswith("lk_")
     assert issued["Cache-Control"] == "no-store"
     assert issued.redirect_chain == [(PROFILE, 302)]
-    assert secret not in client.get(PROFILE).content.decode()
+    page = client.get(PROFILE).content.decode()
+    assert secret not in page
+    assert f"Times are those of {site.time_zone}." in page
     assert SubscriptionKey.objects.filter(user=user).count() == 1
     api = Api(make.Key(user, site, secret))
     assert api.get("/employee/GetEmployeeList").status_code == 200
