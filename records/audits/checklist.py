@@ -76,7 +76,7 @@ class ChecklistPages(SitePermissions):
         """Show the questions of an audit in progress; eight queries for any number of questions."""
         record = self._answerable(request, object_id)
         if record.record_status != RecordStatus.IN_PROGRESS or record.is_archived:
-            status = "archived" if record.is_archived else record.record_status
+            status = gettext("Archived") if record.is_archived else record.get_record_status_display()
             text = gettext("The audit is %(status)s, so its checklist can no longer be filled in.") % {"status": status}
             self.message_user(request, text, messages.WARNING)
             return redirect(address_of(record))
