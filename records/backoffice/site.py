@@ -6,12 +6,13 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.views.main import PAGE_VAR
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path, resolve, reverse
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.common import no_append_slash
 
 from records.accounts.models import User
 from records.backoffice import extension_points, rooms
@@ -85,6 +86,16 @@ class BackofficeSite(AdminSite):
             *extension_points.all_of(extension_points.pages, self),
             *(page for page in super().get_urls() if getattr(page, "name", "") not in UNUSED),
         ]
+
+    @no_append_slash
+    def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
+        """Redirect from the address of a page without its last slash to the page; raise Http404 for all others."""
+        if request.method not in ("GET", "HEAD") or url.endswith("/"):
+            raise Http404
+        # Every address below `/admin/` resolves, if only to this view, which is marked.
+        if not getattr(resolve(f"{request.path_info}/").func, "should_append_slash", True):
+            raise Http404
+        return redirect(request.get_full_path(force_append_slash=True))
 
     def _build_app_dict(self, request: HttpRequest, label: Any = None) -> dict[str, Any]:
         """Return what the user may open; nothing if nobody is signed in, as on the sign-in page."""

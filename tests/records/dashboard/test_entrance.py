@@ -3,6 +3,11 @@
 import pytest
 from django.test import Client
 
+from records.items.models import Item
+from records.sites.models import Site
+from tests.make.backoffice import address, browser, list_address
+from tests.make.items import make_item
+
 pytestmark = pytest.mark.one_database("postgresql")
 
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
@@ -32,3 +37,14 @@ def test_a_page_without_its_last_slash_leads_on(db: None, path: str) -> None:
 def test_nothing_can_be_posted_to_the_address_alone(db: None) -> None:
     """A form that lost its path must not seem to be saved."""
     assert Client().post("/", headers={"accept": BROWSER}).status_code == 405
+
+
+def test_a_page_of_the_back_office_without_its_last_slash_leads_on(site: Site) -> None:
+    client = browser(site)
+    record = address(make_item(site), "read")
+    for path in (list_address(Item), record, "/admin/search/"):
+        answer = client.get(f"{path.removesuffix('/')}?q=a")
+        assert (answer.status_code, answer["Location"]) == (302, f"{path}?q=a")
+    assert client.get("/admin/nowhere").status_code == 404
+    assert client.get("/admin/nowhere/at/all/").status_code == 404
+    assert client.post(list_address(Item).removesuffix("/"), {}).status_code == 404
