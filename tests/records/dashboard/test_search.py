@@ -267,8 +267,8 @@ def test_every_text_of_materials_items_jobs_customers_and_sources_is_found(site:
         ("stone-ground", "material", "T550 (No. 1)"),
         ("wobbles", "item", "Scale (No. 1)"),
         *((text, "jobdescription", "Fitter (No. 1)") for text in texts.values()),
-        ("bremerhaven", "customer", "Harbour Foods (No. 1)"),
-        ("dawn", "customer", "Harbour Foods (No. 1)"),
+        ("bremerhaven", "customer", "Harbour Foods (No. 2)"),
+        ("dawn", "customer", "Harbour Foods (No. 2)"),
     ):
         assert found(client, text) == {key: [name]}, text
         model = next(kind.model for kind in KINDS if kind.key == key)
