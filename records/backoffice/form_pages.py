@@ -15,7 +15,7 @@ from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.forms.formsets import all_valid
 from django.forms.models import modelform_factory
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -172,15 +172,15 @@ class FormPages(StepPages, TrailPages):
         formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
         return self._show(request, state, form, formsets, inlines, None, extra_context)
 
-    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
+    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponseRedirect:
         """Redirect to the page of the record that was added."""
         return self._to_record(request, obj) or super().response_post_save_add(request, obj)
 
-    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponseRedirect:
         """Redirect to the page of the record that was saved."""
         return self._to_record(request, obj) or super().response_post_save_change(request, obj)
 
-    def _to_record(self, request: HttpRequest, record: Any) -> HttpResponse | None:
+    def _to_record(self, request: HttpRequest, record: Any) -> HttpResponseRedirect | None:
         """Return the redirect to the record's page; None if the user may not see the record."""
         seen = self.has_view_permission(request, record)
         if seen and hides(self.model, asking(user_of(request), self.site_id_of(record))):

@@ -72,7 +72,7 @@ def _lines_of_change(change: Change, lines_of: LinesOf) -> Iterator[Line]:
         kind_of(change),
         change.record_name,
     )
-    own = [change.number, *map(guarded, texts)]
+    own: Line = [change.number, *map(guarded, texts)]
     fields = list(lines_of(change)) or [{"label": "", "old": "", "new": ""}]
     for line in fields:
         yield [*own, *(guarded(line[name]) for name in ("label", "old", "new"))]

@@ -170,8 +170,8 @@ def draw_columns(chart: Chart, columns: Sequence[Column], levels: Sequence[tuple
     axis = steps(max([column.value for column in columns] + [value for _, value, _ in levels] + limits))
     scale = (chart.floor - TOP - (LEGEND if levels else 0)) / axis[-1]
     chart.lines = [Line(at(chart.floor - step * scale), str(step), "grid") for step in axis]
-    for (label, value, kind), (x, anchor) in zip(levels, ((chart.right, "end"), (LEFT, "start")), strict=False):
-        chart.lines.append(Line(at(chart.floor - value * scale), f"{STROKES[kind]} {label}", kind, at(x), anchor))
+    for (label, value, kind), (end, anchor) in zip(levels, ((chart.right, "end"), (LEFT, "start")), strict=False):
+        chart.lines.append(Line(at(chart.floor - value * scale), f"{STROKES[kind]} {label}", kind, at(end), anchor))
     slot = (chart.right - LEFT) / len(columns)
     every = math.ceil(len(columns) / 12)
     for index, column in enumerate(columns):

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 def test_saving_leads_to_the_record_whether_it_was_added_changed_or_left_as_it_was(site: Site) -> None:
     client = browser(site)
     form = reverse("admin:items_item_add")
-    added = client.post(form, {**form_of(client.get(form)), "name": "Oven"})
+    added: Any = client.post(form, {**form_of(client.get(form)), "name": "Oven"})
     item = Item.objects.get(name="Oven")
     assert added.url == address(item, "read")
     assert save(client, item, location="Hall 2", change_reason="Moved").url == address(item, "read")
@@ -52,7 +52,7 @@ def test_the_history_names_the_record_and_the_finding_of_an_action(site: Site) -
     client = browser(site)
     lone = make.make_user(site=site)
     make.make_role(site, ["actions.view_action", "history.view_change", "documents.view_pending_version"], [lone])
-    export = client.get(reverse("admin:actions_action_history_export", args=(action.pk, "csv")))
+    export: Any = client.get(reverse("admin:actions_action_history_export", args=(action.pk, "csv")))
     texts = [client.get(where).content.decode() for where in (address(action, "history"), address(change))]
     texts.append(b"".join(export.streaming_content).decode())
     for text in texts:
