@@ -13,7 +13,7 @@ from records.files.content import Incoming
 from records.files.names import check_file_name
 from records.files.storage import storing
 from records.history.trail import Author, recording
-from records.sites.models import SiteRecord
+from records.sites.models import Entity, SiteRecord
 from records.sites.writing import Values, add_record
 
 May = Callable[[str], bool]
@@ -56,8 +56,11 @@ def add_attachment(
 
 
 def check_may_attach(record: SiteRecord, author: Author, may: May) -> None:
-    """Raise PermissionDenied, or ValidationError if only the record's status prevents the person from changing it."""
-    if author.id is not None and getattr(record, "owner_id", None) == author.id:
+    """Raise PermissionDenied, or ValidationError if only the record's status prevents the person from changing it.
+
+    The owner of an action attaches evidence to it, whatever their role is.
+    """
+    if record.ENTITY == Entity.ACTION and author.id is not None and getattr(record, "owner_id", None) == author.id:
         return
     if not may(SiteRecord.permission_to_change(record)):
         raise PermissionDenied

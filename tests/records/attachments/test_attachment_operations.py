@@ -146,6 +146,15 @@ def test_only_managers_attach_to_a_completed_complaint(site: Site) -> None:
     assert attach(api_of(site, MANAGER), complaint).status_code == 200
 
 
+def test_owning_a_complaint_gives_nobody_more_rights_than_their_role(site: Site) -> None:
+    api = api_of(site, STANDARD)
+    complaint = make_complaint(site, owner=api.key.user)  # type: ignore[union-attr]
+    workflow.complete(site.pk, complaint.pk, review_report="Sorted.", author=make.SYSTEM)
+    answer = attach(api, complaint)
+    assert (answer.status_code, answer.json()["Error"]) == (409, "InvalidTransition")
+    assert not Attachment.objects.exists()
+
+
 @pytest.mark.parametrize(("kind", "lowest"), [("complaint", STANDARD), ("employee", MANAGER), ("item", READER)])
 def test_an_attachment_is_seen_by_whoever_sees_what_is_private_to_its_record(
     site: Site, kind: str, lowest: DefaultRole
