@@ -24,6 +24,8 @@ from records.dashboard.charts import draw_delays
 from records.dashboard.figures import complaints
 from records.dashboard.figures.drawing import Cell, Chart, Column, Row, Table, draw_columns, draw_rows, percent
 from records.dashboard.figures.periods import Period, last_day, long_name, month_letters, short_name
+from records.history.counting import Count as Counting
+from records.history.counting import counting
 from records.sites.models import Site
 
 SUBMITTED = ",".join((RecordStatus.AWAITING_REVIEW.value, RecordStatus.COMPLETED.value))
@@ -51,6 +53,8 @@ class Scope:
     """The filters in the list's address that select the rows."""
     days: Mapping[str, Days] = field(default_factory=dict)
     """The first and the last day to which the list is filtered, by the name of the date."""
+    count: Counting = list
+    """Gives the rows of what is counted among the site's complaints; see `records.history.counting`."""
 
     def list_of(self, name: str, first: datetime.date | None, last: datetime.date | None, **more: str) -> str:
         """Return the address of the list that shows the rows of these days, with further filters.
@@ -78,7 +82,7 @@ class Scope:
 def whole_site(admin_site: AdminSite, site: Site) -> Scope:
     """Return the scope of all complaints of a site."""
     rows = complaints.counted(site.pk)
-    return Scope(admin_site, rows, rows, site)
+    return Scope(admin_site, rows, rows, site, count=counting(site.pk))
 
 
 def listed(admin_site: AdminSite, site: Site, changelist: RecordList, query: QueryDict) -> Scope:
@@ -87,7 +91,9 @@ def listed(admin_site: AdminSite, site: Site, changelist: RecordList, query: Que
     days = {
         spec.field.name: (spec.first, spec.last) for spec in changelist.filter_specs if isinstance(spec, DaysFilter)
     }
-    return Scope(admin_site, complaints.counted(site.pk), rows, site, query, days)
+    # A filter may depend on what has its history elsewhere, such as the name of an owner.
+    count = list if query else counting(site.pk)
+    return Scope(admin_site, complaints.counted(site.pk), rows, site, query, days, count)
 
 
 def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -> list[Chart]:
@@ -95,15 +101,18 @@ def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -
 
     `may` returns whether the reader has a permission at the site, because not everybody may see the units sold.
     """
-    months, limits = complaints.by_month(scope.rows, period, scope.everything, scope.days.get("date", NO_DAYS))
+    months, limits = complaints.by_month(
+        scope.rows, period, scope.everything, scope.days.get("date", NO_DAYS), scope.count
+    )
     total = sum(month.count for month in months)
     found = [month_chart(scope, months, limits, period)]
     if may("complaints.view_unitssold"):
         found.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
     for relation, title in PARETO:
-        shares = complaints.pareto(scope.rows, period, relation, total)
+        shares = complaints.pareto(scope.rows, period, relation, total, scope.count)
         found.append(pareto_chart(scope, relation, str(title), shares, period))
-    causes = complaints.pareto(scope.rows, period, "cause", complaints.with_cause(scope.rows, period))
+    named = complaints.with_cause(scope.rows, period, scope.count)
+    causes = complaints.pareto(scope.rows, period, "cause", named, scope.count)
     cause_chart = pareto_chart(scope, "cause", gettext("Complaints by cause"), causes, period)
     cause_chart.empty = cause_chart.empty and gettext("No complaint in %(name)s names its cause yet.") % {
         "name": period.name
@@ -132,7 +141,7 @@ def waiting_chart(scope: Scope, period: Period) -> Chart:
 def response_chart(scope: Scope, period: Period) -> Chart:
     """Return how many of the period's answers took how many days, and how many came by their target dates."""
     chart = Chart("responses", gettext("Response times"))
-    found = complaints.responses(scope.rows, period)
+    found = complaints.responses(scope.rows, period, scope.count)
     total = sum(found.spans)
     if not total:
         chart.empty = gettext("No complaint was answered in %(name)s.") % {"name": period.name}

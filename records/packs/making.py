@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from django.db.models import Q, Sum
+from django.db.models import Count, Q, Sum
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.text import capfirst
@@ -24,6 +24,7 @@ from records.dashboard.printing.paper import printed
 from records.files.models import FileRecord
 from records.files.storage import FileDamagedError, open_whole
 from records.history import seals
+from records.history.counting import Count as Counting
 from records.history.trail import now
 from records.packs import check_pack
 from records.packs.bundle import Bundle, checksums, safe_name
@@ -45,8 +46,8 @@ Progress = Callable[[int], None]
 class Making:
     """The making of one pack: its content, as far as the person who asked for it may see it now."""
 
-    def __init__(self, pack: Pack) -> None:
-        self.pack, self.site, self.user = pack, pack.site, pack.asked_by
+    def __init__(self, pack: Pack, count: Counting = list) -> None:
+        self.pack, self.site, self.user, self._count = pack, pack.site, pack.asked_by, count
         self.zone = zone_of(self.site)
         self.span = Span(pack.first, pack.last, self.zone)
         self.at = now()
@@ -70,12 +71,15 @@ class Making:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Return the numbers of records, files and changes, by the key of their part; one query for each part."""
-        found = {kind.key: self.rows(kind).count() for kind in self.chosen}
+        found = {kind.key: self._number_of(self.rows(kind)) for kind in self.chosen}
         if ATTACHMENTS in self.keys:
-            found[ATTACHMENTS] = self.attachments().count()
+            found[ATTACHMENTS] = self._number_of(self.attachments())
         if self.stretch is not None:
             found[CHANGES] = self.stretch.last - self.stretch.first + 1
         return found
+
+    def _number_of(self, rows: Any) -> int:
+        return sum(number for _, number in self._count(rows.order_by().values_list("site").annotate(Count("pk"))))
 
     def why_too_large(self) -> str:
         """Return why the pack is refused for its size; empty if it is not. Costs two queries beside the counts."""

@@ -17,6 +17,7 @@ from records.backoffice.date_filters import CALENDAR, day_of, on_days
 from records.complaints.filters import BY_TARGET, RESPONSES, WAITS_FOR_ANSWER, response_range, responses_in
 from records.complaints.models import Complaint, UnitsSold
 from records.dashboard.figures.periods import Period, last_day, month_index
+from records.history.counting import Count as Counting
 
 TOP = 10
 """The number of bars of a Pareto chart; the others are added up in one bar."""
@@ -111,6 +112,7 @@ def by_month(
     period: Period,
     everything: QuerySet[Complaint],
     days: tuple[datetime.date | None, datetime.date | None] = (None, None),
+    count: Counting = list,
 ) -> tuple[list[Month], Limits | None]:
     """Return the number of rows in each month and the control limits; two queries.
 
@@ -118,12 +120,12 @@ def by_month(
     (`everything`), because the site kept no records before it. If the rows are limited to `days`, only months that are
     wholly within these days are part of the mean.
     """
-    first = everything.filter(date__isnull=False).order_by("date").values_list("date", flat=True).first()
-    start = day_of(first, period.zone).replace(day=1) if first else None
+    first = count(everything.filter(date__isnull=False).order_by("date").values_list("date", flat=True)[:1])
+    start = day_of(first[0], period.zone).replace(day=1) if first else None
     months = period.months
     which = month_index("date", period, period.zone)
     found = rows.filter(period.covers("date")).annotate(month=which).values_list("month").annotate(count=Count("*"))
-    counts = dict(found)
+    counts = dict(count(found))
     begin, end = days[0] or datetime.date.min, days[1] or datetime.date.max
     averaged = [
         period.is_over(month) and start is not None and month >= start and begin <= month and last_day(month) <= end
@@ -170,29 +172,30 @@ def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> 
     ]
 
 
-def pareto(rows: QuerySet[Complaint], period: Period, relation: str, total: int) -> list[Share]:
+def pareto(rows: QuerySet[Complaint], period: Period, relation: str, total: int, count: Counting = list) -> list[Share]:
     """Return the most frequent values in the period's complaints, most frequent first, the rest added up; two queries.
 
     `total` is the number of complaints in the period that have a value.
     """
     key = f"{relation}_id"
     naming = rows.filter(period.covers("date"), **{f"{key}__isnull": False})
-    found = list(naming.values_list(key).annotate(count=Count("*")).order_by("-count", key)[:TOP])
+    found = count(naming.values_list(key).annotate(count=Count("*")).order_by("-count", key)[:TOP])
     target: Any = Complaint._meta.get_field(relation).related_model
     names = dict(target.objects.filter(pk__in=[pk for pk, _ in found]).values_list("pk", "name"))
     found.sort(key=lambda pair: (-pair[1], names.get(pair[0], "")))
     shares, so_far = [], 0
-    for pk, count in found:
-        so_far += count
-        shares.append(Share(pk, names.get(pk, ""), count, so_far / total))
+    for pk, number in found:
+        so_far += number
+        shares.append(Share(pk, names.get(pk, ""), number, so_far / total))
     if so_far < total:
         shares.append(Share(None, gettext("All others"), total - so_far, 1.0))
     return shares
 
 
-def with_cause(rows: QuerySet[Complaint], period: Period) -> int:
+def with_cause(rows: QuerySet[Complaint], period: Period, count: Counting = list) -> int:
     """Return how many of the period's rows have a cause; one query."""
-    return rows.filter(period.covers("date"), cause__isnull=False).count()
+    found = rows.filter(period.covers("date"), cause__isnull=False).values_list("site").annotate(count=Count("*"))
+    return sum(number for _, number in count(found))
 
 
 def waiting_for_answer(rows: QuerySet[Complaint]) -> QuerySet[Complaint]:
@@ -208,11 +211,11 @@ ANSWERS: Mapping[str, Any] = {
 """What is counted among answered complaints: all of them, those with a target date, and those answered by it."""
 
 
-def responses(rows: QuerySet[Complaint], period: Period) -> Responses:
+def responses(rows: QuerySet[Complaint], period: Period, count: Counting = list) -> Responses:
     """Return how fast the complaints were answered that were answered in the period; one query."""
     answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR))
     counts: Any = answered.annotate(range=response_range()).values("range").annotate(**ANSWERS)
-    found = {row["range"]: row for row in counts}
+    found = {row["range"]: row for row in count(counts)}
     return Responses(
         [found[value]["answers"] if value in found else 0 for value, *_ in RESPONSES],
         sum(row["with_target"] for row in found.values()),

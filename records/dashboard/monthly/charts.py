@@ -35,6 +35,7 @@ from records.dashboard.figures.drawing import Cell, Chart, Column, Row, Table, d
 from records.dashboard.figures.periods import Period, last_day, long_name, month_letters
 from records.dashboard.monthly import figures
 from records.dashboard.monthly.shares import Share, draw_shares, mean_of, remark_of
+from records.history.counting import counting
 from records.sites.models import Site
 
 Link = Callable[[datetime.date | None, datetime.date | None], str]
@@ -98,7 +99,7 @@ def report_of(admin_site: AdminSite, user: User, site: Site, period: Period) -> 
 
 def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Late:
     period = report.period
-    months, limits = complaints.by_month(scope.rows, period, scope.everything)
+    months, limits = complaints.by_month(scope.rows, period, scope.everything, count=scope.count)
     report.charts.append(month_chart(scope, months, limits, period))
     cells = [_cell(month.count, _submitted(scope, "date", month.first)) for month in months]
     report.lines.append(_line(gettext("Complaints"), cells, gettext("above the limit") if months[-1].is_beyond else ""))
@@ -117,7 +118,7 @@ def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Lat
             else gettext("no units entered")
         )
         report.lines.append(_line(gettext("Complaints per million units sold"), cells, remark))
-    found = figures.responses(scope.rows, period)
+    found = figures.responses(scope.rows, period, scope.count)
     report.charts.append(_response_chart(report, scope, found))
     waiting = {"record_status__in": ComplaintStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
     return Late(
@@ -203,7 +204,8 @@ def _actions(report: Report, admin_site: AdminSite, user: User) -> Late:
 
 def _audits(report: Report, admin_site: AdminSite) -> Late:
     site_id, period = report.site.pk, report.period
-    found = figures.scores(AuditRecord.objects.at(site_id).filter(is_archived=False), period)
+    rated = AuditRecord.objects.at(site_id).filter(is_archived=False)
+    found = figures.scores(rated, period, counting(site_id))
     columns, rows = [], []
     for month, counts in zip(period.months, found, strict=True):
         status = {"record_status__exact": RecordStatus.COMPLETED.value}

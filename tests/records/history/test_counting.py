@@ -1,0 +1,109 @@
+"""Counts of a site's records that are kept: the same as counted anew after every write, and not counted twice."""
+
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Count
+from django.test.utils import CaptureQueriesContext
+
+from records.accounts.models import DefaultRole
+from records.complaints import actions, workflow
+from records.complaints.models import Complaint
+from records.dashboard.figures import complaints
+from records.dashboard.figures.periods import chosen
+from records.history.counting import counting
+from records.packs.making import Making
+from records.packs.models import Pack
+from records.sites.models import Site
+from tests import make
+from tests.make.backoffice import browser, save
+from tests.make.complaints import make_complaint, required_of
+from tests.make.items import make_item
+from tests.make.transfer import as_csv, bring_in
+
+
+def figures_of(site: Site, count: Any) -> list[Any]:
+    """Return everything that the charts count among the site's complaints."""
+    period, _ = chosen({}, complaints.CALENDAR)
+    rows = complaints.counted(site.pk)
+    shares = [complaints.pareto(rows, period, name, 100, count) for name in ("customer", "product", "nonconformance")]
+    return [
+        complaints.by_month(rows, period, rows, count=count),
+        *shares,
+        complaints.with_cause(rows, period, count),
+        complaints.responses(rows, period, count),
+    ]
+
+
+def by_status(site: Site) -> Any:
+    """Return the query of the numbers of complaints by status."""
+    return Complaint.objects.at(site).order_by().values_list("record_status").annotate(count=Count("*"))
+
+
+def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site) -> None:
+    needed, other = required_of(site), required_of(site)
+    client = browser(site, DefaultRole.MANAGER)
+    seen: list[Any] = []
+
+    def has_moved() -> None:
+        """Check the figures after a write, which changes them each time."""
+        found = figures_of(site, counting(site.pk))
+        assert found == figures_of(site, list)
+        assert found == figures_of(site, counting(site.pk))
+        assert found not in seen[-1:]
+        seen.append(found)
+
+    complaint = make_complaint(site, **needed)
+    has_moved()
+    body = {name: other[name] for name in ("product", "customer", "nonconformance")}
+    actions.update_complaint_detail(site.pk, complaint.pk, body, author=make.SYSTEM, may_change_completed=False)
+    has_moved()
+    draft = workflow.add_draft(site.pk, needed, author=make.SYSTEM)
+    workflow.submit(site.pk, draft.pk, author=make.SYSTEM)
+    has_moved()
+    make.archive(complaint)
+    has_moved()
+    make.archive(complaint, archived=False)
+    has_moved()
+    assert (
+        save(client, complaint, answered_on=f"{complaint.created:%Y-%m-%d}", change_reason="Answered").status_code
+        == 302
+    )
+    has_moved()
+    row = {
+        "CustomerId": str(needed["customer"].pk),
+        "ProductId": str(needed["product"].pk),
+        "NonconformanceId": str(needed["nonconformance"].pk),
+    }
+    bring_in(client, Complaint, as_csv([row]))
+    has_moved()
+
+
+def test_an_unchanged_site_is_not_counted_twice_and_another_site_changes_nothing(site: Site, other_site: Site) -> None:
+    make_complaint(site)
+    first = counting(site.pk)(by_status(site))
+    make_complaint(other_site)
+    with CaptureQueriesContext(connection) as captured:
+        assert counting(site.pk)(by_status(site)) == first == [("Awaiting Review", 1)]
+    assert len(captured) == 1
+    assert counting(other_site.pk)(by_status(other_site)) == [("Awaiting Review", 1)]
+
+
+def test_a_write_that_is_rolled_back_leaves_what_is_kept(site: Site) -> None:
+    make_complaint(site)
+    before = counting(site.pk)(by_status(site))
+    with transaction.atomic():
+        make_complaint(site)
+        transaction.set_rollback(True)
+    assert counting(site.pk)(by_status(site)) == before
+    make_item(site)
+    assert counting(site.pk)(by_status(site)) == before
+
+
+def test_the_numbers_of_a_new_pack_are_those_that_the_pack_is_made_with(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.MANAGER)
+    today = complaints.day_of(make_complaint(site).created, complaints.CALENDAR)
+    pack = Pack(site=site, asked_by=user, first=today, last=today, kinds=["complaints", "items", "attachments"])
+    for _ in range(2):
+        assert Making(pack, counting(site.pk)).counts == Making(pack).counts
+        make_item(site)
