@@ -96,12 +96,12 @@ def page(
     """Return the requested page of the records, which are already the site's own; at most three statements.
 
     `narrowed` says that they are not all records of the site, so that the stored total does not apply. `hidden` are
-    wire names that the caller may not see, sort or filter by. `own` says that every change of the rows is in the
+    wire names that the caller may not see, search or sort by. `own` says that every change of the rows is in the
     history of the site; a replica may then answer, for which it is asked first how far it is. The first statement
     checks the caller's proof. A list without a stored total is counted only if its first page is full, or, for a later
     page, in that statement. Raises the 400 InvalidParameter, and StaleAccessError.
     """
-    asked, filtered = _filtered(records, plan, rules, query, parameters)
+    asked, filtered = _filtered(records, plan, _open_to(rules, plan, hidden), query, parameters)
     start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
     limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
     order = cursors.Order.read(plan, query, hidden)
@@ -266,6 +266,12 @@ def _crosses_rows(model: type[models.Model], lookup: str) -> bool:
     first = lookup.split("__")[0]
     field = next((known for known in model._meta.get_fields() if known.name == first), None)
     return bool(field is not None and (field.many_to_many or field.one_to_many))
+
+
+def _open_to(rules: ListRules, plan: ReadPlan, hidden: frozenset[str]) -> ListRules:
+    """Return the rules without searching what the caller may not see: whoever finds a record by it learns it."""
+    closed = {plan.columns[name].name + end for name in hidden & plan.columns.keys() for end in ("", "_key")}
+    return ListRules([name for name in rules.search if name not in closed])
 
 
 def _search(asked: models.QuerySet[Any], rules: ListRules, text: str) -> models.QuerySet[Any]:

@@ -298,6 +298,16 @@ def test_what_is_private_to_consumers_is_empty_below_standard(api: Any, site: Si
     assert reader.get(path)["ETag"] != standard.get(path)["ETag"]
 
 
+def test_nobody_finds_a_complaint_by_the_name_of_a_consumer_that_they_may_not_see(api: Any, site: Site) -> None:
+    complaint = make_complaint(site, consumer_last_name="Meyer", complaint_description="Hair in a bread")
+    make_complaint(site, complaint_description="Meyer's bread is stale")
+    reader, standard = (Api(make.make_key(site, role)) for role in (DefaultRole.READER, DefaultRole.STANDARD))
+    listing = "/complaint/GetComplaintList?search="
+    assert listed(standard.get(f"{listing}meyer"), "SiteSequenceId") == [1, 2]
+    assert listed(reader.get(f"{listing}meyer"), "SiteSequenceId") == [2]
+    assert listed(reader.get(f"{listing}hair"), "Id") == [str(complaint.pk)]
+
+
 @pytest.mark.django_db
 def test_a_check_of_a_document_leaves_no_file(api: Any, site: Site, files: Any) -> None:
     body = {"Name": "Recipe", "FileType": "text/plain", "FileName": "a.txt", "FileContent": "QQ=="}
