@@ -28,9 +28,10 @@ MOST_CHILD_ROWS = 10_000
 """The maximum number of rows of each further sheet."""
 MOST_COLUMNS = 200
 MOST_UNPACKED = 60 * 1024 * 1024
-MOST_MARKUP = 250_000
-"""The maximum number of tags in the parts beside the sheets (shared texts, styles), which are read as a whole."""
-MOST_SHEETS = 200
+TEXTS = "xl/sharedStrings.xml"
+MOST_TEXT_MARKUP, MOST_MARKUP = 250_000, 30_000
+"""The maximum numbers of tags in the shared texts, and in all other parts beside the sheets; both are read whole."""
+MOST_SHEETS, MOST_PARTS = 200, 5_000
 MOST_ELEMENTS, MOST_ELEMENTS_OF_ROW = 2_000_000, 20_000
 """The maximum number of XML elements in all sheets, and in one row: a row is read as a whole, and has 200 cells."""
 BLANK_ROWS = 100_000
@@ -176,12 +177,10 @@ def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
     unreadable = gettext("The XLSX file is damaged or is not a spreadsheet.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MOST_UNPACKED:
+            parts = archive.infolist()
+            if sum(part.file_size for part in parts) > MOST_UNPACKED or len(parts) > MOST_PARTS:
                 raise FileError(gettext("The XLSX file unpacks to more than can be read. Split it into several files."))
-            if _markup_beside_sheets(archive) > MOST_MARKUP:
-                raise FileError(
-                    gettext("The XLSX file has more different texts than can be read. Split it into several files.")
-                )
+            _check_markup(archive)
             _check_elements(archive)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -230,6 +229,10 @@ def _check_sheets(reader: Any) -> None:
     The library reads the beginning of each sheet, and its relations, before any sheet is asked for.
     """
     reader.read_manifest()
+    for part in reader.package.Override:
+        name, kind = part.PartName.lstrip("/"), part.ContentType
+        if (name == TEXTS and "sharedStrings" not in kind) or (_is_sheet(name) and "worksheet" not in kind):
+            raise ValueError(name)  # A part must not pass for one that may have more markup.
     reader.read_workbook()
     parts = [relation.target for _, relation in reader.parser.find_sheets()]
     if len(set(parts)) < len(parts) or len(parts) > MOST_SHEETS:
@@ -247,19 +250,21 @@ def _cells(sheet: Any) -> Iterator[list[Cell]]:
         yield [_cell(cell) for cell in row]
 
 
-def _markup_beside_sheets(archive: zipfile.ZipFile) -> int:
-    """Return the number of tags in the parts beside the sheets, counted without parsing them."""
-    number = 0
+def _check_markup(archive: zipfile.ZipFile) -> None:
+    """Raise FileError for too many tags in the parts beside the sheets, which are counted without parsing them."""
+    left = {True: MOST_TEXT_MARKUP, False: MOST_MARKUP}
     for entry in archive.infolist():
-        if not _is_sheet(entry):
+        if not _is_sheet(entry.filename):
             with archive.open(entry) as part:
-                while number <= MOST_MARKUP and (piece := part.read(1024 * 1024)):
-                    number += piece.count(b"<")
-    return number
+                while min(left.values()) >= 0 and (piece := part.read(1024 * 1024)):
+                    left[entry.filename == TEXTS] -= piece.count(b"<")
+    if min(left.values()) < 0:
+        raise FileError(gettext("The XLSX file has more texts or styles than can be read. Save it as CSV."))
 
 
-def _is_sheet(entry: zipfile.ZipInfo) -> bool:
-    return entry.filename.lower().lstrip("/").startswith("xl/worksheets/")
+def _is_sheet(name: str) -> bool:
+    folder, _, rest = name.lower().lstrip("/").rpartition("/")
+    return folder == "xl/worksheets" and not rest.endswith(".rels")
 
 
 class _Elements:
@@ -287,7 +292,7 @@ def _check_elements(archive: zipfile.ZipFile) -> None:
     Counting builds nothing, so it needs no memory, however large the sheets are.
     """
     elements = _Elements()
-    for entry in filter(_is_sheet, archive.infolist()):
+    for entry in (entry for entry in archive.infolist() if _is_sheet(entry.filename)):
         elements.depth = elements.in_row = 0
         parser = expat.ParserCreate()
         parser.StartElementHandler, parser.EndElementHandler = elements.start, elements.end

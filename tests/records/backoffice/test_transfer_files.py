@@ -145,7 +145,13 @@ MALFORMED = {
     "damaged": (b"PK\x03\x04 nothing", "damaged"),
     "no workbook": (_zip(hello=b"x"), "damaged"),
     "bomb": (_zip(hello=b"0" * (files.MOST_UNPACKED + 1)), "unpacks to more"),
-    "bomb of shared texts": (_zip(**{"xl/sharedStrings.xml": b"<sst>" + b"<si/>" * 400_000}), "more different texts"),
+    "bomb of shared texts": (_zip(**{"xl/sharedStrings.xml": b"<sst>" + b"<si/>" * 400_000}), "more texts or styles"),
+    "bomb of styles": (_zip(**{"xl/styles.xml": b"<fonts>" + b"<font/>" * files.MOST_MARKUP}), "more texts or styles"),
+    "bomb of relations": (
+        _zip(**{"xl/worksheets/_rels/sheet1.xml.rels": b"<r/>" * (files.MOST_MARKUP + 1)}),
+        "more texts or styles",
+    ),
+    "bomb of parts": (_zip(**{f"x{n}": b"" for n in range(files.MOST_PARTS + 1)}), "unpacks to more"),
     "bomb of one row": (_sheet(b"<row>" + b"<c/>" * files.MOST_ELEMENTS_OF_ROW + b"</row>"), "more cells than"),
     "bomb of rows in a row": (_sheet(b"<row>" + (b"<row/>" + b"<c/>" * 999) * 30 + b"</row>"), "more cells than"),
     "duplicate": (b"Name,name\nx,y\n", "occurs twice"),
@@ -203,6 +209,17 @@ def test_a_sheet_that_is_named_twice_and_too_many_sheets_are_not_read(
     assert "more sheets than" not in text_of(check(client, Item, several))
     monkeypatch.setattr(files, "MOST_SHEETS", 2)
     assert "more sheets than" in text_of(check(client, Item, several))
+
+
+@pytest.mark.parametrize("place", ["/xl/sharedStrings.xml", "/xl/worksheets/book.xml"])
+def test_no_part_passes_for_one_that_may_have_more_markup(site: Site, place: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(as_xlsx([["Name"], ["Scale"]]))) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    types = entries["[Content_Types].xml"]
+    assert b"/xl/workbook.xml" in types
+    moved = types.replace(b"/xl/workbook.xml", place.encode())
+    given = {**entries, "[Content_Types].xml": moved, place.lstrip("/"): entries["xl/workbook.xml"]}
+    assert "damaged" in text_of(check(browser(site), Item, _zip(**given)))
 
 
 def test_an_upload_beyond_the_limit_is_refused_before_it_is_read(site: Site) -> None:
