@@ -12,7 +12,8 @@ from records.accounts.models import User
 from records.sites.models import Site
 from tests.make.backoffice import sign_in
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), "")
+"""The headless shell, where it is installed, does the same with half of the processor's time."""
 LOOKS = {"light": (1280, 900), "dark": (1280, 900), "phone": (390, 844)}
 HIDE_UNTIL_READY = """(() => {
   const sheet = new CSSStyleSheet();
@@ -41,7 +42,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
 def chromium() -> Iterator[Browser]:
     """Start Debian's Chromium; without it the browser tests are skipped and say why."""
     if not CHROMIUM:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium).")
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium-headless-shell).")
     # Playwright's loop runs in this thread, which Django would take for asynchronous code.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     expect.set_options(timeout=30_000)
