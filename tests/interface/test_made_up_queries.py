@@ -25,11 +25,13 @@ from records.operations import lists
 from records.operations.names import snake
 from records.operations.operation import READER
 from records.reference.models import Country
+from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
 from tests.interface.subjects import ENDPOINT_ROWS, named, path_of, stored
 from tests.interface.test_doors import refused
 from tests.make import audits
+from tests.make.items import make_item
 
 Row = dict[str, Any]
 Means = Callable[[Row], bool]
@@ -312,6 +314,48 @@ def ask_at_random(row: Any, where: str, api: Any) -> None:
 
     ask()
     assert Change.objects.count() == before
+
+
+def test_the_feed_answers_what_its_query_means_or_refuses_it(site: Site, settings: Any) -> None:
+    settings.RATE_LIMIT = 1_000_000
+    for record in (make_item(site), make.make_employee(site), make_item(site)):
+        make.archive(record)
+    api, path = Api(make.make_key(site)), "/change/GetChangeList"
+    whole = api.get(path)
+    everything = whole.json()
+    assert [row["Entity"] for row in everything] == ["Item", "Employee", "Item"] * 2
+    positions = st.integers(0, everything[-1]["Number"] + 2).map(
+        lambda number: Given(str(number), lambda row: bool(row["Number"] > number))
+    )
+    words = st.lists(st.sampled_from(["Item", "employee", "COMPLAINT"]), min_size=1, max_size=2)
+    entities = words.map(
+        lambda names: Given(", ".join(names), lambda row: row["Entity"].casefold() in {*map(str.casefold, names)})
+    )
+    limits = st.integers(1, 1000).map(lambda number: Given(str(number), lambda _: True))
+    made = {
+        "after": positions | not_meant("", "-1", "1.0", "x", "1,2", "2147483648"),
+        "limit": st.sampled_from(["1", "2"]).map(lambda text: Given(text, lambda _: True))
+        | limits
+        | not_meant("", "0", "1001", "1e2", "x"),
+        "entity": entities | not_meant("", ",", "Items", "Item,", "Role", "SubscriptionKey", "*"),
+    }
+    pairs = st.sampled_from(sorted(made)).flatmap(lambda name: made[name].map(lambda value: (name, value)))
+
+    @QUIET
+    @given(drawn=st.lists(pairs, max_size=3))
+    def ask(drawn: list[tuple[str, Given]]) -> None:
+        answer = api.get(f"{path}?{urlencode([(name, one.text) for name, one in drawn])}")
+        texts_of = {name: {one.text for known, one in drawn if known == name} for name, _ in drawn}
+        doubled = [name for name, found in texts_of.items() if len(found) > 1 and name != "entity"]
+        if doubled or any(one.means is None for _, one in drawn):
+            assert refused(answer, 400, "InvalidParameter"), drawn
+            return
+        assert answer.status_code == 200, (drawn, answer.content)
+        wanted = [one for one in everything if all(any(means(one) for means in group) for group in meanings(drawn))]
+        assert answer.json() == wanted[: int(asked_for(drawn, "limit", "100"))], drawn
+        assert answer["X-Last-Number"] == whole["X-Last-Number"]
+
+    ask()
 
 
 def meanings(drawn: list[tuple[str, Given]]) -> list[list[Means]]:

@@ -33,7 +33,7 @@ values = st.fixed_dictionaries(
     {name: st.sampled_from(VALUES[name]) for name in ("externalId", "name")},
     optional={name: st.sampled_from(given_) for name, given_ in VALUES.items() if name not in ("externalId", "name")},
 )
-rows = st.lists(values | values | st.sampled_from([5, None, [], {}]), max_size=6)
+rows: st.SearchStrategy[list[Any]] = st.lists(values | values | st.sampled_from([5, None, [], {}]), max_size=6)
 
 
 def shown(material: dict[str, Any]) -> dict[str, Any]:
