@@ -24,7 +24,7 @@ NAVIGATION: dict[str, list[tuple[str, str]]] = {
         ("ERP: materials every night", "guides/erp-materials.md"),
         ("CRM: complaints with a photo", "guides/crm-complaints.md"),
         ("Warehouse: following changes", "guides/following-changes.md"),
-        ("Webhooks: being told of changes", "guides/webhooks.md"),
+        ("Webhooks: receiving changes", "guides/webhooks.md"),
         ("Answers, limits and time zones", "guides/answers.md"),
         ("Microsoft Entra ID", "entra-id.md"),
         ("Okta", "okta.md"),
